@@ -1,0 +1,208 @@
+/**
+ * The border to the native side: operations that were started, and the queue in which their outcomes, debug messages
+ * and calls of injected file systems come back, many per wake-up.
+ */
+
+import { setInterval } from 'node:timers'
+import { Outbox } from '../native.js'
+import type { IFileSystem } from '../types.d.ts'
+import { fromNative, keepThrown } from './errors.ts'
+
+/** What a manager lets the native side call. */
+export interface Hooks {
+  readonly fileSystem: IFileSystem | undefined
+  readonly onDebug: ((message: string, data?: unknown) => void) | undefined
+}
+
+/** An operation under way. */
+interface Operation {
+  readonly settle: (text: string, texts: readonly string[]) => void
+  readonly reject: (reason: unknown) => void
+  /** Kept alive until the operation is over: the native side calls it by number. */
+  readonly hooks: Hooks
+}
+
+const enum Kind {
+  Done = 0,
+  Failed = 1,
+  Texts = 2,
+  Debug = 3,
+  Call = 4,
+}
+
+/** Messages taken at once. */
+const BATCH = 512
+const NO_TEXTS: readonly string[] = []
+
+const numbers = new Int32Array(1 + 2 * BATCH)
+const operations = new Map<number, Operation>()
+const hooksByManager = new Map<number, WeakRef<Hooks>>()
+const forgetHooks = new FinalizationRegistry<number>((manager) => hooksByManager.delete(manager))
+let nextOperation = 1
+let nextManager = 1
+
+/** The native end of the queue, one per environment. */
+export const outbox = new Outbox(receive)
+
+/** Keeps the process alive while operations are under way, and only then. */
+const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
+
+/** Numbers a manager and lets the native side reach its hooks while it lives. */
+export function registerManager(hooks: Hooks): number {
+  const manager = nextManager++
+  if (hooks.fileSystem !== undefined || hooks.onDebug !== undefined) {
+    hooksByManager.set(manager, new WeakRef(hooks))
+    forgetHooks.register(hooks, manager)
+  }
+  return manager
+}
+
+/**
+ * Starts an operation: `start` hands its number to the native side. `settle` turns the answer into the value; what it
+ * throws rejects.
+ */
+export function operate<T>(
+  hooks: Hooks,
+  start: (operation: number) => void,
+  settle: (text: string, texts: readonly string[]) => T,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const operation = nextOperation
+    nextOperation = operation === 0x7fffffff ? 1 : operation + 1
+    start(operation)
+    if (operations.size === 0) {
+      keepAlive.ref()
+    }
+    operations.set(operation, { settle: (text, texts) => resolve(settle(text, texts)), reject, hooks })
+  })
+}
+
+/** Gives an operation up: its promise rejects now, whatever comes of it is ignored. */
+export function abandon(operation: number, reason: unknown): void {
+  finish(operation)?.reject(reason)
+}
+
+function finish(operation: number): Operation | undefined {
+  const found = operations.get(operation)
+  if (found !== undefined) {
+    operations.delete(operation)
+    if (operations.size === 0) {
+      keepAlive.unref()
+    }
+  }
+  return found
+}
+
+/** Takes what waits. Called by the native side; throws nothing. */
+function receive(): void {
+  let count: number
+  do {
+    const joined = outbox.take(numbers)
+    count = numbers[0] ?? 0
+    const texts = joined === null || joined === undefined ? NO_TEXTS : joined.split('\0')
+    // Copied: a callback may get here again.
+    const batch = count > 0 ? numbers.slice(1, 1 + 2 * count) : numbers
+    for (let index = 0; index < count; index++) {
+      dispatch(batch[2 * index] as Kind, batch[2 * index + 1] as number, texts[index] ?? '')
+    }
+  } while (count === BATCH)
+}
+
+function dispatch(kind: Kind, id: number, text: string): void {
+  if (kind === Kind.Debug) {
+    const { message, data } = JSON.parse(text) as { message: string; data: unknown }
+    debug(hooksByManager.get(id)?.deref(), message, data)
+  } else if (kind === Kind.Call) {
+    void call(id, text)
+  } else {
+    const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
+    const operation = finish(id)
+    if (kind === Kind.Failed) {
+      operation?.reject(fromNative(text))
+      return
+    }
+    try {
+      operation?.settle(text, texts)
+    } catch (error) {
+      operation?.reject(error)
+    }
+  }
+}
+
+function takeTexts(operation: number): readonly string[] {
+  const texts: string[] = []
+  for (let text = outbox.nextText(operation); text !== null; text = outbox.nextText(operation)) {
+    texts.push(text)
+  }
+  return texts
+}
+
+/** Tells the caller's debug callback, whose failures are its own. */
+export function debug(hooks: Hooks | undefined, message: string, data?: unknown): void {
+  try {
+    hooks?.onDebug?.(message, data)
+  } catch {
+    // A log that fails must not break what it logs.
+  }
+}
+
+interface FileSystemCall {
+  manager: number
+  method: keyof IFileSystem
+  path: string
+  /** The other path of `rename`, the mode of `chmod`. */
+  argument: unknown
+}
+
+/** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
+async function call(id: number, text: string): Promise<void> {
+  const content = outbox.content(id)
+  const { manager, method, path, argument } = JSON.parse(text) as FileSystemCall
+  try {
+    const fileSystem = hooksByManager.get(manager)?.deref()?.fileSystem as
+      | Record<string, (...parameters: unknown[]) => unknown>
+      | undefined
+    if (fileSystem === undefined) {
+      throw new Error('the manager is gone')
+    }
+    const parameters = [path, ...(content === null ? [] : [content]), ...(argument === null ? [] : [argument])]
+    const answer = await fileSystem[method]?.(...parameters)
+    outbox.answer(id, false, answerText(method, answer))
+  } catch (thrown) {
+    outbox.answer(id, true, JSON.stringify(describeThrown(thrown)))
+  }
+}
+
+function answerText(method: keyof IFileSystem, answer: unknown): string {
+  switch (method) {
+    case 'readFile':
+      if (typeof answer !== 'string') {
+        throw new TypeError(`fileSystem.readFile must give a string, not ${typeof answer}`)
+      }
+      return answer
+    case 'readdir':
+      if (!Array.isArray(answer)) {
+        throw new TypeError(`fileSystem.readdir must give an array of names, not ${typeof answer}`)
+      }
+      return JSON.stringify(answer.map(String))
+    case 'exists':
+      return String(Boolean(answer))
+    default:
+      return ''
+  }
+}
+
+function describeThrown(thrown: unknown): { message: string; code: string | undefined; handle: number } {
+  const handle = keepThrown(thrown)
+  try {
+    const { message, code } = Object(thrown) as { message?: unknown; code?: unknown }
+    const isText = typeof message === 'string' && message !== ''
+    return {
+      message: isText ? message : String(thrown),
+      code: typeof code === 'string' ? code : undefined,
+      handle,
+    }
+  } catch {
+    return { message: 'threw something unreadable', code: undefined, handle }
+  }
+}

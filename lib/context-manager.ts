@@ -1,0 +1,612 @@
+/** `ContextManager`: the public face of the native manager. */
+
+import { Buffer } from 'node:buffer'
+import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../native.js'
+import type {
+  CancellationOptions,
+  ContextManagerOptions,
+  ContextPointer,
+  IFileSystem,
+  SelectablePointer,
+  SelectOptions,
+  StoredContext,
+  TaskId,
+} from '../types.d.ts'
+import { abandon, debug, type Hooks, operate, outbox, registerManager } from './border.ts'
+import { contextError, invalidArgument } from './errors.ts'
+import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
+import { readPointers, sequenceOf } from './pointers.ts'
+import { type Encoded, encode, encodeText } from './snapshot.ts'
+import { stringify } from './stringify.ts'
+
+/** How a tool call ended, stored beside its result. */
+export interface ToolOutcome {
+  /** Whether the tool succeeded. */
+  success?: boolean
+  /** Why it failed. */
+  error?: string
+  /** What the tool said about the call. */
+  message?: string
+}
+
+/** Pointers fetched at once. */
+const PAGE = 4096
+const page = new Float64Array(PAGE)
+const QUERY_HASH_LENGTH = 16
+
+/**
+ * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
+ * pointers, selected by relevance, gone at the session's end.
+ *
+ * One manager per agent session is usual; any number may share a directory, in any number of processes.
+ *
+ * @example
+ * ```ts
+ * const manager = new ContextManager()
+ * const path = await manager.saveContext('read_file', { path: 'src/login.ts' }, source)
+ * const [relevant] = manager.selectRelevantContexts('how does login work?', manager.getAllPointers())
+ * const [context] = await manager.loadContexts([relevant])
+ * await manager.clear()
+ * ```
+ */
+export class ContextManager<Task extends TaskId = number> {
+  readonly #native: NativeManager
+  readonly #options: CheckedOptions
+  readonly #hooks: Hooks
+  readonly #shouldPersist: ContextManagerOptions['shouldPersist'] | undefined
+  readonly #describe: ContextManagerOptions['describe'] | undefined
+
+  /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+  constructor(options?: ContextManagerOptions) {
+    const given = options ?? {}
+    if (typeof given !== 'object') {
+      throw invalidArgument('options', 'an object', options)
+    }
+    this.#options = checkOptions(given)
+    const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
+    this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined }
+    this.#shouldPersist = given.shouldPersist ?? undefined
+    this.#describe = given.describe ?? undefined
+    this.#native = new NativeManager(outbox, { ...this.#options, id: registerManager(this.#hooks) })
+    debug(this.#hooks, 'ContextManager initialized', {
+      contextDir: this.#options.directory,
+      persistThreshold: this.#options.persistThreshold,
+      sessionId: this.#options.session,
+    })
+  }
+
+  /**
+   * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
+   *
+   * What JSON cannot hold is stored as `JSON.stringify` does it; where that throws, the rest is stored with a marker
+   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
+   * JSON does not hold as an object under the key `value`.
+   *
+   * @param toolName the tool that made the output
+   * @param args the tool's input
+   * @param result the tool's output
+   * @param taskId a task to find it by
+   * @param queryId the query that caused the call, see {@link ContextManager.hashQuery}
+   * @param outcome how the call ended, stored beside the result
+   * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
+   * a small output is in memory). Saving the same call twice keeps both outputs.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_IO`
+   */
+  saveContext(
+    toolName: string,
+    args: Record<string, unknown>,
+    result: unknown,
+    taskId?: TaskId | null,
+    queryId?: string | null,
+    outcome?: ToolOutcome | null,
+  ): Promise<string> {
+    try {
+      return this.#save(toolName, args, result, taskId ?? undefined, queryId ?? undefined, outcome ?? undefined)
+    } catch (error) {
+      return Promise.reject(asContextError(error))
+    }
+  }
+
+  #save(
+    toolName: string,
+    args: Record<string, unknown>,
+    result: unknown,
+    taskId: TaskId | undefined,
+    queryId: string | undefined,
+    outcome: ToolOutcome | undefined,
+  ): Promise<string> {
+    checkText(toolName, 'toolName')
+    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+      throw invalidArgument('args', 'an object', args)
+    }
+    const task = taskId === undefined ? undefined : taskToken(taskId)
+    if (queryId !== undefined) {
+      checkText(queryId, 'queryId')
+    }
+    const maximum = this.#options.maxResultBytes
+    if (typeof result === 'string' && result.length > maximum) {
+      throw tooLarge(toolName, maximum)
+    }
+    const argumentsText = stringify(args)
+    const isObject = argumentsText.startsWith('{')
+    const details = this.#details(toolName, args, result, outcome)
+    const encoded: Encoded = this.#shouldPersist === undefined ? encode(result) : encodeText(result)
+    if (encoded.text.length > maximum + 2) {
+      throw tooLarge(toolName, maximum)
+    }
+    if (this.#shouldPersist !== undefined) {
+      details.isLarge = this.#isLarge(toolName, args, Buffer.byteLength(encoded.text))
+    }
+    // The native side copies what it is given before it returns.
+    return operate(
+      this.#hooks,
+      (operation) =>
+        this.#native.save(
+          operation,
+          toolName,
+          Date.now(),
+          queryId,
+          task,
+          isObject ? argumentsText : `{"value":${argumentsText}}`,
+          encoded.kind,
+          encoded.text,
+          encoded.operations,
+          encoded.length,
+          encoded.chunks,
+          details === NO_DETAILS ? undefined : JSON.stringify(details),
+        ),
+      (path) => path,
+    )
+  }
+
+  /** What few saves say. */
+  #details(
+    toolName: string,
+    args: Record<string, unknown>,
+    result: unknown,
+    outcome: ToolOutcome | undefined,
+  ): Details {
+    const sourceUrls = readSourceUrls(result)
+    const hasCallback = this.#describe !== undefined || this.#shouldPersist !== undefined
+    if (sourceUrls === undefined && outcome === undefined && !hasCallback) {
+      return NO_DETAILS
+    }
+    const details: Details = {}
+    if (sourceUrls !== undefined) {
+      details.sourceUrls = sourceUrls
+    }
+    if (outcome !== undefined) {
+      Object.assign(details, checkOutcome(outcome))
+    }
+    if (this.#describe !== undefined) {
+      try {
+        const description: unknown = this.#describe(toolName, args)
+        if (typeof description !== 'string') {
+          throw invalidArgument('describe', 'a function that gives a string', this.#describe)
+        }
+        details.description = description.toWellFormed()
+      } catch (error) {
+        debug(this.#hooks, 'describe failed: the default description is used', { toolName, error })
+      }
+    }
+    return details
+  }
+
+  #isLarge(toolName: string, args: Record<string, unknown>, sizeBytes: number): boolean | undefined {
+    try {
+      return Boolean(this.#shouldPersist?.(toolName, args, sizeBytes))
+    } catch (error) {
+      debug(this.#hooks, 'shouldPersist failed: the threshold decides', { toolName, error })
+      return undefined
+    }
+  }
+
+  /**
+   * Loads one context, from memory when it is at hand there.
+   *
+   * @param filepath a pointer's `filepath`; only files inside the context directory are read, and no symbolic links
+   * followed
+   * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
+   */
+  async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
+    checkText(filepath, 'filepath')
+    const text = this.#native.peek(filepath)
+    if (text !== null) {
+      return parseRecord<T, Task>(text, filepath)
+    }
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.load(operation, filepath),
+      (_, texts) => parseRecord<T, Task>(texts[0] ?? '', filepath),
+    )
+  }
+
+  /**
+   * Loads several contexts. The order is kept; what cannot be read is skipped and reported to `onDebug`.
+   */
+  async loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]> {
+    if (!Array.isArray(filepaths)) {
+      throw invalidArgument('filepaths', 'an array of paths', filepaths)
+    }
+    const loaded = await Promise.all(filepaths.map((filepath: string) => this.#loadOrReport(filepath)))
+    return loaded.filter((context) => context !== undefined)
+  }
+
+  async #loadOrReport(filepath: string): Promise<StoredContext<unknown, Task> | undefined> {
+    try {
+      return await this.loadContext(filepath)
+    } catch (error) {
+      const { code, message } = error as { code?: string; message?: string }
+      const isMissing = code === 'ERR_CONTEXT_NOT_FOUND'
+      debug(
+        this.#hooks,
+        isMissing ? `Context file not found: ${filepath}` : `Failed to load context ${String(filepath)}: ${message}`,
+        { filepath, error },
+      )
+      return undefined
+    }
+  }
+
+  /** Every pointer, in the order of the calls. Deep copies. */
+  getAllPointers(): ContextPointer<Task>[] {
+    const pointers: ContextPointer<Task>[] = []
+    for (let start = 0; ; ) {
+      const found = readPointers<Task>(this.#native.pointersFrom(start, page), page, this)
+      if (start === 0 && found.length < PAGE) {
+        return found
+      }
+      for (const pointer of found) {
+        pointers.push(pointer)
+      }
+      if (found.length < PAGE) {
+        return pointers
+      }
+      start = (page[PAGE - 1] as number) + 1
+    }
+  }
+
+  /** The pointers of a query, in the order of the calls; `[]` for `undefined`. Deep copies. */
+  getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[] {
+    if (queryId === undefined || queryId === null) {
+      return []
+    }
+    checkText(queryId, 'queryId')
+    return this.#group((sequences) => this.#native.pointersForQuery(queryId, sequences))
+  }
+
+  /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
+  getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[] {
+    if (taskId === undefined || taskId === null) {
+      return []
+    }
+    const task = taskToken(taskId)
+    return this.#group((sequences) => this.#native.pointersForTask(task, sequences))
+  }
+
+  #group(fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
+    for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
+      const text = fetch(sequences)
+      if (text !== null) {
+        return readPointers(text, sequences, this)
+      }
+    }
+  }
+
+  /**
+   * The contexts of a session, or of every session without an id: those on disk in the directory, whoever wrote them,
+   * and those that only the memory of this process holds. Oldest first. Results are not read.
+   */
+  listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
+    return this.#cancellable(
+      options,
+      () => {
+        if (sessionId !== undefined && sessionId !== null) {
+          checkText(sessionId, 'sessionId')
+        }
+      },
+      (operation) => this.#native.list(operation, sessionId ?? undefined),
+      (_, texts) => texts.flatMap((text) => JSON.parse(text) as ContextPointer<Task>[]),
+    )
+  }
+
+  /**
+   * The paths of the pointers that share a word with the query, best first (BM25 over name, description and arguments;
+   * of pointers of this manager only `filepath` counts). Equal scores: most recent first. When nothing matches, all paths
+   * in their order. Synchronous, and never waits for a save or for a disk.
+   */
+  selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[] {
+    checkText(query, 'query')
+    if (!Array.isArray(availablePointers)) {
+      throw invalidArgument('availablePointers', 'an array of pointers', availablePointers)
+    }
+    const pointers = availablePointers as readonly SelectablePointer[]
+    const positions = this.#rank(query, pointers, true) ?? this.#rank(query, pointers, false) ?? []
+    if (positions.length === 0) {
+      return pointers.map((pointer) => pointer.filepath)
+    }
+    return positions.map((position) => (pointers[position] as SelectablePointer).filepath)
+  }
+
+  #rank(query: string, pointers: readonly SelectablePointer[], usesMarks: boolean): number[] | null {
+    const sequences = new Float64Array(pointers.length)
+    const foreign: unknown[] = []
+    for (let index = 0; index < pointers.length; index++) {
+      const pointer = checkPointer(pointers[index], index)
+      const sequence = usesMarks ? sequenceOf(pointer, this) : -1
+      sequences[index] = sequence
+      if (sequence < 0) {
+        foreign.push(selectable(pointer))
+      }
+    }
+    return this.#native.rank(query, sequences, foreign.length === 0 ? '[]' : stringify(foreign))
+  }
+
+  /**
+   * The manager's pointers that share a word with the query, best first, chosen on another thread. When nothing matches,
+   * all pointers in their order.
+   */
+  selectContexts(query: string, options?: SelectOptions | null): Promise<ContextPointer<Task>[]> {
+    let limit = -1
+    return this.#cancellable(
+      options,
+      () => {
+        checkText(query, 'query')
+        limit = checkLimit(options?.limit)
+      },
+      (operation) => this.#native.select(operation, query, limit),
+      (_, texts) => JSON.parse(texts[0] ?? '[]') as ContextPointer<Task>[],
+    )
+  }
+
+  /**
+   * Forgets one context: memory, index and file.
+   *
+   * @returns `false` when there is no such context
+   * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
+   * alive, `ERR_CONTEXT_IO`
+   */
+  async forget(filepath: string): Promise<boolean> {
+    checkText(filepath, 'filepath')
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.forget(operation, filepath),
+      (text) => text === 'true',
+    )
+  }
+
+  /** Counts and bytes by tier. */
+  stats(): ContextStats {
+    return this.#native.stats()
+  }
+
+  /**
+   * Removes what dead sessions left behind, within the bounds of `retention`. Runs by itself in the background, once per
+   * process and directory. Live sessions and foreign files are never touched; with an injected file system nothing is.
+   */
+  sweep(options?: CancellationOptions | null): Promise<SweepReport> {
+    return this.#cancellable(
+      options,
+      () => {},
+      (operation) => this.#native.sweep(operation),
+      (text) => JSON.parse(text) as SweepReport,
+    )
+  }
+
+  /** Drops every pointer, and what only memory holds. Files stay. */
+  clearPointers(): void {
+    this.#native.clearPointers()
+    debug(this.#hooks, 'Context pointers cleared')
+  }
+
+  /**
+   * Removes this session's files and those of sessions that are over. Pointers stay. Files of sessions that are alive and
+   * files that are no contexts always stay.
+   */
+  async clearContextDir(): Promise<void> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.clearDirectory(operation),
+      () => {},
+    )
+  }
+
+  /** The session's end: removes the memory and files of every save called before. The manager starts anew. */
+  async clear(): Promise<void> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.clear(operation),
+      () => {},
+    )
+  }
+
+  /** Another name of {@link ContextManager.clear}. */
+  async clearContexts(): Promise<void> {
+    return this.clear()
+  }
+
+  /**
+   * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
+   * `retention`. A later save begins the session again.
+   */
+  async close(): Promise<void> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.close(operation),
+      () => {},
+    )
+  }
+
+  /** `await using`: the session ends with the block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.clear()
+  }
+
+  /** How many contexts have a pointer. */
+  get size(): number {
+    return this.#native.size()
+  }
+
+  /** The session's id. */
+  get sessionId(): string {
+    return this.#options.session
+  }
+
+  /** The directory, absolute, as it was given (symbolic links are not resolved). */
+  getContextDir(): string {
+    return this.#options.directory
+  }
+
+  /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
+  static hashQuery(query: string): string {
+    checkText(query, 'query')
+    return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`
+  }
+
+  /** An operation that a signal can stop. */
+  #cancellable<T>(
+    options: CancellationOptions | null | undefined,
+    check: () => void,
+    start: (operation: number) => void,
+    settle: (text: string, texts: readonly string[]) => T,
+  ): Promise<T> {
+    try {
+      if (options !== undefined && options !== null && typeof options !== 'object') {
+        throw invalidArgument('options', 'an object', options)
+      }
+      check()
+      options?.signal?.throwIfAborted()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const signal = options?.signal ?? undefined
+    let started = 0
+    const promise = operate(
+      this.#hooks,
+      (operation) => {
+        started = operation
+        start(operation)
+      },
+      settle,
+    )
+    if (signal === undefined) {
+      return promise
+    }
+    const cancel = (): void => {
+      this.#native.cancel(started)
+      abandon(started, signal.reason)
+    }
+    signal.addEventListener('abort', cancel, { once: true })
+    return promise.finally(() => signal.removeEventListener('abort', cancel))
+  }
+}
+
+/** What few saves say beside the rest. */
+interface Details extends ToolOutcome {
+  description?: string
+  sourceUrls?: string[]
+  isLarge?: boolean | undefined
+}
+
+const NO_DETAILS: Details = Object.freeze({})
+
+function checkText(value: unknown, name: string): asserts value is string {
+  if (typeof value !== 'string') {
+    throw invalidArgument(name, 'a string', value)
+  }
+}
+
+/** A task's id as JSON. */
+function taskToken(taskId: TaskId): string {
+  const isTask = typeof taskId === 'string' || (typeof taskId === 'number' && Number.isFinite(taskId))
+  if (!isTask) {
+    throw invalidArgument('taskId', 'a string or a finite number', taskId)
+  }
+  return JSON.stringify(taskId)
+}
+
+function checkOutcome(outcome: ToolOutcome): ToolOutcome {
+  const checked: ToolOutcome = {}
+  if (outcome.success !== undefined && outcome.success !== null) {
+    checked.success = Boolean(outcome.success)
+  }
+  for (const key of ['error', 'message'] as const) {
+    const text = outcome[key]
+    if (text !== undefined && text !== null) {
+      checked[key] = String(text)
+    }
+  }
+  return checked
+}
+
+/** The result's own `sourceUrls`. */
+function readSourceUrls(result: unknown): string[] | undefined {
+  if (typeof result !== 'object' || result === null) {
+    return undefined
+  }
+  try {
+    if (!Object.hasOwn(result, 'sourceUrls')) {
+      return undefined
+    }
+    const urls = (result as { sourceUrls: unknown }).sourceUrls
+    return Array.isArray(urls) && urls.every((url) => typeof url === 'string') ? [...urls] : undefined
+  } catch {
+    // A getter or Proxy that throws: the result itself is stored with a marker.
+    return undefined
+  }
+}
+
+function checkPointer(pointer: unknown, index: number): SelectablePointer {
+  if (typeof (pointer as SelectablePointer | null | undefined)?.filepath !== 'string') {
+    throw invalidArgument(`availablePointers[${index}]`, 'a pointer with a filepath', pointer)
+  }
+  return pointer as SelectablePointer
+}
+
+/** What ranking needs of a pointer that may not be this manager's. */
+function selectable(pointer: SelectablePointer): unknown {
+  const { filepath, toolName, toolDescription, args, timestamp } = pointer
+  return {
+    filepath: filepath.toWellFormed(),
+    toolName: text(toolName),
+    toolDescription: text(toolDescription),
+    args: typeof args === 'object' ? args : null,
+    timestamp: typeof timestamp === 'number' && timestamp > 0 ? Math.trunc(timestamp) : 0,
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value.toWellFormed() : ''
+}
+
+function parseRecord<T, Task extends TaskId>(text: string, filepath: string): StoredContext<T, Task> {
+  let record: StoredContext<T, Task>
+  try {
+    record = JSON.parse(text) as StoredContext<T, Task>
+  } catch (cause) {
+    throw contextError('ERR_CONTEXT_CORRUPT', `${filepath} could not be parsed; run the tool again`, cause)
+  }
+  // Records of others may lack what ours always have.
+  record.toolDescription ??= record.toolName
+  record.args ??= {}
+  return record
+}
+
+function tooLarge(toolName: string, maximum: number): Error {
+  return contextError(
+    'ERR_CONTEXT_TOO_LARGE',
+    `the result of ${JSON.stringify(toolName)} takes more than ${maximum} bytes of JSON; raise retention.maxResultBytes or store less of it`,
+  )
+}
+
+/** A text beyond what the engine can hold is too large; anything else is passed on. */
+function asContextError(error: unknown): unknown {
+  if (error instanceof RangeError) {
+    return contextError(
+      'ERR_CONTEXT_TOO_LARGE',
+      'the result takes more JSON than a string can hold; store less of it',
+      error,
+    )
+  }
+  return error
+}

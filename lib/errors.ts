@@ -1,0 +1,89 @@
+/** Errors with a stable `code`. */
+
+import { getSystemErrorName } from 'node:util'
+import type { ContextError, ContextErrorCode } from '../types.d.ts'
+
+/** An `Error` with a code, and with a cause where there is one. */
+export function contextError(code: ContextErrorCode, message: string, cause?: unknown): ContextError {
+  const error = cause === undefined ? new Error(message) : new Error(message, { cause })
+  return Object.assign(error, { code })
+}
+
+/** An argument is wrong: its name, and what it should be. */
+export function invalidArgument(name: string, expected: string, given: unknown): ContextError {
+  return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name} must be ${expected}, not ${inspect(given)}`)
+}
+
+function inspect(value: unknown): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 50 ? `${value.slice(0, 50)}…` : value)
+  }
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
+    return String(value)
+  }
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
+}
+
+/** What the native side says of a failure. */
+interface NativeError {
+  code: ContextErrorCode
+  message: string
+  cause: SystemFailure | { handle: number } | null
+}
+
+interface SystemFailure {
+  message: string
+  errno: number | null
+  syscall: string
+  path: string
+}
+
+/** Thrown values of injected file systems, until the error that they caused is built. */
+const thrownValues = new Map<number, unknown>()
+const MAXIMUM_THROWN_VALUES = 1000
+let nextHandle = 1
+
+/** Keeps a thrown value for the error that it will cause. Some failures cause none: the oldest go. */
+export function keepThrown(value: unknown): number {
+  const handle = nextHandle++
+  thrownValues.set(handle, value)
+  if (thrownValues.size > MAXIMUM_THROWN_VALUES) {
+    for (const oldest of thrownValues.keys()) {
+      thrownValues.delete(oldest)
+      break
+    }
+  }
+  return handle
+}
+
+/** The error that the native side describes. */
+export function fromNative(text: string): ContextError {
+  const { code, message, cause } = JSON.parse(text) as NativeError
+  if (cause === null) {
+    return contextError(code, message)
+  }
+  if ('handle' in cause) {
+    const thrown = thrownValues.get(cause.handle)
+    thrownValues.delete(cause.handle)
+    return contextError(code, message, thrown)
+  }
+  return contextError(code, message, systemError(cause))
+}
+
+/** As Node's own errors look: `code`, `errno`, `syscall`, `path`. */
+function systemError({ message, errno, syscall, path }: SystemFailure): Error {
+  const error = new Error(message)
+  if (errno === null) {
+    return Object.assign(error, { syscall, path })
+  }
+  return Object.assign(error, { code: systemErrorName(errno), errno: -errno, syscall, path })
+}
+
+function systemErrorName(errno: number): string | undefined {
+  try {
+    return getSystemErrorName(-errno)
+  } catch {
+    // Windows numbers its errors differently.
+    return undefined
+  }
+}

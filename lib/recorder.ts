@@ -1,0 +1,241 @@
+/** `createToolRecorder`: saves what an agent's callbacks tell. */
+
+import type { TaskId } from '../types.d.ts'
+import { ContextManager, type ToolOutcome } from './context-manager.ts'
+import { stringify } from './stringify.ts'
+
+/** Where in an agent's run a callback belongs. */
+export interface ToolCallContext {
+  /** The agent's run: its query is taken from `onAgentStart`. */
+  traceId: string
+  /** The tool call: pairs `onToolStart` with `onToolEnd`. */
+  spanId: string
+  parentSpanId?: string
+}
+
+/** What a tool gave back. */
+export type ToolResponse<T = unknown> =
+  | { success: true; result: T; message: string }
+  | { success: false; error: string; message: string }
+
+/** What the agent says of the execution; its `success` counts over the response's. */
+export interface ToolExecutionResult {
+  success?: boolean
+}
+
+/** The callbacks that a recorder listens to. An agent's own callbacks may return anything, promises included. */
+export interface ToolCallbacks {
+  onAgentStart?(context: ToolCallContext, query: string): unknown
+  onToolStart?(context: ToolCallContext, toolName: string, args: Record<string, unknown>): unknown
+  onToolEnd?(
+    context: ToolCallContext,
+    toolName: string,
+    result: ToolResponse,
+    executionResult?: ToolExecutionResult,
+  ): unknown
+}
+
+/** Records tool calls. No callback ever throws or waits. */
+export interface ToolRecorder {
+  /** Remembers the query of a run: its tool outputs get the query's id. */
+  onAgentStart(context: ToolCallContext, query: string): void
+  /** Remembers a call's arguments as they are now. */
+  onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void
+  /** Saves a call's output as it is now: the value inside the response, beside success, error and message. */
+  onToolEnd(
+    context: ToolCallContext,
+    toolName: string,
+    result: ToolResponse,
+    executionResult?: ToolExecutionResult,
+  ): void
+  /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+  flush(): Promise<void>
+  /** Callbacks that record and then call the given ones, whose results and errors are passed on. */
+  wrap<T extends object>(callbacks: T): T & Required<ToolCallbacks>
+}
+
+/** Options of `createToolRecorder`. */
+export interface ToolRecorderOptions {
+  /** The task that a call belongs to. */
+  taskId?: (context: ToolCallContext) => TaskId | undefined
+  /** Told at once when a save fails; `flush` reports it as well. */
+  onError?: (error: unknown, toolName: string) => void
+}
+
+/** Calls that never end and runs that never stop must not pile up. */
+const MAXIMUM_REMEMBERED = 10_000
+const MAXIMUM_FAILURES = 1000
+
+/**
+ * A recorder for an agent's callbacks.
+ *
+ * @example
+ * ```ts
+ * const recorder = createToolRecorder(manager)
+ * const agent = new Agent({ callbacks: recorder.wrap(myCallbacks) })
+ * // …
+ * await recorder.flush()
+ * ```
+ */
+export function createToolRecorder<Task extends TaskId = number>(
+  manager: ContextManager<Task>,
+  options: ToolRecorderOptions = {},
+): ToolRecorder {
+  const queries = new Map<string, string>()
+  const calls = new Map<string, Record<string, unknown>>()
+  const saves = new Set<Promise<void>>()
+  let failures: unknown[] = []
+
+  function failed(error: unknown, toolName: string): void {
+    if (failures.length < MAXIMUM_FAILURES) {
+      failures.push(error)
+    }
+    try {
+      options.onError?.(error, toolName)
+    } catch {
+      // A report that fails must not break the agent.
+    }
+  }
+
+  function save(
+    context: ToolCallContext,
+    toolName: string,
+    response: ToolResponse,
+    execution: ToolExecutionResult | undefined,
+  ): void {
+    const { result, outcome } = unpack(response, execution)
+    const args = calls.get(context.spanId) ?? {}
+    calls.delete(context.spanId)
+    const taskId = options.taskId?.(context)
+    const saving = manager
+      .saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
+      .then(
+        () => {},
+        (error: unknown) => failed(error, toolName),
+      )
+      .finally(() => saves.delete(saving))
+    saves.add(saving)
+  }
+
+  const recorder: ToolRecorder = {
+    onAgentStart(context, query) {
+      try {
+        remember(queries, context.traceId, ContextManager.hashQuery(query))
+      } catch (error) {
+        failed(error, '')
+      }
+    },
+    onToolStart(context, toolName, args) {
+      try {
+        remember(calls, context.spanId, snapshot(args))
+      } catch (error) {
+        failed(error, toolName)
+      }
+    },
+    onToolEnd(context, toolName, result, executionResult) {
+      try {
+        save(context, toolName, result, executionResult)
+      } catch (error) {
+        failed(error, toolName)
+      }
+    },
+    async flush() {
+      await Promise.all(saves)
+      if (failures.length > 0) {
+        const reported = failures
+        failures = []
+        const code = (reported[0] as { code?: unknown } | null | undefined)?.code
+        const error = new AggregateError(reported, `${reported.length} tool outputs could not be saved`)
+        throw code === undefined ? error : Object.assign(error, { code })
+      }
+    },
+    wrap(callbacks) {
+      return wrap(recorder, callbacks)
+    },
+  }
+  return recorder
+}
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.set(key, value)
+  if (map.size > MAXIMUM_REMEMBERED) {
+    for (const oldest of map.keys()) {
+      map.delete(oldest)
+      break
+    }
+  }
+}
+
+/** Arguments as they are now: agents change them. */
+function snapshot(args: unknown): Record<string, unknown> {
+  const copy: unknown = JSON.parse(stringify(args ?? {}))
+  const isObject = typeof copy === 'object' && copy !== null && !Array.isArray(copy)
+  return isObject ? (copy as Record<string, unknown>) : { value: copy }
+}
+
+/** The value inside a response, and how the call ended. A value of another shape is the result itself. */
+function unpack(
+  response: unknown,
+  execution: ToolExecutionResult | undefined,
+): { result: unknown; outcome: ToolOutcome } {
+  const outcome: ToolOutcome = {}
+  const told = execution?.success
+  const isResponse =
+    typeof response === 'object' &&
+    response !== null &&
+    typeof (response as { success?: unknown }).success === 'boolean'
+  if (!isResponse) {
+    if (typeof told === 'boolean') {
+      outcome.success = told
+    }
+    return { result: response, outcome }
+  }
+  const { success, result, error, message } = response as {
+    success: boolean
+    result?: unknown
+    error?: string
+    message?: string
+  }
+  outcome.success = typeof told === 'boolean' ? told : success
+  if (error !== undefined && error !== null) {
+    outcome.error = error
+  }
+  if (message !== undefined && message !== null) {
+    outcome.message = message
+  }
+  return { result, outcome }
+}
+
+function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Required<ToolCallbacks> {
+  const wrapped: Record<string, unknown> = {}
+  // Methods of classes are not own properties; all are called on their own object.
+  for (const key of keysOf(callbacks)) {
+    const value: unknown = (callbacks as Record<string, unknown>)[key]
+    wrapped[key] = typeof value === 'function' ? value.bind(callbacks) : value
+  }
+  for (const key of ['onAgentStart', 'onToolStart', 'onToolEnd'] as const) {
+    const record = recorder[key] as (...parameters: unknown[]) => void
+    wrapped[key] = (...parameters: unknown[]): unknown => {
+      record(...parameters)
+      // Looked up now: an agent may change its callbacks.
+      const own: unknown = (callbacks as Record<string, unknown>)[key]
+      return typeof own === 'function' ? own.apply(callbacks, parameters) : undefined
+    }
+  }
+  return wrapped as T & Required<ToolCallbacks>
+}
+
+function keysOf(callbacks: object): Set<string> {
+  const keys = new Set<string>()
+  for (
+    let object: object | null = callbacks;
+    object !== null && object !== Object.prototype;
+    object = Object.getPrototypeOf(object) as object | null
+  ) {
+    for (const key of Object.getOwnPropertyNames(object)) {
+      keys.add(key)
+    }
+  }
+  keys.delete('constructor')
+  return keys
+}

@@ -1,0 +1,247 @@
+/**
+ * `stringify`: the JSON text of any value, as `JSON.stringify` gives it. Where that throws, the value is walked again
+ * without recursion and every part JSON cannot hold is replaced by a marker string, so that a record is never lost.
+ */
+
+/** Containers nested deeper than this become `"[Too deep]"` (in the walk only: `JSON.stringify` may go deeper). */
+const MAXIMUM_DEPTH = 10_000
+/** The longest string V8 can hold; the walk gives up there as `JSON.stringify` does. */
+const MAXIMUM_LENGTH = 0x1fffffe8
+/** Finished pieces are joined now and then: millions of short strings take far more memory than their text. */
+const PIECES_PER_BLOCK = 8192
+
+const objectToString = Object.prototype.toString
+
+/** `JSON.isRawJSON` is not there on Node 20. */
+type RawJson = { isRawJSON?: (value: unknown) => boolean }
+
+/**
+ * The JSON text of `value`: that of `JSON.stringify`, and `"null"` for `undefined`, functions and symbols. A BigInt, a
+ * cycle, a getter or `toJSON` that throws and levels too deep become marker strings.
+ *
+ * @throws RangeError when the text is longer than a string can be.
+ */
+export function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null'
+  } catch (error) {
+    if (isTooLong(error)) {
+      throw error
+    }
+  }
+  return new TolerantWalk().run(value)
+}
+
+/** Whether a text outgrew the longest string; a stack overflow is a RangeError too. */
+function isTooLong(error: unknown): boolean {
+  try {
+    // "Invalid string length" in V8, "Out of memory" in JavaScriptCore.
+    return error instanceof RangeError && /^(?:Invalid string length|Out of memory)/.test(error.message)
+  } catch {
+    return false // a thrown Proxy, or an error whose `message` throws
+  }
+}
+
+/** An array or object being written. */
+interface Frame {
+  readonly holder: object
+  /** The keys of an object; `undefined` for an array. */
+  readonly keys: readonly string[] | undefined
+  readonly length: number
+  next: number
+  isEmpty: boolean
+}
+
+/** What a property value turned out to be: finished text, a container to open, or nothing JSON can show. */
+type Prepared = { text: string } | { container: object } | undefined
+
+class TolerantWalk {
+  readonly #frames: Frame[] = []
+  /** The containers on the way from the root, to recognise cycles. */
+  readonly #ancestors = new Set<object>()
+  readonly #blocks: string[] = []
+  #pieces: string[] = []
+  #length = 0
+
+  run(value: unknown): string {
+    const root = { '': value }
+    this.#writeValue(prepare(root, ''))
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      if (frame.next < frame.length) {
+        this.#writeNext(frame)
+      } else {
+        this.#close(frame)
+      }
+    }
+    return this.#blocks.join('') + this.#pieces.join('')
+  }
+
+  #writeNext(frame: Frame): void {
+    const index = frame.next++
+    if (frame.keys === undefined) {
+      if (index > 0) {
+        this.#write(',')
+      }
+      this.#writeValue(prepare(frame.holder, String(index)))
+      return
+    }
+    const key = frame.keys[index] as string
+    const prepared = prepare(frame.holder, key)
+    if (prepared !== undefined) {
+      this.#write(`${frame.isEmpty ? '' : ','}${JSON.stringify(key)}:`)
+      frame.isEmpty = false
+      this.#writeValue(prepared)
+    }
+  }
+
+  #writeValue(prepared: Prepared): void {
+    if (prepared === undefined) {
+      this.#write('null')
+    } else if ('text' in prepared) {
+      this.#write(prepared.text)
+    } else {
+      this.#open(prepared.container)
+    }
+  }
+
+  #open(container: object): void {
+    if (this.#ancestors.has(container)) {
+      this.#write('"[Circular]"')
+      return
+    }
+    if (this.#frames.length >= MAXIMUM_DEPTH) {
+      this.#write('"[Too deep]"')
+      return
+    }
+    let frame: Frame
+    try {
+      const isArray = Array.isArray(container)
+      const keys = isArray ? undefined : Object.keys(container)
+      const length = isArray ? toLength(container.length) : (keys as string[]).length
+      frame = { holder: container, keys, length, next: 0, isEmpty: true }
+    } catch (error) {
+      this.#write(thrownMarker(error)) // a Proxy trap
+      return
+    }
+    this.#write(frame.keys === undefined ? '[' : '{')
+    this.#ancestors.add(container)
+    this.#frames.push(frame)
+  }
+
+  #close(frame: Frame): void {
+    this.#write(frame.keys === undefined ? ']' : '}')
+    this.#ancestors.delete(frame.holder)
+    this.#frames.pop()
+  }
+
+  #write(text: string): void {
+    this.#length += text.length
+    if (this.#length > MAXIMUM_LENGTH) {
+      throw new RangeError('Invalid string length')
+    }
+    if (this.#pieces.push(text) >= PIECES_PER_BLOCK) {
+      this.#blocks.push(this.#pieces.join(''))
+      this.#pieces = []
+    }
+  }
+}
+
+/** Reads one property and does to it what `JSON.stringify` does before it writes: `toJSON`, unboxing, primitives. */
+function prepare(holder: object, key: string): Prepared {
+  let value: unknown
+  try {
+    value = Reflect.get(holder, key)
+    if (value !== null && (typeof value === 'object' || typeof value === 'function' || typeof value === 'bigint')) {
+      // Read once, as a getter may answer differently the second time.
+      const toJSON: unknown = (value as { toJSON?: unknown }).toJSON
+      if (typeof toJSON === 'function') {
+        value = Reflect.apply(toJSON, value, [key])
+      }
+    }
+    if (typeof value === 'object' && value !== null) {
+      if ((JSON as RawJson).isRawJSON?.(value)) {
+        return { text: (value as { rawJSON: string }).rawJSON }
+      }
+      value = unbox(value)
+    }
+  } catch (error) {
+    return { text: thrownMarker(error) }
+  }
+  return prepareUnboxed(value)
+}
+
+function prepareUnboxed(value: unknown): Prepared {
+  switch (typeof value) {
+    case 'string':
+      return { text: JSON.stringify(value) }
+    case 'number':
+      return { text: Number.isFinite(value) ? String(value) : 'null' }
+    case 'boolean':
+      return { text: String(value) }
+    case 'bigint':
+      return { text: `"[BigInt ${value}]"` }
+    case 'object':
+      return value === null ? { text: 'null' } : { container: value }
+    default:
+      return undefined
+  }
+}
+
+/** `new Number(1)` → `1` and so on, recognised by what they are, not by their prototype, which can be changed. */
+function unbox(value: object): unknown {
+  if (isSurelyNotBoxed(value)) {
+    return value
+  }
+  if (hasBrand(Number.prototype.valueOf, value)) {
+    return Number(value)
+  }
+  if (hasBrand(String.prototype.valueOf, value)) {
+    return String(value)
+  }
+  if (hasBrand(Boolean.prototype.valueOf, value)) {
+    return Boolean.prototype.valueOf.call(value)
+  }
+  return hasBrand(BigInt.prototype.valueOf, value) ? BigInt.prototype.valueOf.call(value) : value
+}
+
+/** The cheap answer for nearly all objects: without a `toStringTag`, `toString` cannot be deceived. */
+function isSurelyNotBoxed(value: object): boolean {
+  try {
+    const description = objectToString.call(value)
+    const isCommon = description === '[object Object]' || description === '[object Array]'
+    return isCommon && (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === undefined
+  } catch {
+    return false // a Proxy trap that JSON.stringify would not have called
+  }
+}
+
+function hasBrand(brandedMethod: () => unknown, value: object): boolean {
+  try {
+    brandedMethod.call(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** ECMAScript's ToLength: the `length` of a Proxy around an array can be anything. */
+function toLength(length: unknown): number {
+  const integer = Math.trunc(Number(length))
+  return integer > 0 ? Math.min(integer, Number.MAX_SAFE_INTEGER) : 0
+}
+
+function thrownMarker(error: unknown): string {
+  return JSON.stringify(`[Throws: ${thrownMessage(error)}]`)
+}
+
+/** Whatever was thrown may throw in turn when it is looked at. */
+function thrownMessage(error: unknown): string {
+  try {
+    if (typeof error === 'object' && error !== null && 'message' in error) {
+      return String(error.message)
+    }
+    return String(error)
+  } catch {
+    return 'unknown error'
+  }
+}

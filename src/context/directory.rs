@@ -1,0 +1,201 @@
+//! One directory as this process uses it: one lease for all its sessions there.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use crate::{
+    durable::{DirectorySync, Lease},
+    names,
+};
+
+/// A directory that this process keeps sessions in. Managers of one directory share it.
+#[derive(Debug)]
+pub struct SharedDirectory {
+    path: PathBuf,
+    leased: Mutex<Leased>,
+    temporaries: AtomicU64,
+    swept: AtomicBool,
+    /// Group commit of the directory's entries.
+    pub sync: DirectorySync,
+}
+
+#[derive(Debug, Default)]
+struct Leased {
+    lease: Option<Lease>,
+    /// How many managers keep each session.
+    sessions: HashMap<String, usize>,
+}
+
+impl SharedDirectory {
+    /// The directory's one representation in this process. `path` is canonical.
+    #[must_use]
+    pub fn shared(path: &Path) -> Arc<Self> {
+        static DIRECTORIES: OnceLock<Mutex<HashMap<PathBuf, Weak<SharedDirectory>>>> =
+            OnceLock::new();
+        let mut directories =
+            DIRECTORIES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(directory) = directories.get(path).and_then(Weak::upgrade) {
+            return directory;
+        }
+        directories.retain(|_, directory| directory.strong_count() > 0);
+        let directory = Arc::new(Self {
+            path: path.to_owned(),
+            leased: Mutex::default(),
+            temporaries: AtomicU64::new(0),
+            swept: AtomicBool::new(false),
+            sync: DirectorySync::default(),
+        });
+        directories.insert(path.to_owned(), Arc::downgrade(&directory));
+        directory
+    }
+
+    fn leased(&self) -> MutexGuard<'_, Leased> {
+        self.leased.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a session alive until the returned guard is dropped.
+    ///
+    /// # Errors
+    /// When the lease cannot be taken.
+    pub fn enter(self: &Arc<Self>, session: &str) -> io::Result<SessionLease> {
+        let mut leased = self.leased();
+        let kept = leased.sessions.get(session).copied().unwrap_or_default();
+        leased.sessions.insert(session.to_owned(), kept + 1);
+        let outcome = match &mut leased.lease {
+            Some(lease) if lease.is_in_place() => {
+                if kept == 0 {
+                    lease.begin(session)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => self.renew(&mut leased),
+        };
+        drop(leased);
+        // From here on the guard undoes the count, whatever happened.
+        let guard = SessionLease { directory: Arc::clone(self), session: session.to_owned() };
+        outcome.map(|()| guard)
+    }
+
+    /// A new lease for all sessions; the old one goes after it.
+    fn renew(&self, leased: &mut Leased) -> io::Result<()> {
+        let lease = Lease::acquire(&self.path, leased.sessions.keys().map(String::as_str))?;
+        if let Some(old) = leased.lease.replace(lease) {
+            old.release();
+        }
+        Ok(())
+    }
+
+    fn leave(&self, session: &str) {
+        let mut leased = self.leased();
+        let Some(count) = leased.sessions.get_mut(session) else { return };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        leased.sessions.remove(session);
+        if leased.sessions.is_empty() {
+            if let Some(lease) = leased.lease.take() {
+                lease.release();
+            }
+        } else if let Some(lease) = &mut leased.lease {
+            // A session that stays listed is swept later, that is all.
+            if let Ok(false) = lease.end(session) {
+                let _ = self.renew(&mut leased);
+            }
+        }
+    }
+
+    /// A fresh name for a file being written, under this process's lease.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        let counter = self.temporaries.fetch_add(1, Ordering::Relaxed);
+        let leased = self.leased();
+        match &leased.lease {
+            Some(lease) => self.path.join(names::temporary(lease.owner(), counter)),
+            None => self.path.join(names::temporary(&names::new_owner(), counter)),
+        }
+    }
+
+    /// `true` once: the caller sweeps in the background.
+    #[must_use]
+    pub fn claim_background_sweep(&self) -> bool {
+        !self.swept.swap(true, Ordering::Relaxed)
+    }
+
+    /// The canonical path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Keeps a session alive in a directory until it is dropped.
+#[derive(Debug)]
+pub struct SessionLease {
+    directory: Arc<SharedDirectory>,
+    session: String,
+}
+
+impl Drop for SessionLease {
+    fn drop(&mut self) {
+        self.directory.leave(&self.session);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durable::live_sessions;
+    use std::fs;
+
+    fn files(path: &Path) -> usize {
+        fs::read_dir(path).unwrap().count()
+    }
+
+    #[test]
+    fn a_thousand_sessions_share_one_lease() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(folder.path()).unwrap();
+        let directory = SharedDirectory::shared(&path);
+        assert!(Arc::ptr_eq(&directory, &SharedDirectory::shared(&path)));
+        let mut guards: Vec<_> =
+            (0..1000).map(|number| directory.enter(&format!("s{number}")).unwrap()).collect();
+        let again = directory.enter("s0").unwrap();
+        assert_eq!(files(&path), 1);
+        assert_eq!(live_sessions(&path).unwrap().count(), 1000);
+        drop(guards.remove(0));
+        assert!(live_sessions(&path).unwrap().contains("s0"), "another manager keeps it");
+        drop(again);
+        assert!(!live_sessions(&path).unwrap().contains("s0"));
+        drop(guards);
+        assert_eq!(files(&path), 0);
+    }
+
+    #[test]
+    fn a_lease_is_written_anew_when_much_of_it_is_over_or_it_was_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(folder.path()).unwrap();
+        let directory = SharedDirectory::shared(&path);
+        let kept = directory.enter("kept").unwrap();
+        for number in 0..1500 {
+            drop(directory.enter(&format!("s{number}")).unwrap());
+        }
+        let lease = fs::read_dir(&path).unwrap().next().unwrap().unwrap();
+        assert!(lease.metadata().unwrap().len() < 20_000);
+        assert!(live_sessions(&path).unwrap().contains("kept"));
+        fs::remove_file(lease.path()).unwrap();
+        let other = directory.enter("other").unwrap();
+        let live = live_sessions(&path).unwrap();
+        assert!(live.contains("kept") && live.contains("other"));
+        drop((kept, other));
+        assert_eq!(files(&path), 0);
+    }
+}

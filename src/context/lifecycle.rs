@@ -1,0 +1,252 @@
+//! The end of contexts: one by one, by session, by directory.
+
+use std::{path::PathBuf, sync::Arc};
+
+use chrono::Utc;
+use serde_json::json;
+
+use super::{list, manager::Manager, sweep};
+use crate::{
+    error::{Code, Error, Result},
+    file_system::FileError,
+    names,
+};
+
+/// How many files a clearing removed.
+pub type Cleared = u64;
+
+/// Counts removals and keeps the first failure, so that one stubborn file does not keep the others.
+#[derive(Default)]
+struct Removals {
+    deleted: u64,
+    failure: Option<(PathBuf, FileError)>,
+}
+
+impl Manager {
+    /// Ends the session's contexts: memory and files, of every save called before. The session
+    /// starts anew with the next save.
+    ///
+    /// # Errors
+    /// `Io` when a file could not be removed; the others are gone all the same.
+    pub async fn clear(self: &Arc<Self>) -> Result<Cleared> {
+        let called = Utc::now().timestamp_millis();
+        let mut removals = Removals::default();
+        let siblings: Vec<_> = self
+            .siblings()
+            .into_iter()
+            .filter(|manager| manager.options.session == self.options.session)
+            .map(|manager| (manager.in_flight.next(), manager))
+            .collect();
+        let mut has_unknown_files = self.options.session_is_named;
+        for (cutoff, manager) in &siblings {
+            manager.in_flight.wait_before(*cutoff).await;
+            has_unknown_files |= manager.clear_own(*cutoff, &mut removals).await;
+        }
+        if has_unknown_files {
+            self.remove_session_files(called, &siblings, &mut removals).await?;
+        }
+        for (_, manager) in &siblings {
+            manager.release_when_idle(false);
+        }
+        self.report_cleared(removals)
+    }
+
+    fn report_cleared(&self, removals: Removals) -> Result<Cleared> {
+        let Removals { deleted, failure } = removals;
+        self.debug.say(
+            "Context directory cleared",
+            || json!({ "contextDir": self.options.directory, "deletedCount": deleted }),
+        );
+        match failure {
+            None => Ok(deleted),
+            Some((path, error)) => Err(Error::from_file("remove the context", &path, error)),
+        }
+    }
+
+    /// Drops this manager's contexts of calls below `cutoff`; `true` when files may be left that no
+    /// pointer names.
+    async fn clear_own(&self, cutoff: u64, removals: &mut Removals) -> bool {
+        let taken = self.take_before(cutoff);
+        let has_unknown_files = std::mem::take(&mut self.state().has_unknown_files);
+        self.unindex(taken.keys().copied());
+        for pointer in taken.values().filter(|pointer| pointer.on_disk) {
+            self.remove_file(pointer.filename(), removals).await;
+        }
+        has_unknown_files
+    }
+
+    /// Takes contexts out of the index: at once when none is left, else one by one.
+    fn unindex(&self, sequences: impl Iterator<Item = u64>) {
+        let calls = self.in_flight.calls();
+        if calls.is_idle() && self.is_empty() {
+            self.index.clear();
+            return;
+        }
+        drop(calls);
+        for sequence in sequences {
+            self.index.remove(sequence);
+        }
+    }
+
+    async fn remove_file(&self, filename: &str, removals: &mut Removals) {
+        let path = PathBuf::from(self.path_of(filename));
+        match self.file_system.remove(&path).await {
+            Ok(removed) => removals.deleted += u64::from(removed),
+            Err(error) => {
+                removals.failure.get_or_insert((path, error));
+            }
+        }
+    }
+
+    /// Removes the session's files that no pointer of this process names: of other processes that
+    /// share the session, of an earlier run, of pointers that were cleared.
+    async fn remove_session_files(
+        self: &Arc<Self>,
+        called: i64,
+        siblings: &[(u64, Arc<Self>)],
+        removals: &mut Removals,
+    ) -> Result<()> {
+        let directory = PathBuf::from(&self.options.directory);
+        let failed = |error| Error::from_file("list the context directory", &directory, error);
+        let prefix = match self.options.session_is_named {
+            true => names::session_prefix(&self.options.session),
+            false => String::new(),
+        };
+        let entries = self.file_system.list(&directory).await.map_err(failed)?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let root = self.file_system.canonical(&directory).await.map_err(failed)?;
+        for entry in entries.into_iter().filter(|entry| entry.name.starts_with(&prefix)) {
+            let Some(stamp) = names::parse_context(&entry.name) else { continue };
+            // Saved since the call, here or elsewhere: not meant.
+            let is_later = stamp.timestamp > called
+                || siblings
+                    .iter()
+                    .any(|(_, manager)| manager.is_keeping(stamp.counter, &entry.name));
+            if is_later {
+                continue;
+            }
+            let Ok(file) = list::read_head(self.file_system.as_ref(), &root, &entry.name).await
+            else {
+                continue;
+            };
+            if file.session_id().as_deref() == Some(&self.options.session) {
+                self.remove_file(&entry.name, removals).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// A save called since made, or is making, this file.
+    fn is_keeping(&self, counter: u64, filename: &str) -> bool {
+        self.in_flight.calls().contains(counter)
+            || Self::sequence_of(&self.state(), filename).is_some()
+    }
+
+    /// Drops every pointer and what only memory holds, of every save called before; files stay.
+    pub fn clear_pointers(&self) {
+        let taken = self.take_before(self.in_flight.next());
+        self.state().has_unknown_files |= taken.values().any(|pointer| pointer.on_disk);
+        self.unindex(taken.into_keys());
+    }
+
+    /// Removes this session's files and those of sessions that are over. Pointers stay, what they
+    /// named on disk is gone. Files of live sessions and foreign files stay.
+    ///
+    /// # Errors
+    /// `Io` when a file could not be removed; the others are gone all the same.
+    pub async fn clear_directory(self: &Arc<Self>) -> Result<Cleared> {
+        let called = Utc::now().timestamp_millis();
+        let cutoff = self.in_flight.next();
+        self.in_flight.wait_before(cutoff).await;
+        let mut removals = Removals::default();
+        let filenames = self.leave_disk(cutoff);
+        for filename in filenames {
+            self.remove_file(&filename, &mut removals).await;
+        }
+        self.remove_session_files(called, &[], &mut removals).await?;
+        self.release_when_idle(false);
+        if self.file_system.has_locks() {
+            let directory = PathBuf::from(&self.options.directory);
+            if let Ok(root) = self.file_system.canonical(&directory).await {
+                match sweep::remove_dead(self.file_system.as_ref(), &root).await {
+                    Ok(deleted) => removals.deleted += deleted,
+                    Err(error) => {
+                        removals.failure.get_or_insert((directory, error));
+                    }
+                }
+            }
+        }
+        self.report_cleared(removals)
+    }
+
+    /// Files that are about to go: their contexts are no longer served from memory either.
+    fn leave_disk(&self, cutoff: u64) -> Vec<String> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let mut filenames = Vec::new();
+        for (&sequence, pointer) in state.pointers.range_mut(..cutoff) {
+            if pointer.on_disk {
+                state.disk_files -= 1;
+                state.disk_bytes -= pointer.size;
+                pointer.on_disk = false;
+                state.memory.remove(sequence);
+                filenames.push(pointer.filename().to_owned());
+            }
+        }
+        filenames
+    }
+
+    /// Forgets one context: memory, index, file. `false` when there is none.
+    ///
+    /// # Errors
+    /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
+    pub async fn forget(&self, path: &str) -> Result<bool> {
+        let relative = self.locate(path)?;
+        let own = {
+            let mut state = self.state();
+            Self::sequence_of(&state, &relative)
+                .and_then(|sequence| Some((sequence, state.remove(sequence)?)))
+        };
+        let file = PathBuf::from(self.path_of(&relative));
+        let failed = |error| Error::from_file("remove the context", &file, error);
+        if let Some((sequence, pointer)) = own {
+            self.index.remove(sequence);
+            if pointer.on_disk {
+                self.file_system.remove(&file).await.map_err(failed)?;
+            }
+            return Ok(true);
+        }
+        if names::parse_context(&relative).is_none() {
+            return Ok(false);
+        }
+        let Ok(root) = self.root(path).await else { return Ok(false) };
+        let Ok(head) = list::read_head(self.file_system.as_ref(), &root, &relative).await else {
+            return Ok(false);
+        };
+        let session = head.session_id();
+        if session.as_deref() != Some(&self.options.session) {
+            let is_over = self.file_system.has_locks()
+                && session
+                    .is_some_and(|id| sweep::live(&root).is_ok_and(|live| !live.contains(&id)));
+            if !is_over {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{path} belongs to another session that is alive; only that session forgets it"
+                    ),
+                ));
+            }
+        }
+        self.file_system.remove(&file).await.map_err(failed)
+    }
+
+    /// Waits for every save called before, then gives the session's lease up: what it wrote stays,
+    /// within the bounds of the retention.
+    pub async fn close(&self) {
+        let cutoff = self.in_flight.next();
+        self.in_flight.wait_before(cutoff).await;
+        self.release_when_idle(true);
+    }
+}

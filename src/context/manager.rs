@@ -1,0 +1,451 @@
+//! The manager's state and its synchronous members.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+    path::{Component, Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use super::{
+    directory::{SessionLease, SharedDirectory},
+    in_flight::InFlight,
+    options::{Debug, ManagerOptions},
+    pointer::{Groups, Pointer},
+    tiers::MemoryTier,
+};
+use crate::{
+    durable::DirectorySync,
+    error::{Error, Result},
+    file_system::{FileSystem, Payload},
+    json, names,
+    retrieval::Index,
+};
+
+/// Keeps the tool outputs of one session.
+pub struct Manager {
+    pub(super) options: ManagerOptions,
+    pub(super) file_system: Arc<dyn FileSystem>,
+    pub(super) debug: Debug,
+    pub(super) in_flight: InFlight,
+    pub(super) state: Mutex<State>,
+    pub(super) index: Index,
+    /// The session's id as a JSON token.
+    pub(super) session_token: Arc<str>,
+    /// The directory with its separator, escaped for the inside of a JSON string.
+    escaped_prefix: String,
+    /// Stem of temporary names where no lease gives one.
+    pub(super) owner: String,
+    opened: Mutex<Option<Arc<Opened>>>,
+    /// Gives every context the random part of its name.
+    identities: RandomState,
+    /// Contexts of calls below this number were cleared.
+    floor: AtomicU64,
+}
+
+/// The directory in use: it exists, and this session is known to be alive there.
+pub(super) struct Opened {
+    /// The directory without symbolic links.
+    pub root: PathBuf,
+    /// Where locks work: the shared directory and this session's lease.
+    pub shared: Option<(Arc<SharedDirectory>, SessionLease)>,
+    /// Group commit where no shared directory has one.
+    sync: DirectorySync,
+}
+
+impl Opened {
+    pub fn sync(&self) -> &DirectorySync {
+        self.shared.as_ref().map_or(&self.sync, |(directory, _)| &directory.sync)
+    }
+}
+
+/// What changes with every save.
+pub(super) struct State {
+    pub pointers: BTreeMap<u64, Pointer>,
+    pub by_query: Groups,
+    pub by_task: Groups,
+    pub memory: MemoryTier,
+    pub disk_files: u64,
+    pub disk_bytes: u64,
+    /// Bytes on their way from memory to disk.
+    pub spilling: usize,
+    /// Pointers went while their files stayed.
+    pub has_unknown_files: bool,
+    pub memory_hits: u64,
+    pub disk_hits: u64,
+    pub misses: u64,
+    pub spills: u64,
+}
+
+impl State {
+    pub fn insert(&mut self, sequence: u64, mut pointer: Pointer) {
+        if pointer.on_disk {
+            self.disk_files += 1;
+            self.disk_bytes += pointer.size;
+        }
+        pointer.query = pointer.query.map(|token| self.by_query.insert(&token, sequence));
+        pointer.task = pointer.task.map(|token| self.by_task.insert(&token, sequence));
+        self.pointers.insert(sequence, pointer);
+    }
+
+    pub fn remove(&mut self, sequence: u64) -> Option<Pointer> {
+        let pointer = self.pointers.remove(&sequence)?;
+        if let Some(token) = &pointer.query {
+            self.by_query.remove(token, sequence);
+        }
+        if let Some(token) = &pointer.task {
+            self.by_task.remove(token, sequence);
+        }
+        self.memory.remove(sequence);
+        self.left_disk(&pointer);
+        Some(pointer)
+    }
+
+    pub fn left_disk(&mut self, pointer: &Pointer) {
+        if pointer.on_disk {
+            self.disk_files -= 1;
+            self.disk_bytes -= pointer.size;
+        }
+    }
+
+    /// Takes out every pointer of calls below `sequence`.
+    pub fn take_before(&mut self, sequence: u64) -> BTreeMap<u64, Pointer> {
+        let later = self.pointers.split_off(&sequence);
+        if later.is_empty() {
+            let memory = MemoryTier::new(self.memory.budget());
+            (self.memory, self.by_query, self.by_task) =
+                (memory, Groups::default(), Groups::default());
+            (self.disk_files, self.disk_bytes) = (0, 0);
+            return std::mem::take(&mut self.pointers);
+        }
+        let earlier: Vec<u64> = self.pointers.keys().copied().collect();
+        let taken = earlier
+            .into_iter()
+            .filter_map(|sequence| Some((sequence, self.remove(sequence)?)))
+            .collect();
+        self.pointers = later;
+        taken
+    }
+}
+
+/// Counts and bytes by tier.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stats {
+    /// Contexts that have a pointer.
+    pub contexts: usize,
+    /// Contexts in memory.
+    pub memory_contexts: usize,
+    /// Bytes of the memory tier.
+    pub memory_bytes: usize,
+    /// Contexts on disk.
+    pub disk_contexts: u64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Loads served from memory.
+    pub memory_hits: u64,
+    /// Loads served from disk.
+    pub disk_hits: u64,
+    /// Loads that found nothing whole.
+    pub misses: u64,
+    /// Small outputs that the budget pushed out of memory.
+    pub spills: u64,
+}
+
+/// This process's managers by directory, for what only memory knows.
+type Managers = Mutex<Vec<(String, Weak<Manager>)>>;
+
+fn managers() -> &'static Managers {
+    static MANAGERS: OnceLock<Managers> = OnceLock::new();
+    MANAGERS.get_or_init(Mutex::default)
+}
+
+impl Manager {
+    /// A manager; touches no file.
+    #[must_use]
+    pub fn new(
+        options: ManagerOptions,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
+        let escape = |text: &str| {
+            let mut token = Vec::new();
+            json::escape_string(text, &mut token);
+            String::from_utf8(token).unwrap_or_default()
+        };
+        let session_token = Arc::from(escape(&options.session));
+        let escaped_prefix = escape(&options.prefix).trim_matches('"').to_owned();
+        let state = State {
+            pointers: BTreeMap::new(),
+            by_query: Groups::default(),
+            by_task: Groups::default(),
+            memory: MemoryTier::new(options.memory_budget),
+            disk_files: 0,
+            disk_bytes: 0,
+            spilling: 0,
+            has_unknown_files: false,
+            memory_hits: 0,
+            disk_hits: 0,
+            misses: 0,
+            spills: 0,
+        };
+        let manager = Arc::new(Self {
+            session_token,
+            escaped_prefix,
+            owner: names::new_owner(),
+            file_system,
+            debug,
+            in_flight: InFlight::default(),
+            state: Mutex::new(state),
+            index: Index::new(),
+            opened: Mutex::default(),
+            identities: RandomState::new(),
+            floor: AtomicU64::new(0),
+            options,
+        });
+        if manager.file_system.has_locks() {
+            let mut managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
+            // Only when the list would grow: looking through it at every construction is quadratic.
+            if managers.len() == managers.capacity() {
+                managers.retain(|(_, manager)| manager.strong_count() > 0);
+            }
+            managers.push((manager.options.directory.clone(), Arc::downgrade(&manager)));
+        }
+        manager
+    }
+
+    /// This process's managers of the same directory, this one among them.
+    pub(super) fn siblings(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        if !self.file_system.has_locks() {
+            return vec![Arc::clone(self)];
+        }
+        let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
+        managers
+            .iter()
+            .filter(|(directory, _)| *directory == self.options.directory)
+            .filter_map(|(_, manager)| manager.upgrade())
+            .collect()
+    }
+
+    /// The random part of the name of a call's context: from random keys, so that nobody else makes
+    /// it, and told again from the number alone.
+    pub(super) fn identity(&self, sequence: u64) -> u64 {
+        self.identities.hash_one(sequence)
+    }
+
+    /// Whether the call's context was cleared.
+    pub(super) fn is_cleared(&self, sequence: u64) -> bool {
+        sequence < self.floor.load(Ordering::Acquire)
+    }
+
+    /// Takes out every pointer of calls below `cutoff`.
+    pub(super) fn take_before(&self, cutoff: u64) -> BTreeMap<u64, Pointer> {
+        self.floor.fetch_max(cutoff, Ordering::AcqRel);
+        self.state().take_before(cutoff)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The directory in use, created when it is not there.
+    pub(super) async fn open(&self) -> Result<Arc<Opened>> {
+        if let Some(opened) = self.opened() {
+            return Ok(opened);
+        }
+        let directory = Path::new(&self.options.directory);
+        let failed = |error| Error::from_file("create the context directory", directory, error);
+        self.file_system.create_directories(directory).await.map_err(failed)?;
+        let root = self.file_system.canonical(directory).await.map_err(failed)?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = opened.as_ref() {
+            return Ok(Arc::clone(opened));
+        }
+        let shared = if self.file_system.has_locks() {
+            let shared = SharedDirectory::shared(&root);
+            let lease = shared.enter(&self.options.session).map_err(|error| {
+                let error = crate::file_system::FileError::system("lock", &root, error);
+                Error::from_file("take a lease in the context directory", directory, error)
+            })?;
+            Some((shared, lease))
+        } else {
+            None
+        };
+        let sync = DirectorySync::default();
+        Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))
+    }
+
+    pub(super) fn opened(&self) -> Option<Arc<Opened>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The directory was found gone: the next use opens it anew.
+    pub(super) fn reopen(&self) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// The session's lease goes when nothing of the session needs it.
+    pub(super) fn release_when_idle(&self, over: bool) {
+        let calls = self.in_flight.calls();
+        let needed = !over && self.state().disk_files > 0;
+        if calls.is_idle() && !needed {
+            self.reopen();
+        }
+    }
+
+    /// A context's path, as the caller's directory spells it.
+    pub(super) fn path_of(&self, filename: &str) -> String {
+        format!("{}{filename}", self.options.prefix)
+    }
+
+    /// The path below the directory that `path` means.
+    ///
+    /// # Errors
+    /// `OutsideDirectory` when it leads elsewhere.
+    pub(super) fn locate(&self, path: &str) -> Result<String> {
+        let outside = || Error::outside(path, &self.options.directory);
+        if let Some(name) = path.strip_prefix(&self.options.prefix)
+            && names::parse_context(name).is_some()
+        {
+            return Ok(name.to_owned());
+        }
+        if path.contains('\0') {
+            return Err(outside());
+        }
+        let directory = Path::new(&self.options.directory);
+        let given = Path::new(path);
+        let absolute = if given.is_absolute() || given.starts_with(directory) {
+            given.to_owned()
+        } else if given.components().count() == 1 {
+            // A bare file name, as `pointer.filename` is one.
+            directory.join(given)
+        } else {
+            std::path::absolute(given).map_err(|_| outside())?
+        };
+        let normal = normalise(&absolute);
+        let below =
+            normal.strip_prefix(normalise(directory)).ok().map(Path::to_owned).or_else(|| {
+                let root = self.opened()?.root.clone();
+                normal.strip_prefix(root).ok().map(Path::to_owned)
+            });
+        let below =
+            below.filter(|below| below.components().next().is_some()).ok_or_else(outside)?;
+        below.into_os_string().into_string().map_err(|_| outside())
+    }
+
+    /// The number of the call that made the context, when this manager made it.
+    pub(super) fn sequence_of(state: &State, relative: &str) -> Option<u64> {
+        let sequence = names::parse_context(relative)?.counter;
+        let pointer = state.pointers.get(&sequence)?;
+        (pointer.filename() == relative).then_some(sequence)
+    }
+
+    /// A record that is in memory, without I/O.
+    #[must_use]
+    pub fn peek(&self, path: &str) -> Option<Payload> {
+        let relative = self.locate(path).ok()?;
+        self.in_memory(&relative)
+    }
+
+    pub(super) fn in_memory(&self, relative: &str) -> Option<Payload> {
+        let mut state = self.state();
+        let sequence = Self::sequence_of(&state, relative)?;
+        let record = Payload::clone(state.memory.get(sequence)?);
+        state.memory_hits += 1;
+        Some(record)
+    }
+
+    /// How many contexts have a pointer.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state().pointers.len()
+    }
+
+    /// There is no pointer.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// At most `limit` pointers from call number `start` on, in the order of the calls: their
+    /// numbers, and a JSON array.
+    #[must_use]
+    pub fn pointers_from(&self, start: u64, limit: usize) -> (Vec<u64>, String) {
+        let state = self.state();
+        self.show(
+            state.pointers.range(start..).take(limit).map(|(&number, pointer)| (number, pointer)),
+        )
+    }
+
+    /// The pointers of a query (a JSON token), as [`Manager::pointers_from`].
+    #[must_use]
+    pub fn pointers_for_query(&self, query: &str) -> (Vec<u64>, String) {
+        let state = self.state();
+        self.show_all(&state, state.by_query.get(query))
+    }
+
+    /// The pointers of a task (a JSON token), as [`Manager::pointers_from`].
+    #[must_use]
+    pub fn pointers_for_task(&self, task: &str) -> (Vec<u64>, String) {
+        let state = self.state();
+        self.show_all(&state, state.by_task.get(task))
+    }
+
+    pub(super) fn show_all(&self, state: &State, sequences: &[u64]) -> (Vec<u64>, String) {
+        self.show(
+            sequences.iter().filter_map(|&number| Some((number, state.pointers.get(&number)?))),
+        )
+    }
+
+    fn show<'a>(&self, pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> (Vec<u64>, String) {
+        let mut sequences = Vec::new();
+        let mut text = String::from("[");
+        for (sequence, pointer) in pointers {
+            if !sequences.is_empty() {
+                text.push(',');
+            }
+            sequences.push(sequence);
+            pointer.write_json(&self.escaped_prefix, &mut text);
+        }
+        text.push(']');
+        (sequences, text)
+    }
+
+    pub(super) fn show_one(&self, pointer: &Pointer, out: &mut String) {
+        pointer.write_json(&self.escaped_prefix, out);
+    }
+
+    /// Counts and bytes by tier.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let state = self.state();
+        Stats {
+            contexts: state.pointers.len(),
+            memory_contexts: state.memory.len(),
+            memory_bytes: state.memory.bytes(),
+            disk_contexts: state.disk_files,
+            disk_bytes: state.disk_bytes,
+            memory_hits: state.memory_hits,
+            disk_hits: state.disk_hits,
+            misses: state.misses,
+            spills: state.spills,
+        }
+    }
+}
+
+/// Resolves `.` and `..` by the path's spelling.
+fn normalise(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}

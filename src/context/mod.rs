@@ -1,0 +1,24 @@
+//! `ContextManager`: every tool output of a session, small ones at hand in memory, large ones on
+//! disk, all reachable through light pointers.
+
+mod directory;
+mod in_flight;
+mod lifecycle;
+mod list;
+mod load;
+mod manager;
+mod options;
+mod pointer;
+mod record;
+mod save;
+mod select;
+mod sweep;
+mod tiers;
+
+pub use lifecycle::Cleared;
+pub use list::Listing;
+pub use manager::{Manager, Stats};
+pub use options::{Debug, ManagerOptions, Retention};
+pub use save::{Details, SaveRequest};
+pub use select::{Candidate, ForeignPointer};
+pub use sweep::SweepReport;

@@ -1,0 +1,63 @@
+//! What a manager is told at its construction.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::durable::Durability;
+
+/// Bounds of what dead sessions leave behind, and of any single result.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    /// Contexts of dead sessions older than this many ms go.
+    pub max_age: i64,
+    /// More contexts of dead sessions than this go, oldest first.
+    pub max_files: usize,
+    /// Contexts of dead sessions that take more bytes than this go, oldest first.
+    pub max_bytes: u64,
+    /// A result whose JSON is longer than this many bytes is refused.
+    pub max_result_bytes: usize,
+}
+
+/// What a manager is told at its construction.
+#[derive(Debug, Clone)]
+pub struct ManagerOptions {
+    /// The directory, absolute, as the caller spells it.
+    pub directory: String,
+    /// The directory with its separator: a context's path is this and its file name.
+    pub prefix: String,
+    /// The session's id.
+    pub session: String,
+    /// The session's id is the caller's, so that it shows in file names and others may share it.
+    pub session_is_named: bool,
+    /// Results whose JSON takes at least this many bytes are large.
+    pub persist_threshold: u64,
+    /// Small outputs are written, too.
+    pub persist_all: bool,
+    /// Bytes of small outputs kept in memory.
+    pub memory_budget: usize,
+    /// Bounds.
+    pub retention: Retention,
+    /// What an acknowledged save survives.
+    pub durability: Durability,
+}
+
+/// The caller's debug callback. Messages about one operation arrive before it is complete.
+#[derive(Clone, Default)]
+pub struct Debug(Option<Arc<Callback>>);
+
+type Callback = dyn Fn(&str, Value) + Send + Sync;
+
+impl Debug {
+    /// Sends messages to `callback`.
+    pub fn new(callback: impl Fn(&str, Value) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(callback)))
+    }
+
+    /// Sends a message; `data` is made only when somebody listens.
+    pub fn say(&self, message: &str, data: impl FnOnce() -> Value) {
+        if let Some(callback) = &self.0 {
+            callback(message, data());
+        }
+    }
+}

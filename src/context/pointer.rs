@@ -1,0 +1,239 @@
+//! Pointers: what stays in memory of every context, kept compact.
+//!
+//! Strings are kept as JSON tokens, exactly as they will be shown to JavaScript, in one allocation
+//! per pointer; objects are built when somebody asks.
+
+use std::{borrow::Cow, collections::HashMap, fmt::Write, ops::Range, sync::Arc};
+
+use crate::json;
+
+/// The parts of a pointer that JavaScript sees, as JSON tokens unless said otherwise.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PointerParts<'a> {
+    /// File name, plain text.
+    pub filename: &'a str,
+    /// `toolName`.
+    pub tool_name: &'a str,
+    /// `toolDescription`.
+    pub tool_description: &'a str,
+    /// `args`, cut to the bound for pointers.
+    pub arguments: &'a str,
+    /// `sourceUrls`, empty when there are none.
+    pub source_urls: &'a str,
+}
+
+/// A light handle of one stored context.
+#[derive(Debug, Clone)]
+pub struct Pointer {
+    text: Box<str>,
+    ends: [u32; 4],
+    /// `taskId` as a JSON token.
+    pub task: Option<Arc<str>>,
+    /// `queryId` as a JSON token.
+    pub query: Option<Arc<str>>,
+    /// `sessionId` as a JSON token.
+    pub session: Option<Arc<str>>,
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// Size of the stored JSON in bytes.
+    pub size: u64,
+    /// Whether the tool succeeded, where that was told.
+    pub success: Option<bool>,
+    /// The arguments are cut.
+    pub arguments_truncated: bool,
+    /// The context is on disk.
+    pub on_disk: bool,
+}
+
+impl Pointer {
+    /// A pointer to a context in memory.
+    #[must_use]
+    pub fn new(parts: &PointerParts<'_>, timestamp: i64, size: u64) -> Self {
+        let fields = [
+            parts.filename,
+            parts.tool_name,
+            parts.tool_description,
+            parts.arguments,
+            parts.source_urls,
+        ];
+        let text = fields.concat();
+        let mut ends = [0; 4];
+        let mut end = 0;
+        for (slot, field) in ends.iter_mut().zip(fields) {
+            end += field.len();
+            *slot = u32::try_from(end).unwrap_or(u32::MAX);
+        }
+        Self {
+            text: text.into_boxed_str(),
+            ends,
+            task: None,
+            query: None,
+            session: None,
+            timestamp,
+            size,
+            success: None,
+            arguments_truncated: false,
+            on_disk: false,
+        }
+    }
+
+    fn part(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    fn end(&self, part: usize) -> usize {
+        self.ends.get(part).map_or(0, |&end| end as usize)
+    }
+
+    /// The file name.
+    #[must_use]
+    pub fn filename(&self) -> &str {
+        self.part(0..self.end(0))
+    }
+
+    /// Appends the pointer as JSON. `prefix` is the directory with its separator, escaped for the
+    /// inside of a JSON string.
+    pub fn write_json(&self, prefix: &str, out: &mut String) {
+        let [filename, tool, description, arguments] = [0, 1, 2, 3].map(|part| self.end(part));
+        let name = escaped(self.filename());
+        // Writing to a String cannot fail.
+        let _ = write!(
+            out,
+            "{{\"filepath\":\"{prefix}{name}\",\"filename\":\"{name}\",\"toolName\":{},\"toolDescription\":{},\"args\":{}",
+            self.part(filename..tool),
+            self.part(tool..description),
+            self.part(description..arguments),
+        );
+        for (key, token) in
+            [("taskId", &self.task), ("queryId", &self.query), ("sessionId", &self.session)]
+        {
+            if let Some(token) = token {
+                let _ = write!(out, ",\"{key}\":{token}");
+            }
+        }
+        let _ = write!(out, ",\"timestamp\":{},\"sizeBytes\":{}", self.timestamp, self.size);
+        if let Some(success) = self.success {
+            let _ = write!(out, ",\"success\":{success}");
+        }
+        if self.arguments_truncated {
+            out.push_str(",\"argsTruncated\":true");
+        }
+        let source_urls = self.part(arguments..self.text.len());
+        if !source_urls.is_empty() {
+            let _ = write!(out, ",\"sourceUrls\":{source_urls}");
+        }
+        out.push('}');
+    }
+}
+
+/// A file name for the inside of a JSON string: ours are plain, foreign ones may be anything.
+fn escaped(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        return Cow::Borrowed(name);
+    }
+    let mut token = Vec::new();
+    json::escape_string(name, &mut token);
+    Cow::Owned(String::from_utf8_lossy(token.get(1..token.len() - 1).unwrap_or_default()).into())
+}
+
+/// Which contexts belong to a query or a task, in the order of the calls.
+#[derive(Debug, Default)]
+pub struct Groups(HashMap<Arc<str>, Vec<u64>>);
+
+impl Groups {
+    /// Adds a context to its group; returns the group's shared name.
+    pub fn insert(&mut self, token: &str, sequence: u64) -> Arc<str> {
+        let name = self
+            .0
+            .get_key_value(token)
+            .map_or_else(|| Arc::from(token), |(name, _)| Arc::clone(name));
+        let members = self.0.entry(Arc::clone(&name)).or_default();
+        // Saves finish nearly in the order of their calls: the place is at or near the end.
+        let place = members.iter().rposition(|&other| other < sequence).map_or(0, |at| at + 1);
+        members.insert(place, sequence);
+        name
+    }
+
+    /// Takes a context out of its group.
+    pub fn remove(&mut self, token: &str, sequence: u64) {
+        let Some(members) = self.0.get_mut(token) else { return };
+        if let Ok(place) = members.binary_search(&sequence) {
+            members.remove(place);
+        }
+        if members.is_empty() {
+            self.0.remove(token);
+        }
+    }
+
+    /// The contexts of a group, in the order of the calls.
+    #[must_use]
+    pub fn get(&self, token: &str) -> &[u64] {
+        self.0.get(token).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_shows_its_parts_in_the_documented_order() {
+        let mut pointer = Pointer::new(
+            &PointerParts {
+                filename: "grep_1.json",
+                tool_name: "\"grep\"",
+                tool_description: "\"grep: a\\\"b\"",
+                arguments: "{\"pattern\":\"a\\\"b\"}",
+                source_urls: "[\"https://a\"]",
+            },
+            12,
+            345,
+        );
+        pointer.task = Some(Arc::from("7"));
+        pointer.query = Some(Arc::from("\"q\""));
+        pointer.session = Some(Arc::from("\"s\""));
+        pointer.success = Some(true);
+        pointer.arguments_truncated = true;
+        let mut out = String::new();
+        pointer.write_json("/tmp/c/", &mut out);
+        assert_eq!(
+            out,
+            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"]}"#
+        );
+    }
+
+    #[test]
+    fn foreign_file_names_stay_json() {
+        let pointer = Pointer::new(
+            &PointerParts {
+                filename: "a\"b\\c\n.json",
+                tool_name: "\"t\"",
+                tool_description: "\"t\"",
+                arguments: "{}",
+                source_urls: "",
+            },
+            0,
+            0,
+        );
+        let mut out = String::new();
+        pointer.write_json("/", &mut out);
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(value["filename"], "a\"b\\c\n.json");
+    }
+
+    #[test]
+    fn groups_keep_the_order_of_the_calls() {
+        let mut groups = Groups::default();
+        for sequence in [3, 1, 2, 5, 4] {
+            groups.insert("\"q\"", sequence);
+        }
+        assert_eq!(groups.get("\"q\""), [1, 2, 3, 4, 5]);
+        groups.remove("\"q\"", 3);
+        groups.remove("\"q\"", 9);
+        assert_eq!(groups.get("\"q\""), [1, 2, 4, 5]);
+        for sequence in [1, 2, 4, 5] {
+            groups.remove("\"q\"", sequence);
+        }
+        assert!(groups.get("\"q\"").is_empty());
+    }
+}

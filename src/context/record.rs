@@ -1,0 +1,324 @@
+//! A stored context: one JSON object whose keys stand in a fixed order, everything a pointer needs
+//! before the result, so that a directory can be listed without reading results.
+
+use std::ops::Range;
+
+use chrono::{DateTime, SecondsFormat};
+
+use crate::json::{self, Members, ScanError};
+
+/// Pointers hold at most this many bytes of arguments.
+pub const MAX_POINTER_ARGUMENTS: usize = 4096;
+/// A description shows at most this many characters of a value, as JavaScript counts them.
+const MAX_DESCRIBED: usize = 50;
+
+/// What a record says, as JSON tokens.
+#[derive(Debug, Default)]
+pub struct RecordParts<'a> {
+    /// `toolName`.
+    pub tool_name: &'a [u8],
+    /// `toolDescription`.
+    pub tool_description: &'a [u8],
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// `taskId`.
+    pub task: Option<&'a str>,
+    /// `queryId`.
+    pub query: Option<&'a str>,
+    /// `sessionId`.
+    pub session: &'a str,
+    /// `sourceUrls`.
+    pub source_urls: Option<&'a str>,
+    /// `success`.
+    pub success: Option<bool>,
+    /// `error`.
+    pub error: Option<&'a str>,
+    /// `message`.
+    pub message: Option<&'a str>,
+    /// `args`.
+    pub arguments: &'a [u8],
+}
+
+/// Writes everything of a record up to its result, whose text the caller appends, followed by `}`.
+pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) {
+    let time = format!("\"{}\"", iso(parts.timestamp));
+    let success = parts.success.map(|success| if success { "true" } else { "false" });
+    let members: [(&str, Option<&[u8]>); 11] = [
+        ("{\"toolName\":", Some(parts.tool_name)),
+        (",\"toolDescription\":", Some(parts.tool_description)),
+        (",\"timestamp\":", Some(time.as_bytes())),
+        (",\"taskId\":", parts.task.map(str::as_bytes)),
+        (",\"queryId\":", parts.query.map(str::as_bytes)),
+        (",\"sessionId\":", Some(parts.session.as_bytes())),
+        (",\"sourceUrls\":", parts.source_urls.map(str::as_bytes)),
+        (",\"success\":", success.map(str::as_bytes)),
+        (",\"error\":", parts.error.map(str::as_bytes)),
+        (",\"message\":", parts.message.map(str::as_bytes)),
+        (",\"args\":", Some(parts.arguments)),
+    ];
+    for (key, value) in members {
+        if let Some(value) = value {
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(value);
+        }
+    }
+    out.extend_from_slice(b",\"result\":");
+}
+
+/// A time as ISO 8601 with milliseconds, as JavaScript's `toISOString` gives it.
+#[must_use]
+pub fn iso(timestamp: i64) -> String {
+    DateTime::from_timestamp_millis(timestamp)
+        .unwrap_or_default()
+        .to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// What the tool did, for people and rankers: `tool: value` of the first argument when that is a
+/// non-empty string, `tool with N argument(s)` when it is not, `tool` without arguments.
+#[must_use]
+pub fn describe(tool_name: &str, arguments: &[u8]) -> String {
+    let mut members = match Members::new(arguments, 0) {
+        Ok(members) => members,
+        Err(_) => return tool_name.to_owned(),
+    };
+    let mut first = None;
+    let mut count = 0_usize;
+    while let Ok(Some(_)) = members.next_key() {
+        let Ok(range) = members.skip_value() else { break };
+        first.get_or_insert(range);
+        count += 1;
+    }
+    let Some(first) = first.and_then(|range| arguments.get(range)) else {
+        return tool_name.to_owned();
+    };
+    if first.first() == Some(&b'"') && first.len() > 2 {
+        let units = json::decode_utf16(first);
+        if units.len() <= MAX_DESCRIBED {
+            return format!("{tool_name}: {}", String::from_utf16_lossy(&units));
+        }
+        let kept = units.get(..MAX_DESCRIBED).unwrap_or_default();
+        // A cut surrogate pair is left out whole.
+        let kept = match kept.split_last() {
+            Some((&last, rest)) if (0xD800..0xDC00).contains(&last) => rest,
+            _ => kept,
+        };
+        return format!("{tool_name}: {}...", String::from_utf16_lossy(kept));
+    }
+    format!("{tool_name} with {count} argument(s)")
+}
+
+/// Where in a record's text its parts stand.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// `toolName`, always there.
+    pub tool_name: Range<usize>,
+    /// `toolDescription`.
+    pub tool_description: Option<Range<usize>>,
+    /// `timestamp`.
+    pub timestamp: Option<Range<usize>>,
+    /// `taskId`.
+    pub task: Option<Range<usize>>,
+    /// `queryId`.
+    pub query: Option<Range<usize>>,
+    /// `sessionId`.
+    pub session: Option<Range<usize>>,
+    /// `sourceUrls`.
+    pub source_urls: Option<Range<usize>>,
+    /// `success`.
+    pub success: Option<Range<usize>>,
+    /// `args`.
+    pub arguments: Option<Range<usize>>,
+}
+
+/// Why a text is no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRecord {
+    /// The text ends too early: cut short, or more of the file is to be read.
+    Incomplete,
+    /// It is not JSON.
+    NotJson,
+    /// It is JSON but lacks what makes a context record.
+    Foreign,
+}
+
+impl NoRecord {
+    /// The reason in words.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Incomplete => "the text ends too early",
+            Self::NotJson => "not JSON",
+            Self::Foreign => "not a context record",
+        }
+    }
+}
+
+impl From<ScanError> for NoRecord {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::Incomplete => Self::Incomplete,
+            ScanError::Invalid { .. } => Self::NotJson,
+        }
+    }
+}
+
+/// Reads a record's head, from no more of its text than needed: when the keys stand in our order,
+/// the result is not looked at.
+///
+/// # Errors
+/// [`NoRecord`] when this is none, or needs more text.
+pub fn parse_head(text: &[u8]) -> Result<Head, NoRecord> {
+    read_members(text, false)
+}
+
+/// Checks a whole record.
+///
+/// # Errors
+/// [`NoRecord`] when this is none, or was cut.
+pub fn check(text: &[u8]) -> Result<(), NoRecord> {
+    json::validate_document(text)?;
+    read_members(text, true).map(drop)
+}
+
+fn read_members(text: &[u8], whole: bool) -> Result<Head, NoRecord> {
+    let start = json::skip_whitespace(text, 0);
+    match text.get(start) {
+        None => return Err(NoRecord::Incomplete),
+        Some(b'{') => {}
+        Some(_) => return Err(NoRecord::Foreign),
+    }
+    let mut members = Members::new(text, start)?;
+    let mut head = Head::default();
+    let mut tool_name = None;
+    let mut result = false;
+    while let Some(key) = members.next_key()? {
+        if key == b"\"result\"" {
+            result = true;
+            let ours = head.arguments.is_some() && head.timestamp.is_some();
+            if !whole && tool_name.is_some() && ours {
+                break;
+            }
+        }
+        let value = Some(members.skip_value()?);
+        match key {
+            b"\"toolName\"" => tool_name = value,
+            b"\"toolDescription\"" => head.tool_description = value,
+            b"\"timestamp\"" => head.timestamp = value,
+            b"\"taskId\"" => head.task = value,
+            b"\"queryId\"" => head.query = value,
+            b"\"sessionId\"" => head.session = value,
+            b"\"sourceUrls\"" => head.source_urls = value,
+            b"\"success\"" => head.success = value,
+            b"\"args\"" => head.arguments = value,
+            _ => {}
+        }
+    }
+    let is_text = |range: &Range<usize>| text.get(range.start) == Some(&b'"');
+    let is_object = |range: &Range<usize>| text.get(range.start) == Some(&b'{');
+    let times = head.timestamp.as_ref().is_none_or(is_text);
+    let arguments = head.arguments.as_ref().is_none_or(is_object);
+    head.tool_name = tool_name.filter(is_text).ok_or(NoRecord::Foreign)?;
+    if result && times && arguments { Ok(head) } else { Err(NoRecord::Foreign) }
+}
+
+/// A record's time in ms since 1970.
+#[must_use]
+pub fn parse_time(token: &[u8]) -> Option<i64> {
+    let text = json::decode_string(token)?;
+    Some(DateTime::parse_from_rfc3339(&text).ok()?.timestamp_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<u8> {
+        let mut out = Vec::new();
+        write_head(
+            &RecordParts {
+                tool_name: b"\"grep\"",
+                tool_description: b"\"grep: x\"",
+                timestamp: 1_700_000_000_123,
+                task: Some("1"),
+                query: Some("\"q\""),
+                session: "\"s\"",
+                source_urls: Some("[\"u\"]"),
+                success: Some(false),
+                error: Some("\"e\""),
+                message: Some("\"m\""),
+                arguments: b"{\"a\":1}",
+            },
+            &mut out,
+        );
+        out.extend_from_slice(b"[1,2,3]}");
+        out
+    }
+
+    #[test]
+    fn keys_stand_in_the_documented_order() {
+        assert_eq!(
+            String::from_utf8(sample()).unwrap(),
+            r#"{"toolName":"grep","toolDescription":"grep: x","timestamp":"2023-11-14T22:13:20.123Z","taskId":1,"queryId":"q","sessionId":"s","sourceUrls":["u"],"success":false,"error":"e","message":"m","args":{"a":1},"result":[1,2,3]}"#
+        );
+    }
+
+    #[test]
+    fn the_head_is_read_without_the_result_and_a_cut_record_is_told() {
+        let text = sample();
+        let result = text.windows(9).position(|window| window == b"\"result\":").unwrap();
+        let head = parse_head(&text[..result + 9]).unwrap();
+        assert_eq!(&text[head.arguments.clone().unwrap()], b"{\"a\":1}");
+        assert_eq!(parse_time(&text[head.timestamp.unwrap()]), Some(1_700_000_000_123));
+        assert!(check(&text).is_ok());
+        for end in 0..text.len() {
+            assert_eq!(check(&text[..end]), Err(NoRecord::Incomplete), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_told_apart_and_other_orders_are_read() {
+        let read = |text: &str| check(text.as_bytes());
+        assert_eq!(read("[]"), Err(NoRecord::Foreign));
+        assert_eq!(read("{\"name\":\"left-pad\"}"), Err(NoRecord::Foreign));
+        assert_eq!(read("{\"toolName\":1,\"result\":1}"), Err(NoRecord::Foreign));
+        assert_eq!(read("{\"toolName\":\"a\"}"), Err(NoRecord::Foreign));
+        assert_eq!(read("{\"toolName\":\"a\",\"args\":[],\"result\":1}"), Err(NoRecord::Foreign));
+        assert_eq!(read("not json"), Err(NoRecord::Foreign));
+        assert_eq!(read("{nonsense}"), Err(NoRecord::NotJson));
+        assert_eq!(read("{\"toolName\":\"a\",\"result\":1} x"), Err(NoRecord::NotJson));
+        let other =
+            br#"{"result":{"a":[1]},"toolName":"a","args":{},"timestamp":"2024-01-15T10:30:00Z"}"#;
+        assert!(check(other).is_ok());
+        let head = parse_head(other).unwrap();
+        assert_eq!(parse_time(&other[head.timestamp.unwrap()]), Some(1_705_314_600_000));
+    }
+
+    #[test]
+    fn descriptions_follow_the_first_argument() {
+        let describe = |arguments: &str| describe("t", arguments.as_bytes());
+        assert_eq!(describe("{}"), "t");
+        assert_eq!(describe(r#"{"q":"login"}"#), "t: login");
+        assert_eq!(describe(r#"{"q":"","r":"x"}"#), "t with 2 argument(s)");
+        assert_eq!(describe(r#"{"n":5}"#), "t with 1 argument(s)");
+        let fifty = "x".repeat(50);
+        assert_eq!(describe(&format!(r#"{{"q":"{fifty}"}}"#)), format!("t: {fifty}"));
+        assert_eq!(describe(&format!(r#"{{"q":"{fifty}y"}}"#)), format!("t: {fifty}..."));
+        let pair = format!("{}😀", "x".repeat(49));
+        assert_eq!(describe(&format!(r#"{{"q":"{pair}z"}}"#)), format!("t: {}...", "x".repeat(49)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_judged_without_panic(bytes in any::<Vec<u8>>()) {
+            let _ = (parse_head(&bytes), check(&bytes), describe("t", &bytes));
+        }
+
+        #[test]
+        fn a_mutated_record_never_panics(at in 0_usize..200, byte in any::<u8>()) {
+            let mut text = sample();
+            if let Some(slot) = text.get_mut(at) { *slot = byte; }
+            let _ = (parse_head(&text), check(&text));
+        }
+    }
+}

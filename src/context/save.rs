@@ -1,0 +1,333 @@
+//! Saving: canonical arguments, record, durable write, then memory.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{
+    manager::{Manager, Opened, State},
+    pointer::{Pointer, PointerParts},
+    record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
+    sweep,
+    tiers::MemoryTier,
+};
+use crate::{
+    durable::{self, Target},
+    error::{Code, Error, Result},
+    file_system::{FileError, Payload},
+    json::{self, Encoded},
+    names::{self, ContextName},
+    retrieval::Document,
+};
+
+/// Arguments are indexed up to this many bytes of text.
+const MAX_INDEXED_ARGUMENTS: usize = 4096;
+
+/// One tool output as it comes from JavaScript. Tokens are JSON.
+#[derive(Debug)]
+pub struct SaveRequest {
+    /// The tool's name, plain.
+    pub tool_name: String,
+    /// The arguments, an object.
+    pub arguments: Encoded,
+    /// The result.
+    pub result: Encoded,
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// `taskId`, a token.
+    pub task: Option<String>,
+    /// `queryId`, a token.
+    pub query: Option<String>,
+    /// What few calls say.
+    pub details: Option<Box<Details>>,
+}
+
+/// What few calls of a save say.
+#[derive(Debug, Default)]
+pub struct Details {
+    /// A description that replaces ours, plain.
+    pub description: Option<String>,
+    /// `sourceUrls`, a token.
+    pub source_urls: Option<String>,
+    /// Whether the tool succeeded.
+    pub success: Option<bool>,
+    /// `error`, a token.
+    pub error: Option<String>,
+    /// `message`, a token.
+    pub message: Option<String>,
+    /// Overrides the threshold.
+    pub is_large: Option<bool>,
+}
+
+/// A context ready to be written.
+struct Prepared {
+    filename: String,
+    record: Payload,
+    pointer: Pointer,
+    is_large: bool,
+    description: String,
+    indexed_arguments: String,
+}
+
+impl Manager {
+    /// Numbers a save, in the order of the calls; [`Manager::save`] takes the number.
+    pub fn begin_save(&self) -> u64 {
+        self.in_flight.begin()
+    }
+
+    /// Saves a tool output; returns its path once it is where its durability level says.
+    ///
+    /// # Errors
+    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, or `Io`. Nothing is left
+    /// behind then.
+    pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
+        let _under_way = self.in_flight.guard(sequence);
+        let tool_name = request.tool_name.clone();
+        let mut prepared = self.prepare(sequence, request)?;
+        if self.options.persist_all || prepared.is_large {
+            self.write(&prepared.filename, &prepared.record).await?;
+            prepared.pointer.on_disk = true;
+        }
+        let path = self.path_of(&prepared.filename);
+        let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
+        self.remember(sequence, &tool_name, prepared);
+        self.spill().await;
+        self.debug.say("Context saved", || {
+            json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk })
+        });
+        Ok(path)
+    }
+
+    fn prepare(&self, sequence: u64, request: SaveRequest) -> Result<Prepared> {
+        let SaveRequest { tool_name, arguments, result, timestamp, task, query, details } = request;
+        let details = details.unwrap_or_default();
+        let unreadable = |what: &str| {
+            Error::new(
+                Code::InvalidArgument,
+                format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
+            )
+        };
+        let mut argument_text = Vec::new();
+        arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
+        let mut canonical = Vec::new();
+        json::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
+        let hash = Sha256::digest(&canonical);
+        let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let filename = names::context(&ContextName {
+            session: self.options.session_is_named.then_some(self.options.session.as_str()),
+            tool: &tool_name,
+            arguments_hash: &hash,
+            timestamp,
+            counter: sequence,
+            random: self.identity(sequence),
+        });
+        let description =
+            details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
+        let (tool_token, description_token) = (token(&tool_name), token(&description));
+
+        let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
+        record::write_head(
+            &RecordParts {
+                tool_name: tool_token.as_bytes(),
+                tool_description: description_token.as_bytes(),
+                timestamp,
+                task: task.as_deref(),
+                query: query.as_deref(),
+                session: &self.session_token,
+                source_urls: details.source_urls.as_deref(),
+                success: details.success,
+                error: details.error.as_deref(),
+                message: details.message.as_deref(),
+                arguments: &argument_text,
+            },
+            &mut text,
+        );
+        let head = text.len();
+        result.write(&mut text).map_err(|_| unreadable("the result"))?;
+        let result_size = text.len() - head;
+        let limit = self.options.retention.max_result_bytes;
+        if result_size > limit {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!(
+                    "the result of {tool_name:?} takes {result_size} bytes of JSON, more than {limit}; raise retention.maxResultBytes or store less of it"
+                ),
+            ));
+        }
+        text.push(b'}');
+        text.shrink_to_fit();
+
+        let (shown_arguments, truncated) =
+            json::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
+        let mut pointer = Pointer::new(
+            &PointerParts {
+                filename: &filename,
+                tool_name: &tool_token,
+                tool_description: &description_token,
+                arguments: std::str::from_utf8(&shown_arguments).map_err(|_| unreadable("args"))?,
+                source_urls: details.source_urls.as_deref().unwrap_or_default(),
+            },
+            timestamp,
+            text.len() as u64,
+        );
+        pointer.task = task.map(Arc::from);
+        pointer.query = query.map(Arc::from);
+        pointer.session = Some(Arc::clone(&self.session_token));
+        pointer.success = details.success;
+        pointer.arguments_truncated = truncated;
+        let mut indexed_arguments = String::new();
+        json::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
+        let is_large =
+            details.is_large.unwrap_or(result_size as u64 >= self.options.persist_threshold);
+        let record = Payload::new(text);
+        Ok(Prepared { filename, record, pointer, is_large, description, indexed_arguments })
+    }
+
+    /// Writes a record to its file, whole or not at all.
+    async fn write(&self, filename: &str, record: &Payload) -> Result<()> {
+        let mut attempts_left = 1;
+        loop {
+            let opened = self.open().await?;
+            self.sweep_in_background(&opened);
+            match self.create(&opened, filename, record).await {
+                Ok(()) => return Ok(()),
+                // Somebody removed the directory, and the session's lease with it.
+                Err(error) if error.is_not_found() && attempts_left > 0 => {
+                    attempts_left -= 1;
+                    self.reopen();
+                }
+                Err(error) => {
+                    let path = PathBuf::from(self.path_of(filename));
+                    return Err(Error::from_file("save the context to", &path, error));
+                }
+            }
+        }
+    }
+
+    async fn create(
+        &self,
+        opened: &Opened,
+        filename: &str,
+        record: &Payload,
+    ) -> std::result::Result<(), FileError> {
+        let (path, temporary) = match &opened.shared {
+            Some((shared, _)) => (opened.root.join(filename), shared.temporary()),
+            None => {
+                let counter = names::random();
+                let name = names::temporary(&self.owner, counter);
+                (PathBuf::from(self.path_of(filename)), PathBuf::from(self.path_of(&name)))
+            }
+        };
+        let target = Target { directory: &opened.root, temporary: &temporary, path: &path };
+        let contents = Payload::clone(record);
+        durable::create(
+            self.file_system.as_ref(),
+            target,
+            contents,
+            self.options.durability,
+            opened.sync(),
+        )
+        .await
+    }
+
+    fn remember(&self, sequence: u64, tool_name: &str, prepared: Prepared) {
+        let Prepared { record, pointer, is_large, description, indexed_arguments, .. } = prepared;
+        // The index first: whoever sees the pointer finds it there.
+        let document = Document {
+            name: tool_name,
+            description: &description,
+            arguments: &indexed_arguments,
+            timestamp: pointer.timestamp,
+        };
+        self.index.add(sequence, &document);
+        let mut state = self.state();
+        if self.is_cleared(sequence) {
+            // `clearPointers` was called since: the file stays, without a pointer.
+            state.has_unknown_files |= pointer.on_disk;
+            drop(state);
+            self.index.remove(sequence);
+            return;
+        }
+        state.insert(sequence, pointer);
+        if !is_large {
+            state.memory.insert(sequence, record);
+        }
+    }
+
+    /// Brings the memory tier back within its budget: what is on disk already is let go, the rest
+    /// is written first.
+    async fn spill(&self) {
+        while let Some((sequence, filename, record)) = self.next_to_spill() {
+            let written = self.write(&filename, &record).await;
+            let cost = MemoryTier::cost(&record);
+            let is_orphan = {
+                let mut state = self.state();
+                state.spilling -= cost;
+                match &written {
+                    Ok(()) => !Self::spilled(&mut state, sequence),
+                    Err(_) => {
+                        state.memory.keep(sequence);
+                        false
+                    }
+                }
+            };
+            if is_orphan {
+                // The context was forgotten while it was written.
+                let _ = self.file_system.remove(&PathBuf::from(self.path_of(&filename))).await;
+            }
+            if let Err(error) = written {
+                self.debug.say(
+                    "Failed to move a context from memory to disk",
+                    || json!({ "filepath": self.path_of(&filename), "error": error.message }),
+                );
+                return;
+            }
+        }
+    }
+
+    fn next_to_spill(&self) -> Option<(u64, String, Payload)> {
+        let mut state = self.state();
+        loop {
+            let under_way = state.spilling;
+            let (sequence, record) = state.memory.next_over_budget(under_way)?;
+            match state.pointers.get(&sequence) {
+                Some(pointer) if !pointer.on_disk => {
+                    let filename = pointer.filename().to_owned();
+                    state.spilling += MemoryTier::cost(&record);
+                    return Some((sequence, filename, record));
+                }
+                _ => drop(state.memory.remove(sequence)),
+            }
+        }
+    }
+
+    /// `false` when the context is gone.
+    fn spilled(state: &mut State, sequence: u64) -> bool {
+        let Some(pointer) = state.pointers.get_mut(&sequence) else { return false };
+        pointer.on_disk = true;
+        let size = pointer.size;
+        state.disk_files += 1;
+        state.disk_bytes += size;
+        state.spills += 1;
+        state.memory.remove(sequence);
+        true
+    }
+
+    fn sweep_in_background(&self, opened: &Opened) {
+        if let Some((shared, _)) = &opened.shared
+            && shared.claim_background_sweep()
+        {
+            let (path, retention) = (shared.path().to_owned(), self.options.retention);
+            let (file_system, debug) = (Arc::clone(&self.file_system), self.debug.clone());
+            tokio::spawn(sweep::in_background(file_system, path, retention, debug));
+        }
+    }
+}
+
+/// A string as a JSON token.
+fn token(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    json::escape_string(text, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}

@@ -1,0 +1,113 @@
+//! Group commit of directory entries: saves that finish while a directory is on its way to the
+//! medium share the next trip.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use crate::file_system::{FileError, FileSystem, Origin};
+
+/// One directory's group commit.
+#[derive(Debug, Default)]
+pub struct DirectorySync(Mutex<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// Somebody leads: it serves whoever waits, round after round.
+    led: bool,
+    waiting: Vec<oneshot::Sender<Result<(), Failure>>>,
+}
+
+/// What of an error can be told to several.
+#[derive(Debug, Clone, Copy)]
+struct Failure {
+    kind: io::ErrorKind,
+    system: Option<i32>,
+}
+
+impl DirectorySync {
+    fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns when every entry made before this call is on the medium.
+    ///
+    /// # Errors
+    /// The file system's, when the directory cannot be synchronised.
+    pub async fn sync(
+        &self,
+        file_system: &dyn FileSystem,
+        directory: &Path,
+    ) -> Result<(), FileError> {
+        let (sender, receiver) = oneshot::channel();
+        let leads = {
+            let mut queue = self.queue();
+            queue.waiting.push(sender);
+            !std::mem::replace(&mut queue.led, true)
+        };
+        if leads {
+            self.lead(file_system, directory).await;
+        }
+        let failed = Failure { kind: io::ErrorKind::Interrupted, system: None };
+        receiver.await.unwrap_or(Err(failed)).map_err(|failure| {
+            let error = failure
+                .system
+                .map_or_else(|| io::Error::from(failure.kind), io::Error::from_raw_os_error);
+            FileError::system("fsync", directory, error)
+        })
+    }
+
+    /// Serves everybody who waits, round after round.
+    async fn lead(&self, file_system: &dyn FileSystem, directory: &Path) {
+        loop {
+            let round = {
+                let mut queue = self.queue();
+                queue.led = !queue.waiting.is_empty();
+                std::mem::take(&mut queue.waiting)
+            };
+            if round.is_empty() {
+                return;
+            }
+            let outcome = file_system.sync_directory(directory).await.map_err(|error| Failure {
+                kind: error.kind,
+                system: match error.origin {
+                    Origin::System(error) => error.raw_os_error(),
+                    Origin::Injected { .. } => None,
+                },
+            });
+            for waiting in round {
+                // Nobody waits any more: nothing to tell.
+                let _ = waiting.send(outcome);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_system::LocalDisk;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn everybody_is_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let group = Arc::new(DirectorySync::default());
+        let tasks: Vec<_> = (0..100)
+            .map(|_| {
+                let (group, path) = (Arc::clone(&group), folder.path().to_owned());
+                tokio::spawn(async move { group.sync(&LocalDisk, &path).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        let missing = folder.path().join("missing");
+        assert!(group.sync(&LocalDisk, &missing).await.unwrap_err().is_not_found());
+        group.sync(&LocalDisk, folder.path()).await.unwrap();
+    }
+}

@@ -1,0 +1,70 @@
+//! The only code that promises durability: a file is whole or not there, a session's lease holds
+//! exactly as long as its process lives.
+
+mod directory_sync;
+mod lease;
+
+use std::path::Path;
+
+pub use directory_sync::DirectorySync;
+pub use lease::{Lease, LiveSessions, live_sessions};
+
+use crate::file_system::{FileError, FileSystem, Payload};
+
+/// What an acknowledged write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of the process, however it comes.
+    #[default]
+    Process,
+    /// The loss of power: file and directory are on the medium.
+    Full,
+}
+
+/// Where a new file is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The directory, which exists.
+    pub directory: &'a Path,
+    /// The name under which the file is written, in the same directory.
+    pub temporary: &'a Path,
+    /// The name it gets when it is whole.
+    pub path: &'a Path,
+}
+
+/// Creates a file that readers see whole or not at all.
+///
+/// Written under an exclusive temporary name, brought to the medium at [`Durability::Full`],
+/// renamed, the directory brought to the medium. An injected file system without `rename` writes in
+/// place: there the promise is the file system's.
+///
+/// # Errors
+/// The first failing step's; the temporary file is gone then.
+pub async fn create(
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    contents: Payload,
+    durability: Durability,
+    directory_sync: &DirectorySync,
+) -> Result<(), FileError> {
+    let sync = durability == Durability::Full;
+    if !file_system.can_rename() {
+        return file_system.write_new(target.path, contents, sync).await;
+    }
+    if let Err(error) = file_system.write_new(target.temporary, contents, sync).await {
+        // Not ours when the name was taken: then there is nothing to take back.
+        if error.kind != std::io::ErrorKind::AlreadyExists {
+            let _ = file_system.remove(target.temporary).await;
+        }
+        return Err(error);
+    }
+    if let Err(error) = file_system.rename_new(target.temporary, target.path).await {
+        // The rename's own error is the one worth telling.
+        let _ = file_system.remove(target.temporary).await;
+        return Err(error);
+    }
+    if sync {
+        directory_sync.sync(file_system, target.directory).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The one error type of the crate and its stable codes.
+
+use std::{fmt, path::Path};
+
+use crate::file_system::FileError;
+
+/// What went wrong, as a code that callers may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// An argument has the wrong type or an impossible value.
+    InvalidArgument,
+    /// There is no context behind this path.
+    NotFound,
+    /// The path leads outside the directory that the manager keeps, or through a symbolic link.
+    OutsideDirectory,
+    /// The file is there but holds no whole context record.
+    Corrupt,
+    /// The file system refused.
+    Io,
+    /// The value is larger than the configured bound.
+    TooLarge,
+    /// Somebody else uses what the call wanted to change.
+    Conflict,
+}
+
+impl Code {
+    /// The code as JavaScript sees it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "ERR_CONTEXT_INVALID_ARGUMENT",
+            Self::NotFound => "ERR_CONTEXT_NOT_FOUND",
+            Self::OutsideDirectory => "ERR_CONTEXT_OUTSIDE_DIRECTORY",
+            Self::Corrupt => "ERR_CONTEXT_CORRUPT",
+            Self::Io => "ERR_CONTEXT_IO",
+            Self::TooLarge => "ERR_CONTEXT_TOO_LARGE",
+            Self::Conflict => "ERR_CONTEXT_CONFLICT",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure: its code, a message with the path and the remedy, and the file system's own error
+/// where there is one.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// The stable code.
+    pub code: Code,
+    /// What happened to which file, and what to do.
+    pub message: String,
+    /// The file system's error behind this one.
+    #[source]
+    pub cause: Option<FileError>,
+}
+
+impl Error {
+    /// An error without a deeper cause.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), cause: None }
+    }
+
+    /// A file system's refusal while doing `what` (“save the context”) with `path`.
+    #[must_use]
+    pub fn from_file(what: &str, path: &Path, cause: FileError) -> Self {
+        let message = format!("could not {what} {}: {cause}{}", path.display(), remedy(cause.kind));
+        Self { code: Code::Io, message, cause: Some(cause) }
+    }
+
+    /// No context behind `path`.
+    #[must_use]
+    pub fn not_found(path: &str) -> Self {
+        Self::new(Code::NotFound, format!("context file not found: {path}"))
+    }
+
+    /// The file at `path` holds no whole record.
+    #[must_use]
+    pub fn corrupt(path: &str, reason: &str) -> Self {
+        Self::new(
+            Code::Corrupt,
+            format!("{path} holds no whole context record ({reason}); run the tool again"),
+        )
+    }
+
+    /// `path` leads outside `directory`.
+    #[must_use]
+    pub fn outside(path: &str, directory: &str) -> Self {
+        Self::new(
+            Code::OutsideDirectory,
+            format!(
+                "{path} is outside the context directory {directory}, or behind a symbolic link; pass a pointer's filepath"
+            ),
+        )
+    }
+}
+
+/// What a user can do about the failures that happen in practice.
+fn remedy(kind: std::io::ErrorKind) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match kind {
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            "; make the directory writable or set contextDir"
+        }
+        Kind::StorageFull | Kind::QuotaExceeded => "; free some space or set contextDir",
+        Kind::NotADirectory | Kind::AlreadyExists => {
+            "; a file stands where the directory should be, set contextDir"
+        }
+        _ => "",
+    }
+}

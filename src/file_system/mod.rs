@@ -1,0 +1,150 @@
+//! Where bytes go: the local disk, or a file system that the caller injects.
+//!
+//! The operations are the few from which `durable/` builds its promises. Each returns a future:
+//! the local disk's are complete when they are returned (they block the worker thread that calls
+//! them), an injected file system's wait for JavaScript.
+
+mod local;
+
+use std::{
+    fmt,
+    future::Future,
+    io,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+};
+
+pub use local::LocalDisk;
+
+/// A file operation under way.
+pub type FileFuture<'a, T> =
+    Pin<Box<dyn Future<Output = std::result::Result<T, FileError>> + Send + 'a>>;
+
+/// A file's whole contents, shared between the disk and the memory tier.
+pub type Payload = Arc<Vec<u8>>;
+
+/// A failed file operation.
+#[derive(Debug)]
+pub struct FileError {
+    /// The kind of failure, [`io::ErrorKind::Other`] where an injected file system says nothing.
+    pub kind: io::ErrorKind,
+    /// The operation's name (`open`, `rename`, or the injected method).
+    pub operation: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// Whose error it is.
+    pub origin: Origin,
+}
+
+/// Whose error a [`FileError`] is.
+#[derive(Debug)]
+pub enum Origin {
+    /// The operating system's.
+    System(io::Error),
+    /// An injected file system's: its message, and the handle under which the binding keeps the
+    /// thrown value.
+    Injected {
+        /// The thrown value's message.
+        message: String,
+        /// The binding's handle of the thrown value.
+        handle: u32,
+    },
+}
+
+impl FileError {
+    /// Wraps an operating system's error.
+    pub fn system(operation: &'static str, path: &Path, error: io::Error) -> Self {
+        Self { kind: error.kind(), operation, path: path.to_owned(), origin: Origin::System(error) }
+    }
+
+    /// The file or directory is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.kind == io::ErrorKind::NotFound
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::System(error) => write!(formatter, "{} failed, {error}", self.operation),
+            Origin::Injected { message, .. } => {
+                write!(formatter, "fileSystem.{} failed, {message}", self.operation)
+            }
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.origin {
+            Origin::System(error) => Some(error),
+            Origin::Injected { .. } => None,
+        }
+    }
+}
+
+/// One file of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name. Names that are not UTF-8 are not listed: they cannot be ours.
+    pub name: String,
+    /// Its length in bytes, where the file system tells.
+    pub length: Option<u64>,
+    /// Its modification time in ms since 1970, where the file system tells.
+    pub modified: Option<i64>,
+}
+
+/// What [`FileSystem::read`] returns.
+#[derive(Debug)]
+pub struct Contents {
+    /// The bytes from the file's beginning, at most as many as were asked for.
+    pub bytes: Vec<u8>,
+    /// The whole file's length in bytes.
+    pub length: u64,
+}
+
+/// What the layers above need of a file system.
+///
+/// # Errors
+/// Every operation fails with a [`FileError`] that says what the file system said.
+pub trait FileSystem: Send + Sync + 'static {
+    /// Creates a directory and its parents, for the owner alone; existing ones stay as they are.
+    fn create_directories<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()>;
+
+    /// The path without symbolic links, or the path itself where there are none by nature.
+    fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf>;
+
+    /// Writes a file that must not exist yet, for the owner alone, whole or not at all as far as
+    /// errors go (a crash may leave a part); with `sync` it is on the medium afterwards.
+    fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, sync: bool)
+    -> FileFuture<'a, ()>;
+
+    /// Whether [`FileSystem::rename_new`] works here.
+    fn can_rename(&self) -> bool;
+
+    /// Gives a file its name, which must be free.
+    fn rename_new<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()>;
+
+    /// Puts a directory's entries on the medium.
+    fn sync_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()>;
+
+    /// Reads at most `limit` bytes of the regular file at `relative` below `root`, through no
+    /// symbolic link. `root` is canonical.
+    fn read<'a>(
+        &'a self,
+        root: &'a Path,
+        relative: &'a Path,
+        limit: u64,
+    ) -> FileFuture<'a, Contents>;
+
+    /// The regular files of a directory, none when the directory is not there.
+    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>>;
+
+    /// Removes a file; `false` when it was not there.
+    fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool>;
+
+    /// Whether the operating system's locks work here, so that sessions can hold leases.
+    fn has_locks(&self) -> bool;
+}

@@ -1,0 +1,43 @@
+//! A value as it came from JavaScript, still to become JSON text.
+
+use super::snapshot::{self, MalformedSnapshot};
+
+/// A value from the JavaScript thread, as `lib/snapshot.ts` hands it over. Strings are UTF-16.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoded {
+    /// Finished JSON text.
+    Text(Vec<u16>),
+    /// A string value.
+    String(Vec<u16>),
+    /// A snapshot: its operations, and its strings in one piece.
+    Flat {
+        /// What to build.
+        operations: Vec<i32>,
+        /// The strings, one after the other.
+        units: Vec<u16>,
+    },
+}
+
+impl Encoded {
+    /// Appends the value as JSON text.
+    ///
+    /// # Errors
+    /// When the snapshot describes no value, which only a fault of the JavaScript side can cause.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), MalformedSnapshot> {
+        match self {
+            Self::Text(units) => snapshot::write_text(units, out),
+            Self::String(units) => snapshot::write_string(units, out),
+            Self::Flat { operations, units } => snapshot::write_flat(operations, units, out)?,
+        }
+        Ok(())
+    }
+
+    /// About how many bytes the text takes, for ASCII.
+    #[must_use]
+    pub fn length_hint(&self) -> usize {
+        match self {
+            Self::Text(units) | Self::String(units) => units.len() + 2,
+            Self::Flat { operations, units } => operations.len() * 4 + units.len(),
+        }
+    }
+}

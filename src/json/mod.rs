@@ -1,0 +1,13 @@
+//! JSON as text: values from JavaScript become text once, and stay the text they are.
+
+mod canonical;
+mod encoded;
+mod scan;
+mod snapshot;
+mod text;
+
+pub use canonical::canonical;
+pub use encoded::Encoded;
+pub use scan::{Members, ScanError, skip_value, skip_whitespace, validate_document};
+pub use snapshot::{MalformedSnapshot, escape_string};
+pub use text::{append_text, cut_arguments, decode_string, decode_utf16};

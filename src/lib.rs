@@ -1,0 +1,24 @@
+//! agent-context: a place where agents keep what they learn.
+//!
+//! The crate is the core of the npm package of the same name. Without the feature `node` it knows
+//! nothing of Node-API.
+//!
+//! | module | its one job |
+//! |---|---|
+//! | [`context`] | `ContextManager`: every tool output of a session |
+//! | [`retrieval`] | tokens, ranking and the inverted index |
+//! | [`json`] | JSON as text: what comes from JavaScript, canonical form, walks that keep the text |
+//! | [`durable`] | whole files, leases: the only code that promises durability |
+//! | [`file_system`] | the local disk and the seam for injected file systems |
+//! | [`names`] | every on-disk name |
+//! | [`error`] | the one error type and its codes |
+
+pub mod context;
+pub mod durable;
+pub mod error;
+pub mod file_system;
+pub mod json;
+pub mod names;
+#[cfg(feature = "node")]
+mod node;
+pub mod retrieval;

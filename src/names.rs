@@ -1,0 +1,232 @@
+//! Every on-disk name, made and recognised here alone.
+//!
+//! ```text
+//! <contextDir>/
+//! ├── [<session>-]<tool>_<arguments hash: 12 hex>_<epoch ms>_<counter>_<16 hex>.json   a context
+//! ├── .<16 hex>-<counter>.tmp     a context while the holder of that lease writes it
+//! └── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
+//! ```
+//!
+//! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
+//! cut short, so that it can neither lead elsewhere nor meet a reserved name. The 64 random bits
+//! decide identity; nothing relies on letter case.
+
+/// The longest file name in bytes, below every common file system's limit.
+const MAX_NAME: usize = 199;
+/// A session's share of a name in bytes.
+const MAX_SESSION: usize = 64;
+const CONTEXT_SUFFIX: &str = ".json";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+const LEASE_SUFFIX: &str = ".lease";
+const ARGUMENTS_HASH: usize = 12;
+const RANDOM: usize = 16;
+
+/// What distinguishes one context's file name from all others.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextName<'a> {
+    /// The session, when its name is the caller's.
+    pub session: Option<&'a str>,
+    /// The tool's name as the caller gave it.
+    pub tool: &'a str,
+    /// First 12 hex digits of the arguments' hash.
+    pub arguments_hash: &'a str,
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// Counts the calls of a manager.
+    pub counter: u64,
+    /// 64 random bits.
+    pub random: u64,
+}
+
+/// The file name of a context.
+#[must_use]
+pub fn context(name: &ContextName<'_>) -> String {
+    let tail = format!(
+        "_{}_{}_{}_{:016x}{CONTEXT_SUFFIX}",
+        name.arguments_hash,
+        name.timestamp.max(0),
+        name.counter,
+        name.random
+    );
+    let mut text = name.session.map(session_prefix).unwrap_or_default();
+    let room = MAX_NAME.saturating_sub(text.len() + tail.len());
+    let tool: String = plain(name.tool).take(room).collect();
+    text.push_str(if tool.is_empty() { "tool" } else { &tool });
+    text.push_str(&tail);
+    text
+}
+
+/// What the names of a caller-named session's contexts begin with.
+#[must_use]
+pub fn session_prefix(session: &str) -> String {
+    plain(session).take(MAX_SESSION).chain(['-']).collect()
+}
+
+fn plain(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+}
+
+/// What a context's file name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextStamp {
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// The manager's counter.
+    pub counter: u64,
+    /// 64 random bits.
+    pub random: u64,
+}
+
+/// Recognises the file name of a context.
+#[must_use]
+pub fn parse_context(name: &str) -> Option<ContextStamp> {
+    let mut parts = name.strip_suffix(CONTEXT_SUFFIX)?.rsplitn(5, '_');
+    let random = parts.next().filter(|part| is_hex(part, RANDOM));
+    let counter = parts.next().and_then(number);
+    let timestamp = parts.next().and_then(number);
+    let hash = parts.next().filter(|part| is_hex(part, ARGUMENTS_HASH));
+    let tool = parts.next().filter(|part| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    });
+    hash?;
+    tool?;
+    Some(ContextStamp {
+        timestamp: i64::try_from(timestamp?).ok()?,
+        counter: counter?,
+        random: u64::from_str_radix(random?, 16).ok()?,
+    })
+}
+
+fn number(text: &str) -> Option<u64> {
+    // `parse` alone would take a leading `+`.
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A fresh owner's name: the stem of a lease and of the temporary files written under it.
+#[must_use]
+pub fn new_owner() -> String {
+    format!("{:016x}", random())
+}
+
+/// 64 random bits.
+#[must_use]
+pub fn random() -> u64 {
+    // Rotated so that the version and variant bits of one half meet random bits of the other.
+    let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
+    high.rotate_left(32) ^ low
+}
+
+/// The file name of a lease.
+#[must_use]
+pub fn lease(owner: &str) -> String {
+    format!(".{owner}{LEASE_SUFFIX}")
+}
+
+/// The owner of a lease, from its file name.
+#[must_use]
+pub fn parse_lease(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(LEASE_SUFFIX).filter(|owner| is_hex(owner, RANDOM))
+}
+
+/// The name under which the owner writes a file before it gets its own.
+#[must_use]
+pub fn temporary(owner: &str, counter: u64) -> String {
+    format!(".{owner}-{counter}{TEMPORARY_SUFFIX}")
+}
+
+/// The owner of a temporary file, from its name.
+#[must_use]
+pub fn parse_temporary(name: &str) -> Option<&str> {
+    let (owner, counter) =
+        name.strip_prefix('.')?.strip_suffix(TEMPORARY_SUFFIX)?.split_once('-')?;
+    number(counter)?;
+    Some(owner).filter(|owner| is_hex(owner, RANDOM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name<'a>(session: Option<&'a str>, tool: &'a str) -> ContextName<'a> {
+        ContextName {
+            session,
+            tool,
+            arguments_hash: "0123456789ab",
+            timestamp: 1_700_000_000_123,
+            counter: 7,
+            random: 0xabc,
+        }
+    }
+
+    #[test]
+    fn shows_tool_hash_time_and_counter() {
+        assert_eq!(
+            context(&name(None, "read-file")),
+            "read_file_0123456789ab_1700000000123_7_0000000000000abc.json"
+        );
+        assert_eq!(
+            context(&name(Some("session-1"), "grep")),
+            "session_1-grep_0123456789ab_1700000000123_7_0000000000000abc.json"
+        );
+        assert!(context(&name(None, "")).starts_with("tool_0123456789ab_"));
+    }
+
+    #[test]
+    fn recognises_nothing_foreign() {
+        for foreign in [
+            "package.json",
+            "read_file_a1b2c3.json",
+            "_0123456789ab_1_7_0000000000000abc.json",
+            "x_0123456789ab_+1_7_0000000000000abc.json",
+            "x_0123456789ab_1_7_0000000000000ABC.json",
+            "x_0123456789ab_1_7_0000000000000abc.json.bak",
+            "x y_0123456789ab_1_7_0000000000000abc.json",
+        ] {
+            assert_eq!(parse_context(foreign), None, "{foreign}");
+        }
+        assert_eq!(parse_lease(".lease"), None);
+        assert_eq!(parse_temporary("notes.tmp"), None);
+        assert_eq!(parse_temporary(".0123456789abcdef-x.tmp"), None);
+    }
+
+    #[test]
+    fn recognises_its_own_leases_and_temporary_files() {
+        let owner = new_owner();
+        assert_eq!(parse_lease(&lease(&owner)), Some(owner.as_str()));
+        assert_eq!(parse_temporary(&temporary(&owner, 12)), Some(owner.as_str()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_tool_and_session_make_a_safe_name(
+            tool in any::<String>(),
+            session in proptest::option::of(any::<String>()),
+            timestamp in any::<i64>(),
+            counter in any::<u64>(),
+            random in any::<u64>(),
+        ) {
+            let made = context(&ContextName {
+                session: session.as_deref(), tool: &tool, arguments_hash: "00ff00ff00ff",
+                timestamp, counter, random,
+            });
+            prop_assert!(made.len() < 200);
+            prop_assert!(made.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)));
+            prop_assert!(!made.starts_with('.') && made.matches('.').count() == 1);
+            prop_assert_eq!(
+                parse_context(&made),
+                Some(ContextStamp { timestamp: timestamp.max(0), counter, random })
+            );
+        }
+
+        #[test]
+        fn any_name_is_judged_without_panic(text in any::<String>()) {
+            let _ = (parse_context(&text), parse_lease(&text), parse_temporary(&text));
+        }
+    }
+}

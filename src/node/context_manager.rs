@@ -1,0 +1,498 @@
+//! The native half of `ContextManager`; `lib/context-manager.ts` is its public face.
+
+use std::sync::Arc;
+
+use napi::{
+    Env, Result,
+    bindgen_prelude::{Float64ArraySlice, Unknown},
+};
+use napi_derive::napi;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    file_system::InjectedFileSystem,
+    outbox::{Message, Outbox, Queue},
+    runtime::{Answer, Cancellable, run, run_cancellable, runtime},
+    text::{JsText, Utf8},
+    value,
+};
+use crate::{
+    context::{
+        Candidate, Debug, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
+    },
+    durable::Durability,
+    file_system::{FileSystem, LocalDisk, Payload},
+    json,
+};
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeOptions {
+    /// Number of the manager in its environment, for debug messages and file-system calls.
+    pub id: u32,
+    pub directory: String,
+    pub prefix: String,
+    pub session: String,
+    pub session_is_named: bool,
+    pub persist_threshold: f64,
+    pub persist_all: bool,
+    pub memory_budget: f64,
+    pub max_age: f64,
+    pub max_files: f64,
+    pub max_bytes: f64,
+    pub max_result_bytes: f64,
+    pub is_durable: bool,
+    pub has_file_system: bool,
+    pub can_rename: bool,
+    pub can_chmod: bool,
+    pub has_debug: bool,
+}
+
+/// Counts and bytes by tier.
+#[napi(object, object_from_js = false)]
+pub struct ContextStats {
+    /// Contexts that have a pointer.
+    pub contexts: f64,
+    /// Contexts in memory.
+    pub memory_contexts: f64,
+    /// Bytes of the memory tier.
+    pub memory_bytes: f64,
+    /// Contexts on disk.
+    pub disk_contexts: f64,
+    /// Bytes on disk.
+    pub disk_bytes: f64,
+    /// Loads served from memory.
+    pub memory_hits: f64,
+    /// Loads served from disk.
+    pub disk_hits: f64,
+    /// Loads that found nothing whole.
+    pub misses: f64,
+    /// Small outputs that the memory budget pushed out to disk.
+    pub spills: f64,
+}
+
+/// What a sweep found and did.
+#[napi(object)]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SweepReport {
+    /// Contexts of dead sessions removed.
+    pub deleted_files: f64,
+    /// Their bytes.
+    pub deleted_bytes: f64,
+    /// Unfinished files of dead processes removed.
+    pub deleted_temporaries: f64,
+    /// Contexts of dead sessions that stay within the retention's bounds.
+    pub kept_files: f64,
+    /// Their bytes.
+    pub kept_bytes: f64,
+    /// Sessions alive in the directory.
+    pub live_sessions: f64,
+}
+
+/// What few saves say beside the rest; crosses as JSON.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct NativeDetails {
+    description: Option<String>,
+    source_urls: Option<Box<serde_json::value::RawValue>>,
+    success: Option<bool>,
+    error: Option<Box<serde_json::value::RawValue>>,
+    message: Option<Box<serde_json::value::RawValue>>,
+    is_large: Option<bool>,
+}
+
+/// A pointer that the manager may not know; crosses as JSON.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativePointer {
+    filepath: String,
+    tool_name: String,
+    tool_description: String,
+    args: Box<serde_json::value::RawValue>,
+    timestamp: f64,
+}
+
+#[napi]
+pub struct NativeManager {
+    manager: Arc<Manager>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts saturate, and the JavaScript side lets only whole numbers from 0 up pass"
+)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+fn size(number: f64) -> usize {
+    usize::try_from(whole(number)).unwrap_or(usize::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn count(count: usize) -> f64 {
+    number(count as u64)
+}
+
+fn time(milliseconds: f64) -> i64 {
+    i64::try_from(whole(milliseconds)).unwrap_or(i64::MAX)
+}
+
+/// A JSON token of a plain string.
+fn token(text: Utf8) -> String {
+    let mut out = Vec::new();
+    json::escape_string(&text.into_string(), &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+fn debug(queue: &Arc<Queue>, options: &NativeOptions) -> Debug {
+    if !options.has_debug {
+        return Debug::default();
+    }
+    let (queue, id) = (Arc::clone(queue), options.id);
+    Debug::new(move |message, data| {
+        let text = serde_json::json!({ "message": message, "data": data }).to_string();
+        queue.post(Message::Debug(id, text));
+    })
+}
+
+#[napi]
+impl NativeManager {
+    #[napi(constructor)]
+    pub fn new(outbox: &Outbox, options: NativeOptions) -> Self {
+        let queue = outbox.queue();
+        let file_system: Arc<dyn FileSystem> = if options.has_file_system {
+            Arc::new(InjectedFileSystem::new(Arc::clone(&queue), &options))
+        } else {
+            Arc::new(LocalDisk)
+        };
+        let debug = debug(&queue, &options);
+        let options = ManagerOptions {
+            directory: options.directory,
+            prefix: options.prefix,
+            session: options.session,
+            session_is_named: options.session_is_named,
+            persist_threshold: whole(options.persist_threshold),
+            persist_all: options.persist_all,
+            memory_budget: size(options.memory_budget),
+            retention: Retention {
+                max_age: time(options.max_age),
+                max_files: size(options.max_files),
+                max_bytes: whole(options.max_bytes),
+                max_result_bytes: size(options.max_result_bytes),
+            },
+            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+        };
+        let manager = Manager::new(options, file_system, debug);
+        Self { manager, queue, cancellable: Arc::default() }
+    }
+
+    /// Saves; answers with the path. `kind` to `chunks` are an encoded value, `details` is JSON.
+    #[napi]
+    pub fn save(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] tool_name: Utf8,
+        timestamp: f64,
+        #[napi(ts_arg_type = "string | undefined")] query: Option<Utf8>,
+        #[napi(ts_arg_type = "string | undefined")] task: Option<Utf8>,
+        #[napi(ts_arg_type = "string")] argument_text: Unknown<'_>,
+        kind: u32,
+        #[napi(ts_arg_type = "string")] text: Unknown<'_>,
+        #[napi(ts_arg_type = "Int32Array")] operations: Unknown<'_>,
+        length: u32,
+        #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
+        #[napi(ts_arg_type = "string | undefined")] details: Option<Utf8>,
+    ) -> Result<()> {
+        let arguments = value::read_text(env, &argument_text)?;
+        let result = value::read(env, kind, &text, &operations, length, &chunks)?;
+        let details = match details {
+            None => None,
+            Some(text) => {
+                let NativeDetails { description, source_urls, success, error, message, is_large } =
+                    serde_json::from_slice(&text.0)
+                        .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+                let raw = |value: Option<Box<serde_json::value::RawValue>>| {
+                    value.map(|value| value.get().to_owned())
+                };
+                Some(Box::new(Details {
+                    description,
+                    source_urls: raw(source_urls),
+                    success,
+                    error: raw(error),
+                    message: raw(message),
+                    is_large,
+                }))
+            }
+        };
+        let request = SaveRequest {
+            tool_name: tool_name.into_string(),
+            arguments,
+            result,
+            timestamp: time(timestamp),
+            task: task.map(Utf8::into_string),
+            query: query.map(token),
+            details,
+        };
+        let manager = Arc::clone(&self.manager);
+        let sequence = manager.begin_save();
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.save(sequence, request).await.map(Answer::Text)
+        })?;
+        Ok(())
+    }
+
+    /// The record of a context in memory, at once; `null` when it has to be loaded.
+    #[napi(ts_return_type = "string | null")]
+    pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<JsText> {
+        self.manager.peek(&path.into_string()).map(JsText)
+    }
+
+    /// Loads; answers with the record's text.
+    #[napi]
+    pub fn load(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
+        let (manager, path) = (Arc::clone(&self.manager), path.into_string());
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.load(&path).await.map(|record| Answer::Texts(vec![record]))
+        })?;
+        Ok(())
+    }
+
+    /// At most `sequences.length` pointers from call number `start` on: their numbers go into
+    /// `sequences`, what is returned is a JSON array.
+    #[napi]
+    pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> String {
+        let limit = sequences.len();
+        fill(self.manager.pointers_from(whole(start), limit), sequences)
+    }
+
+    /// The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short.
+    #[napi]
+    pub fn pointers_for_query(
+        &self,
+        #[napi(ts_arg_type = "string")] query: Utf8,
+        sequences: Float64ArraySlice<'_>,
+    ) -> Option<String> {
+        fit(self.manager.pointers_for_query(&token(query)), sequences)
+    }
+
+    /// The pointers of a task (as JSON), as `pointersForQuery`.
+    #[napi]
+    pub fn pointers_for_task(
+        &self,
+        #[napi(ts_arg_type = "string")] task: Utf8,
+        sequences: Float64ArraySlice<'_>,
+    ) -> Option<String> {
+        fit(self.manager.pointers_for_task(&task.into_string()), sequences)
+    }
+
+    /// Positions of the candidates that match, best first. `sequences` holds a call number per
+    /// candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
+    /// candidate was cleared: then the caller hands all over as foreign.
+    #[napi]
+    pub fn rank(
+        &self,
+        #[napi(ts_arg_type = "string")] query: Utf8,
+        sequences: &[f64],
+        #[napi(ts_arg_type = "string")] foreign: Utf8,
+    ) -> Result<Option<Vec<u32>>> {
+        let foreign: Vec<NativePointer> = serde_json::from_slice(&foreign.0)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let mut foreign = foreign.into_iter().map(|pointer| {
+            let mut arguments = String::new();
+            json::append_text(pointer.args.get().as_bytes(), &mut arguments, usize::MAX);
+            ForeignPointer {
+                path: pointer.filepath,
+                tool_name: pointer.tool_name,
+                description: pointer.tool_description,
+                arguments,
+                timestamp: time(pointer.timestamp),
+            }
+        });
+        let candidates: Vec<Candidate> = sequences
+            .iter()
+            .map(|&sequence| {
+                if sequence < 0.0 {
+                    Candidate::Foreign(foreign.next().unwrap_or_default())
+                } else {
+                    Candidate::Known(whole(sequence))
+                }
+            })
+            .collect();
+        Ok(self.manager.rank(&query.into_string(), &candidates).map(|positions| {
+            positions.into_iter().filter_map(|position| u32::try_from(position).ok()).collect()
+        }))
+    }
+
+    /// Selects; answers with pointers as a JSON array. A negative limit means none.
+    #[napi]
+    pub fn select(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] query: Utf8,
+        limit: f64,
+    ) -> Result<()> {
+        let (manager, query) = (Arc::clone(&self.manager), query.into_string());
+        let limit = (limit >= 0.0).then(|| size(limit));
+        self.run_cancellable(operation, async move {
+            let (_, text) = manager.select(&query, limit);
+            Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
+        })
+    }
+
+    /// Lists a session's contexts, or all; answers with JSON arrays.
+    #[napi]
+    pub fn list(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string | undefined")] session: Option<Utf8>,
+    ) -> Result<()> {
+        let (manager, session) = (Arc::clone(&self.manager), session.map(Utf8::into_string));
+        self.run_cancellable(operation, async move {
+            let texts = manager.list(session.as_deref()).await?;
+            Ok(Answer::Texts(
+                texts.into_iter().map(|text| Payload::new(text.into_bytes())).collect(),
+            ))
+        })
+    }
+
+    /// Forgets one context; answers with `true` or `false`.
+    #[napi]
+    pub fn forget(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
+        let (manager, path) = (Arc::clone(&self.manager), path.into_string());
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.forget(&path).await.map(|forgot| Answer::Text(forgot.to_string()))
+        })?;
+        Ok(())
+    }
+
+    /// Sweeps; answers with a report as JSON.
+    #[napi]
+    pub fn sweep(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        self.run_cancellable(operation, async move {
+            let report = manager.sweep().await?;
+            let report = SweepReport {
+                deleted_files: number(report.deleted_files),
+                deleted_bytes: number(report.deleted_bytes),
+                deleted_temporaries: number(report.deleted_temporaries),
+                kept_files: number(report.kept_files),
+                kept_bytes: number(report.kept_bytes),
+                live_sessions: number(report.live_sessions),
+            };
+            Ok(Answer::Text(serde_json::to_string(&report).unwrap_or_default()))
+        })
+    }
+
+    #[napi]
+    pub fn clear(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.clear().await.map(|deleted| Answer::Text(deleted.to_string()))
+        })?;
+        Ok(())
+    }
+
+    #[napi]
+    pub fn clear_directory(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.clear_directory().await.map(|deleted| Answer::Text(deleted.to_string()))
+        })?;
+        Ok(())
+    }
+
+    #[napi]
+    pub fn clear_pointers(&self) {
+        self.manager.clear_pointers();
+    }
+
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        run(Arc::clone(&self.queue), operation, async move {
+            manager.close().await;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+
+    #[napi]
+    pub fn size(&self) -> f64 {
+        count(self.manager.len())
+    }
+
+    #[napi]
+    pub fn stats(&self) -> ContextStats {
+        let stats = self.manager.stats();
+        ContextStats {
+            contexts: count(stats.contexts),
+            memory_contexts: count(stats.memory_contexts),
+            memory_bytes: count(stats.memory_bytes),
+            disk_contexts: number(stats.disk_contexts),
+            disk_bytes: number(stats.disk_bytes),
+            memory_hits: number(stats.memory_hits),
+            disk_hits: number(stats.disk_hits),
+            misses: number(stats.misses),
+            spills: number(stats.spills),
+        }
+    }
+}
+
+impl NativeManager {
+    fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<Answer, crate::error::Error>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, work)
+    }
+}
+
+impl Drop for NativeManager {
+    fn drop(&mut self) {
+        // Giving up a lease touches files: not on the JavaScript thread, which runs finalisers.
+        let manager = Arc::clone(&self.manager);
+        if let Ok(runtime) = runtime() {
+            runtime.spawn(async move { drop(manager) });
+        }
+    }
+}
+
+fn fill((numbers, text): (Vec<u64>, String), mut sequences: Float64ArraySlice<'_>) -> String {
+    // SAFETY: this is the only reference to the array's memory while the call lasts, and no
+    // JavaScript runs meanwhile.
+    let sequences = unsafe { sequences.as_mut() };
+    for (slot, sequence) in sequences.iter_mut().zip(&numbers) {
+        *slot = number(*sequence);
+    }
+    if let Some(slot) = sequences.get_mut(numbers.len()) {
+        *slot = -1.0;
+    }
+    text
+}
+
+fn fit(pointers: (Vec<u64>, String), sequences: Float64ArraySlice<'_>) -> Option<String> {
+    (pointers.0.len() <= sequences.len()).then(|| fill(pointers, sequences))
+}
+
+/// The SHA-256 of a text, in hex.
+#[napi]
+pub fn sha256(#[napi(ts_arg_type = "string")] text: Utf8) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(&text.0).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,19 @@
+//! Errors on their way to JavaScript: data here, `Error` objects there.
+
+use serde_json::{Value, json};
+
+use crate::{error::Error, file_system::Origin};
+
+/// What the JavaScript side builds its `Error` from.
+pub fn to_json(error: &Error) -> Value {
+    let cause = error.cause.as_ref().map(|cause| match &cause.origin {
+        Origin::System(system) => json!({
+            "message": cause.to_string(),
+            "errno": system.raw_os_error(),
+            "syscall": cause.operation,
+            "path": cause.path,
+        }),
+        Origin::Injected { handle, .. } => json!({ "handle": handle }),
+    });
+    json!({ "code": error.code.as_str(), "message": error.message, "cause": cause })
+}

@@ -1,0 +1,204 @@
+//! A file system that the caller injects: a JavaScript object whose methods are called by name.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{context_manager::NativeOptions, outbox::Queue};
+use crate::file_system::{Contents, Entry, FileError, FileFuture, FileSystem, Origin, Payload};
+
+/// Owner-only permissions.
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// The injected object, by the number under which the JavaScript side knows its manager.
+pub struct InjectedFileSystem {
+    queue: Arc<Queue>,
+    manager: u32,
+    prefix: String,
+    can_rename: bool,
+    can_chmod: bool,
+}
+
+/// What the JavaScript side says of a thrown value.
+#[derive(Deserialize)]
+struct Thrown {
+    message: String,
+    code: Option<String>,
+    handle: u32,
+}
+
+type Outcome<T> = std::result::Result<T, FileError>;
+
+impl InjectedFileSystem {
+    pub fn new(queue: Arc<Queue>, options: &NativeOptions) -> Self {
+        Self {
+            queue,
+            manager: options.id,
+            prefix: options.prefix.clone(),
+            can_rename: options.can_rename,
+            can_chmod: options.can_chmod,
+        }
+    }
+
+    async fn call(
+        &self,
+        method: &'static str,
+        path: &Path,
+        argument: serde_json::Value,
+        content: Option<Payload>,
+    ) -> Outcome<String> {
+        let error =
+            |kind, origin| FileError { kind, operation: method, path: path.to_owned(), origin };
+        let manager = self.manager;
+        let answer = self
+            .queue
+            .call(|_| {
+                let call = json!({
+                    "manager": manager,
+                    "method": method,
+                    "path": path.to_str().unwrap_or_default(),
+                    "argument": argument,
+                });
+                (call.to_string(), content)
+            })
+            .await;
+        match answer {
+            Some(Ok(text)) => Ok(text),
+            Some(Err(thrown)) => {
+                let thrown: Thrown = serde_json::from_str(&thrown).unwrap_or_else(|_| Thrown {
+                    message: "threw something unreadable".to_owned(),
+                    code: None,
+                    handle: 0,
+                });
+                let kind = kind_of(thrown.code.as_deref());
+                let origin = Origin::Injected { message: thrown.message, handle: thrown.handle };
+                Err(error(kind, origin))
+            }
+            None => {
+                let message = "was never settled: its environment ended".to_owned();
+                Err(error(io::ErrorKind::Interrupted, Origin::Injected { message, handle: 0 }))
+            }
+        }
+    }
+
+    async fn exists(&self, path: &Path) -> Outcome<bool> {
+        Ok(self.call("exists", path, json!(null), None).await? == "true")
+    }
+
+    async fn chmod(&self, path: &Path, mode: u32) {
+        if self.can_chmod {
+            // Not every file system knows permissions.
+            let _ = self.call("chmod", path, json!(mode), None).await;
+        }
+    }
+
+    /// A failure that means “not there”: the code says so, or, where there is no code, `exists`.
+    async fn is_missing(&self, path: &Path, error: &FileError) -> bool {
+        error.is_not_found()
+            || (error.kind == io::ErrorKind::Other
+                && self.exists(path).await.is_ok_and(|exists| !exists))
+    }
+}
+
+fn kind_of(code: Option<&str>) -> io::ErrorKind {
+    match code {
+        Some("ENOENT") => io::ErrorKind::NotFound,
+        Some("EEXIST") => io::ErrorKind::AlreadyExists,
+        Some("EACCES" | "EPERM") => io::ErrorKind::PermissionDenied,
+        Some("EROFS") => io::ErrorKind::ReadOnlyFilesystem,
+        Some("ENOSPC") => io::ErrorKind::StorageFull,
+        Some("ENOTDIR") => io::ErrorKind::NotADirectory,
+        _ => io::ErrorKind::Other,
+    }
+}
+
+impl FileSystem for InjectedFileSystem {
+    fn create_directories<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()> {
+        Box::pin(async move {
+            if !self.exists(path).await? {
+                self.call("mkdir", path, json!(null), None).await?;
+                self.chmod(path, DIRECTORY_MODE).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf> {
+        Box::pin(std::future::ready(Ok(path.to_owned())))
+    }
+
+    fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, _: bool) -> FileFuture<'a, ()> {
+        Box::pin(async move {
+            self.call("writeFile", path, json!(null), Some(contents)).await?;
+            self.chmod(path, FILE_MODE).await;
+            Ok(())
+        })
+    }
+
+    fn can_rename(&self) -> bool {
+        self.can_rename
+    }
+
+    fn rename_new<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()> {
+        Box::pin(async move {
+            let to = json!(to.to_str().unwrap_or_default());
+            self.call("rename", from, to, None).await.map(drop)
+        })
+    }
+
+    fn sync_directory<'a>(&'a self, _: &'a Path) -> FileFuture<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn read<'a>(&'a self, _: &'a Path, relative: &'a Path, limit: u64) -> FileFuture<'a, Contents> {
+        Box::pin(async move {
+            // Spelled as the injected `joinPath` spells it.
+            let path = PathBuf::from(format!("{}{}", self.prefix, relative.display()));
+            match self.call("readFile", &path, json!(null), None).await {
+                Ok(text) => {
+                    let length = text.len() as u64;
+                    let mut bytes = text.into_bytes();
+                    bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+                    Ok(Contents { bytes, length })
+                }
+                Err(mut error) => {
+                    if self.is_missing(&path, &error).await {
+                        error.kind = io::ErrorKind::NotFound;
+                    }
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
+        Box::pin(async move {
+            if !self.exists(directory).await? {
+                return Ok(Vec::new());
+            }
+            let names = self.call("readdir", directory, json!(null), None).await?;
+            let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
+            Ok(names.into_iter().map(|name| Entry { name, length: None, modified: None }).collect())
+        })
+    }
+
+    fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
+        Box::pin(async move {
+            match self.call("unlink", path, json!(null), None).await {
+                Ok(_) => Ok(true),
+                Err(error) if self.is_missing(path, &error).await => Ok(false),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn has_locks(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,19 @@
+//! The Node-API binding: the only place that knows JavaScript.
+//!
+//! Values cross as text or flat snapshots (`json`, `text`), what Rust has to say crosses back through
+//! one queue per environment (`outbox`), work runs on one thread pool (`runtime`). Each exported class
+//! has a file of its own and no logic: the core does the work, `lib/` gives it its public face.
+
+#![allow(
+    missing_docs,
+    dead_code,
+    reason = "napi-derive generates undocumented items, and registers exports only in the addon itself"
+)]
+
+mod context_manager;
+mod error;
+mod file_system;
+mod outbox;
+mod runtime;
+mod text;
+mod value;

@@ -1,0 +1,99 @@
+//! The thread pool that all work of the addon runs on.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    io,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::AbortHandle,
+};
+
+use super::outbox::{Message, Queue};
+use crate::{error::Error, file_system::Payload};
+
+/// Threads for work that waits for the medium.
+const WAITING_THREADS: usize = 16;
+
+/// The process's pool, started with the first operation. Its threads do not keep the process alive.
+pub fn runtime() -> napi::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
+    let runtime = RUNTIME.get_or_init(|| {
+        // Files are written on the pool itself. More than four writers of one directory wait for
+        // each other in the kernel.
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Builder::new_multi_thread()
+            .worker_threads(cores.clamp(2, 4))
+            .max_blocking_threads(WAITING_THREADS)
+            .thread_name("agent-context")
+            .enable_time()
+            .build()
+    });
+    runtime.as_ref().map_err(|error| {
+        napi::Error::from_reason(format!("the thread pool could not be started: {error}"))
+    })
+}
+
+/// What an operation answers with.
+pub enum Answer {
+    Text(String),
+    Texts(Vec<Payload>),
+}
+
+/// Operations that can be cancelled, by their number in their environment.
+#[derive(Default)]
+pub struct Cancellable(Mutex<HashMap<u32, AbortHandle>>);
+
+impl Cancellable {
+    fn handles(&self) -> std::sync::MutexGuard<'_, HashMap<u32, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops the operation at its next pause, if it still runs.
+    pub fn cancel(&self, operation: u32) {
+        if let Some(handle) = self.handles().remove(&operation) {
+            handle.abort();
+        }
+    }
+}
+
+/// Runs an operation and posts its outcome.
+pub fn run<F>(queue: Arc<Queue>, operation: u32, work: F) -> napi::Result<AbortHandle>
+where
+    F: Future<Output = Result<Answer, Error>> + Send + 'static,
+{
+    let task = runtime()?.spawn(async move {
+        let message = match work.await {
+            Ok(Answer::Text(text)) => Message::Done(operation, text),
+            Ok(Answer::Texts(texts)) => Message::Texts(operation, texts),
+            Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
+        };
+        queue.post(message);
+    });
+    Ok(task.abort_handle())
+}
+
+/// Runs an operation that [`Cancellable::cancel`] can stop.
+pub fn run_cancellable<F>(
+    cancellable: &Arc<Cancellable>,
+    queue: Arc<Queue>,
+    operation: u32,
+    work: F,
+) -> napi::Result<()>
+where
+    F: Future<Output = Result<Answer, Error>> + Send + 'static,
+{
+    let done = Arc::clone(cancellable);
+    // Held until the handle is in: the operation may be over before.
+    let mut handles = cancellable.handles();
+    let handle = run(queue, operation, async move {
+        let outcome = work.await;
+        done.handles().remove(&operation);
+        outcome
+    })?;
+    handles.insert(operation, handle);
+    Ok(())
+}

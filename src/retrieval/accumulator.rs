@@ -1,0 +1,166 @@
+//! Scores of the documents of one segment, summed term by term.
+
+use std::cell::RefCell;
+
+use super::best::Best;
+use super::postings::{Posting, skip_to};
+use super::ranking::{Lengths, Scorer};
+use super::search::{Ranked, Which};
+use super::segment::Segment;
+
+/// To look whether the remaining terms can still bring in a document pays from
+/// so many postings on.
+const WORTHWHILE_POSTINGS: usize = 256;
+
+/// Sums are rounded, bounds of them have to allow for it.
+const ROUNDING: f32 = 1.0001;
+
+/// A term of the query in the order of evaluation.
+pub(super) struct WeightedTerm {
+    /// Its place in the query.
+    pub(super) number: usize,
+    pub(super) weight: f32,
+    /// The most that this and the terms after it can contribute.
+    pub(super) remaining: f32,
+}
+
+thread_local! {
+    static ACCUMULATOR: RefCell<Accumulator> = RefCell::default();
+}
+
+/// Between segments all scores are 0 again, which is why one is kept per thread:
+/// clearing what was touched costs less than allocating.
+#[derive(Default)]
+pub(super) struct Accumulator {
+    scores: Vec<f32>,
+    /// The documents whose score is not 0.
+    touched: Vec<u32>,
+    selection: Vec<f32>,
+}
+
+impl Accumulator {
+    /// Lends out the one of this thread.
+    pub(super) fn with(run: impl FnOnce(&mut Self)) {
+        // taken, not borrowed: the caller's filter may search as well
+        let mut accumulator = ACCUMULATOR.take();
+        run(&mut accumulator);
+        ACCUMULATOR.replace(accumulator);
+    }
+
+    /// Pushes the documents of `segment` that have a term and that `known` accepts.
+    ///
+    /// `postings` are in the order of the query. Terms come by falling weight,
+    /// so that with a limit the common last ones need not be read in full: once
+    /// they cannot bring in a document on their own, only those found before
+    /// are looked up in them.
+    pub(super) fn evaluate(
+        &mut self,
+        segment: &Segment,
+        terms: &[WeightedTerm],
+        postings: &[&[Posting]],
+        scorer: &Scorer,
+        best: &mut Best,
+        known: &dyn Fn(u64) -> bool,
+    ) {
+        if self.scores.len() < segment.len() {
+            self.scores.resize(segment.len(), 0.0);
+        }
+        let postings_of =
+            |term: &WeightedTerm| postings.get(term.number).copied().unwrap_or_default();
+        let mut unread: usize = terms.iter().map(|term| postings_of(term).len()).sum();
+        let mut complete = false;
+        for term in terms {
+            let postings = postings_of(term);
+            if !complete && unread >= WORTHWHILE_POSTINGS.max(self.touched.len()) {
+                let threshold = self.threshold(segment, best, known);
+                complete = threshold.is_some_and(|threshold| term.remaining * ROUNDING < threshold);
+                if complete {
+                    self.touched.sort_unstable();
+                }
+            }
+            if complete {
+                self.add_to_touched(term.weight, postings, segment.lengths(), scorer);
+            } else {
+                self.add(term.weight, postings, segment.lengths(), scorer);
+            }
+            unread -= postings.len();
+        }
+        self.collect(segment, best, known);
+    }
+
+    fn add(&mut self, weight: f32, postings: &[Posting], lengths: &[Lengths], scorer: &Scorer) {
+        for posting in postings {
+            let document = posting.document();
+            let columns = (self.scores.get_mut(document as usize), lengths.get(document as usize));
+            if let (Some(score), Some(lengths)) = columns {
+                if *score == 0.0 {
+                    self.touched.push(document);
+                }
+                *score += weight * scorer.score(posting.frequencies(), lengths);
+            }
+        }
+    }
+
+    fn add_to_touched(
+        &mut self,
+        weight: f32,
+        postings: &[Posting],
+        lengths: &[Lengths],
+        scorer: &Scorer,
+    ) {
+        let mut rest = postings;
+        for document in &self.touched {
+            rest = skip_to(rest, *document);
+            let Some(posting) = rest.first() else { return };
+            let columns =
+                (self.scores.get_mut(*document as usize), lengths.get(*document as usize));
+            if let (true, (Some(score), Some(lengths))) = (posting.document() == *document, columns)
+            {
+                *score += weight * scorer.score(posting.frequencies(), lengths);
+            }
+        }
+    }
+
+    /// A score that the last of the best documents has at least; sums only grow.
+    fn threshold(
+        &mut self,
+        segment: &Segment,
+        best: &mut Best,
+        known: &dyn Fn(u64) -> bool,
+    ) -> Option<f32> {
+        let last = best.limit()?.checked_sub(1)?;
+        let threshold = best.threshold();
+        if self.touched.len() <= last {
+            return threshold;
+        }
+        self.selection.clear();
+        let accepted = self.touched.iter().filter(|document| accepts(segment, **document, known));
+        self.selection.extend(accepted.filter_map(|document| self.scores.get(*document as usize)));
+        if self.selection.len() <= last {
+            return threshold;
+        }
+        let (_, here, _) =
+            self.selection.select_nth_unstable_by(last, |left, right| right.total_cmp(left));
+        Some(threshold.map_or(*here, |threshold| threshold.max(*here)))
+    }
+
+    fn collect(&mut self, segment: &Segment, best: &mut Best, known: &dyn Fn(u64) -> bool) {
+        for document in self.touched.drain(..) {
+            let score = self.scores.get_mut(document as usize).map(std::mem::take);
+            if let (Some(score), true) = (score, accepts(segment, document, known))
+                && let Some(sequence) = segment.sequence(document)
+            {
+                best.push(Ranked {
+                    which: Which::Known(sequence),
+                    score,
+                    timestamp: segment.timestamp(document),
+                });
+            }
+        }
+    }
+}
+
+fn accepts(segment: &Segment, document: u32, known: &dyn Fn(u64) -> bool) -> bool {
+    !(segment.has_removed() && segment.is_removed(document))
+        && segment.sequence(document).is_some_and(known)
+}

@@ -1,0 +1,206 @@
+//! A document and the terms of it.
+
+use super::postings::Frequencies;
+use super::query::Query;
+use super::ranking::{FIELD_COUNT, FIELDS, Lengths};
+use super::tokens::tokenize;
+use super::words::hash;
+
+/// What is indexed of one stored context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Document<'a> {
+    /// The name of the tool.
+    pub name: &'a str,
+    /// What the pointer says about it.
+    pub description: &'a str,
+    /// Keys and string values of the arguments, separated by spaces.
+    pub arguments: &'a str,
+    /// Milliseconds since 1970; of equally good documents the later is first.
+    pub timestamp: i64,
+}
+
+/// The distinct terms of one document, ordered by hash, then text.
+#[derive(Debug)]
+pub(super) struct DocumentTerms {
+    pub(super) lengths: Lengths,
+    terms: Box<[Term]>,
+    text: Box<str>,
+    /// A bit for each term, to tell quickly that one is absent.
+    signature: u64,
+}
+
+#[derive(Debug)]
+struct Term {
+    hash: u32,
+    end: u32,
+    frequencies: Frequencies,
+}
+
+/// An occurrence, as the tokeniser finds it.
+struct Occurrence {
+    hash: u32,
+    start: u32,
+    end: u32,
+    field: u32,
+}
+
+impl DocumentTerms {
+    pub(super) fn new(document: &Document<'_>) -> Self {
+        let bytes: usize =
+            FIELDS.iter().map(|field| (field.text)(document).len().min(field.maximum_bytes)).sum();
+        let mut text = String::with_capacity(bytes * 3 / 2);
+        let mut occurrences = Vec::with_capacity(bytes / 4);
+        let lengths = for_each_token(document, |field, token| {
+            let start = text.len() as u32;
+            text.push_str(token);
+            occurrences.push(Occurrence {
+                hash: hash(token),
+                start,
+                end: text.len() as u32,
+                field,
+            });
+        });
+        let term = |occurrence: &Occurrence| {
+            text.get(occurrence.start as usize..occurrence.end as usize).unwrap_or_default()
+        };
+        occurrences.sort_unstable_by(|left, right| {
+            left.hash.cmp(&right.hash).then_with(|| term(left).cmp(term(right)))
+        });
+        let mut terms = Vec::with_capacity(occurrences.len());
+        let mut distinct = String::with_capacity(text.len());
+        let mut signature = 0;
+        for group in
+            occurrences.chunk_by(|left, right| left.hash == right.hash && term(left) == term(right))
+        {
+            let Some(first) = group.first() else { continue };
+            let mut counts = [0; FIELD_COUNT];
+            for occurrence in group {
+                if let Some(count) = counts.get_mut(occurrence.field as usize) {
+                    *count += 1;
+                }
+            }
+            distinct.push_str(term(first));
+            signature |= signature_bit(first.hash);
+            terms.push(Term {
+                hash: first.hash,
+                end: distinct.len() as u32,
+                frequencies: Frequencies::from_counts(&counts),
+            });
+        }
+        Self { lengths, terms: terms.into(), text: distinct.into(), signature }
+    }
+
+    /// How often the fields have a term.
+    pub(super) fn find(&self, hash: u32, term: &str) -> Frequencies {
+        if self.signature & signature_bit(hash) == 0 {
+            return Frequencies::default();
+        }
+        let first = self.terms.partition_point(|entry| entry.hash < hash);
+        let same_hash = self.from(first).take_while(|(other, ..)| *other == hash);
+        same_hash
+            .filter(|(_, text, _)| *text == term)
+            .map(|(.., frequencies)| frequencies)
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// Hash, text and frequencies of every term, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &str, Frequencies)> {
+        self.from(0)
+    }
+
+    fn from(&self, first: usize) -> impl Iterator<Item = (u32, &str, Frequencies)> {
+        let (before, terms) = self.terms.split_at(first.min(self.terms.len()));
+        let mut start = before.last().map_or(0, |term| term.end as usize);
+        terms.iter().map(move |term| {
+            let text = self.text.get(start..term.end as usize).unwrap_or_default();
+            start = term.end as usize;
+            (term.hash, text, term.frequencies)
+        })
+    }
+}
+
+fn signature_bit(hash: u32) -> u64 {
+    1 << (hash & 63)
+}
+
+/// Calls `emit` with each token of each field; the number of tokens in each.
+fn for_each_token(document: &Document<'_>, mut emit: impl FnMut(u32, &str)) -> Lengths {
+    let mut lengths = Lengths::default();
+    for ((number, field), length) in (0..).zip(FIELDS).zip(&mut lengths) {
+        tokenize((field.text)(document), field.maximum_bytes, |token| {
+            *length = length.saturating_add(1);
+            emit(number, token);
+        });
+    }
+    lengths
+}
+
+/// How often a document has the terms of a query (in `frequencies`, replaced),
+/// without an index of the document.
+pub(super) fn match_query(
+    document: &Document<'_>,
+    query: &Query,
+    frequencies: &mut Vec<Frequencies>,
+) -> Lengths {
+    let mut counts = vec![[0_u32; FIELD_COUNT]; query.terms().len()];
+    let lengths = for_each_token(document, |field, token| {
+        let counts =
+            query.position(hash(token), token).and_then(|position| counts.get_mut(position));
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(field as usize)) {
+            *count += 1;
+        }
+    });
+    frequencies.clear();
+    frequencies.extend(counts.iter().map(Frequencies::from_counts));
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: Document<'_> = Document {
+        name: "read_file",
+        description: "read_file: /src/auth/LoginForm.tsx",
+        arguments: "path /src/auth/LoginForm.tsx login login login login login",
+        timestamp: 0,
+    };
+
+    fn find(terms: &DocumentTerms, term: &str) -> [f32; FIELD_COUNT] {
+        terms.find(hash(term), term).values()
+    }
+
+    #[test]
+    fn terms_are_counted_by_field() {
+        let terms = DocumentTerms::new(&DOCUMENT);
+        assert_eq!(terms.lengths, [3, 9, 12]);
+        assert_eq!(find(&terms, "file"), [1.0, 1.0, 0.0]);
+        assert_eq!(find(&terms, "login"), [0.0, 1.0, 6.0]);
+        assert_eq!(find(&terms, "absent"), [0.0; FIELD_COUNT]);
+        assert!(terms.iter().map(|(hash, text, _)| (hash, text)).is_sorted());
+        assert!(
+            terms
+                .iter()
+                .all(|(number, text, frequencies)| number == hash(text) && !frequencies.is_empty())
+        );
+    }
+
+    #[test]
+    fn matching_without_an_index_gives_the_same() {
+        let query = Query::parse("login file path absent tsx");
+        let terms = DocumentTerms::new(&DOCUMENT);
+        let mut frequencies = Vec::new();
+        assert_eq!(match_query(&DOCUMENT, &query, &mut frequencies), terms.lengths);
+        let expected: Vec<Frequencies> =
+            query.terms().iter().map(|term| terms.find(term.hash, &term.text)).collect();
+        assert_eq!(frequencies, expected);
+    }
+
+    #[test]
+    fn an_empty_document_has_no_terms() {
+        let terms = DocumentTerms::new(&Document::default());
+        assert_eq!(terms.iter().count(), 0);
+        assert_eq!(terms.lengths, Lengths::default());
+    }
+}

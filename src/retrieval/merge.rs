@@ -1,0 +1,137 @@
+//! Keeps segments few: four of like size become one.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::postings::{MAXIMUM_DOCUMENTS, Posting};
+use super::segment::{Segment, SegmentBuilder};
+use super::tail::TAIL_DOCUMENTS;
+
+const FAN_OUT: usize = 4;
+
+/// Segments of this class (by powers of [`FAN_OUT`] times the tail) are not
+/// merged further, which bounds how long a writer can be held up.
+const FINAL_CLASS: u32 = 4;
+
+/// Nor do they grow beyond this, however much text their documents have.
+const MAXIMUM_POSTINGS: usize = 1 << 25;
+const MAXIMUM_TEXT_BYTES: usize = 1 << 28;
+
+const _: () = assert!(
+    TAIL_DOCUMENTS * FAN_OUT.pow(FINAL_CLASS) <= MAXIMUM_DOCUMENTS,
+    "a posting has no room for the document"
+);
+
+/// Merges until no class has [`FAN_OUT`] segments.
+pub(super) fn merge_like_sized(segments: &mut Vec<Arc<Segment>>) {
+    let mut class = 0;
+    while class < FINAL_CLASS {
+        let candidates =
+            segments.iter().filter(|segment| self::class(segment) == class).take(FAN_OUT);
+        let chosen: Vec<Arc<Segment>> = candidates.map(Arc::clone).collect();
+        if chosen.len() == FAN_OUT && fits(&chosen) {
+            segments.retain(|segment| !chosen.iter().any(|other| Arc::ptr_eq(segment, other)));
+            segments.extend(merge(&chosen).map(Arc::new));
+        } else {
+            class += 1;
+        }
+    }
+}
+
+fn class(segment: &Segment) -> u32 {
+    (segment.live() / TAIL_DOCUMENTS).max(1).ilog(FAN_OUT)
+}
+
+fn fits(segments: &[Arc<Segment>]) -> bool {
+    segments.iter().map(|segment| segment.posting_count()).sum::<usize>() <= MAXIMUM_POSTINGS
+        && segments.iter().map(|segment| segment.text_bytes()).sum::<usize>() <= MAXIMUM_TEXT_BYTES
+}
+
+/// One segment with the documents that are not removed; `None` when none is left.
+pub(super) fn merge(segments: &[Arc<Segment>]) -> Option<Segment> {
+    let size = |of: fn(&Segment) -> usize| segments.iter().map(|segment| of(segment)).sum();
+    let mut builder = SegmentBuilder::with_capacity(
+        size(Segment::live),
+        size(Segment::term_count),
+        size(Segment::text_bytes),
+        size(Segment::posting_count),
+    );
+    let mut sources = merge_documents(segments, &mut builder);
+    // the sources at the least term, all of which have it
+    let mut least: Vec<usize> = Vec::with_capacity(sources.len());
+    loop {
+        let mut term: Option<(u32, &str)> = None;
+        for (number, source) in sources.iter().enumerate() {
+            let Some(head) = source.term else { continue };
+            match term.map_or(Ordering::Less, |term| head.cmp(&term)) {
+                Ordering::Less => {
+                    term = Some(head);
+                    least.clear();
+                    least.push(number);
+                }
+                Ordering::Equal => least.push(number),
+                Ordering::Greater => {}
+            }
+        }
+        let Some((hash, text)) = term else { return builder.finish() };
+        for number in &least {
+            if let Some(source) = sources.get_mut(*number) {
+                source.move_postings(&mut builder);
+            }
+        }
+        builder.end_term(hash, text);
+    }
+}
+
+/// A segment that is being read term by term.
+struct Source<'a> {
+    segment: &'a Segment,
+    number: usize,
+    term: Option<(u32, &'a str)>,
+    /// The new place of each document, `None` for one that was removed.
+    places: Vec<Option<u32>>,
+}
+
+impl Source<'_> {
+    fn move_postings(&mut self, builder: &mut SegmentBuilder) {
+        for posting in self.segment.postings_of(self.number) {
+            if let Some(Some(place)) = self.places.get(posting.document() as usize) {
+                builder.posting(Posting::new(*place, posting.frequencies()));
+            }
+        }
+        self.number += 1;
+        self.term = self.segment.term(self.number);
+    }
+}
+
+/// Gives the documents of all segments their places, in the order of their sequences.
+fn merge_documents<'a>(
+    segments: &'a [Arc<Segment>],
+    builder: &mut SegmentBuilder,
+) -> Vec<Source<'a>> {
+    let source = |segment: &'a Arc<Segment>| Source {
+        segment,
+        number: 0,
+        term: segment.term(0),
+        places: vec![None; segment.len()],
+    };
+    let mut sources: Vec<Source<'_>> = segments.iter().map(source).collect();
+    let mut documents: Vec<_> = sources
+        .iter()
+        .enumerate()
+        .flat_map(|(number, source)| {
+            source.segment.documents().map(move |document| (number, document))
+        })
+        .collect();
+    // mostly in order already, which the stable sort makes use of
+    documents.sort_by_key(|(_, (_, sequence, ..))| *sequence);
+    for (new, (number, (old, sequence, timestamp, lengths))) in (0..).zip(documents) {
+        builder.document(sequence, timestamp, lengths);
+        if let Some(place) =
+            sources.get_mut(number).and_then(|source| source.places.get_mut(old as usize))
+        {
+            *place = Some(new);
+        }
+    }
+    sources
+}

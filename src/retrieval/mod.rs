@@ -1,0 +1,40 @@
+//! Ranked retrieval without a model: a tokeniser for prose and code, BM25 over
+//! several fields, and an in-memory inverted index whose readers never wait for
+//! its writers.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `characters` | character classes and folding (accents, width, ligatures) |
+//! | `words` | stop words, irregular forms, stemming |
+//! | `tokens` | text to index terms |
+//! | `ranking` | the fields, their weights, BM25 |
+//! | `postings` | one term in one document as 32 bits |
+//! | `document` | a document and its terms |
+//! | `query` | a query and its terms |
+//! | `segment`, `merge` | immutable blocks of documents |
+//! | `tail` | the most recent documents, appended one by one |
+//! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
+//! | `index` | writers, published snapshots |
+
+mod accumulator;
+mod best;
+mod characters;
+mod document;
+mod index;
+mod merge;
+mod postings;
+mod query;
+mod ranking;
+mod search;
+mod segment;
+mod tail;
+mod tokens;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::Document;
+pub use index::Index;
+pub use query::Query;
+pub use search::{Hit, Ranked, Which};

@@ -1,0 +1,256 @@
+//! An immutable block of documents with the postings of every term.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::postings::Posting;
+use super::ranking::{Lengths, Totals};
+use super::tail::TailDocument;
+
+/// Terms that one entry of the directory stands for, on average.
+const TERMS_PER_BUCKET: usize = 4;
+
+/// Documents are ordered by sequence, terms by hash, then text: so both are
+/// found by halving and segments are merged by walking along them. Only
+/// removal changes anything, and only in `removed`.
+#[derive(Debug)]
+pub(super) struct Segment {
+    sequences: Box<[u64]>,
+    timestamps: Box<[i64]>,
+    lengths: Box<[Lengths]>,
+    totals: Totals,
+    removed: Box<[AtomicU64]>,
+    removed_count: AtomicU32,
+
+    hashes: Box<[u32]>,
+    /// Where the hashes with certain upper bits begin.
+    directory: Box<[u32]>,
+    text_ends: Box<[u32]>,
+    text: Box<str>,
+    posting_ends: Box<[u32]>,
+    postings: Box<[Posting]>,
+}
+
+impl Segment {
+    /// Of the documents that are not removed; `None` when there is none.
+    pub(super) fn from_documents<'a>(
+        documents: impl Iterator<Item = &'a TailDocument>,
+    ) -> Option<Self> {
+        let mut documents: Vec<&TailDocument> =
+            documents.filter(|document| !document.is_removed()).collect();
+        documents.sort_unstable_by_key(|document| document.sequence);
+        let mut builder = SegmentBuilder::default();
+        let mut occurrences: Vec<(u32, &str, Posting)> = Vec::new();
+        for (place, document) in (0..).zip(documents) {
+            builder.document(document.sequence, document.timestamp, document.terms.lengths);
+            let terms = document.terms.iter();
+            occurrences.extend(
+                terms.map(|(hash, text, frequencies)| {
+                    (hash, text, Posting::new(place, frequencies))
+                }),
+            );
+        }
+        occurrences.sort_unstable();
+        for group in occurrences.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
+            group.iter().for_each(|(_, _, posting)| builder.posting(*posting));
+            group.first().into_iter().for_each(|(hash, text, _)| builder.end_term(*hash, text));
+        }
+        builder.finish()
+    }
+
+    pub(super) fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Documents, removed ones included.
+    pub(super) fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Documents that are not removed.
+    pub(super) fn live(&self) -> usize {
+        self.len() - self.removed_count.load(Ordering::Relaxed) as usize
+    }
+
+    pub(super) fn sequence(&self, place: u32) -> Option<u64> {
+        self.sequences.get(place as usize).copied()
+    }
+
+    pub(super) fn timestamp(&self, place: u32) -> i64 {
+        self.timestamps.get(place as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn lengths(&self) -> &[Lengths] {
+        &self.lengths
+    }
+
+    pub(super) fn has_removed(&self) -> bool {
+        self.removed_count.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn is_removed(&self, place: u32) -> bool {
+        let bits =
+            self.removed.get(place as usize / 64).map_or(0, |bits| bits.load(Ordering::Relaxed));
+        bits >> (place % 64) & 1 == 1
+    }
+
+    /// Whether there was such a document. Only one writer at a time.
+    pub(super) fn remove(&self, sequence: u64) -> bool {
+        let Ok(place) = self.sequences.binary_search(&sequence) else { return false };
+        let Some(bits) = self.removed.get(place / 64) else { return false };
+        let bit = 1 << (place % 64);
+        let removed = bits.fetch_or(bit, Ordering::Relaxed) & bit == 0;
+        self.removed_count.fetch_add(u32::from(removed), Ordering::Relaxed);
+        removed
+    }
+
+    /// The postings of a term, ordered by document.
+    pub(super) fn postings(&self, hash: u32, term: &str) -> &[Posting] {
+        let bucket = bucket(hash, self.directory.len() - 1);
+        let bounds = self.directory.get(bucket).zip(self.directory.get(bucket + 1));
+        let (start, end) = bounds.map_or((0, 0), |(start, end)| (*start as usize, *end as usize));
+        let hashes = self.hashes.get(start..end).unwrap_or_default();
+        let same_hash = (start..).zip(hashes).filter(|(_, other)| **other == hash);
+        let found = same_hash.map(|(number, _)| number).find(|number| self.text(*number) == term);
+        found.map_or(&[], |number| self.postings_of(number))
+    }
+
+    pub(super) fn term_count(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Hash and text of a term by its number.
+    pub(super) fn term(&self, number: usize) -> Option<(u32, &str)> {
+        Some((*self.hashes.get(number)?, self.text(number)))
+    }
+
+    pub(super) fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn posting_count(&self) -> usize {
+        self.postings.len()
+    }
+
+    /// The documents that are not removed: place, sequence, timestamp, lengths.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (u32, u64, i64, Lengths)> {
+        let columns = self.sequences.iter().zip(&self.timestamps).zip(&self.lengths);
+        (0..).zip(columns).filter(|(place, _)| !self.is_removed(*place)).map(
+            |(place, ((sequence, timestamp), lengths))| (place, *sequence, *timestamp, *lengths),
+        )
+    }
+
+    fn text(&self, number: usize) -> &str {
+        self.text.get(range(&self.text_ends, number)).unwrap_or_default()
+    }
+
+    /// The postings of a term by its number.
+    pub(super) fn postings_of(&self, number: usize) -> &[Posting] {
+        self.postings.get(range(&self.posting_ends, number)).unwrap_or_default()
+    }
+}
+
+fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {
+    let end = |number: usize| ends.get(number).map_or(0, |end| *end as usize);
+    number.checked_sub(1).map_or(0, end)..end(number)
+}
+
+/// `buckets` is a power of two.
+fn bucket(hash: u32, buckets: usize) -> usize {
+    ((u64::from(hash) * buckets as u64) >> u32::BITS) as usize
+}
+
+/// Takes documents in the order of their sequences and then terms in theirs.
+#[derive(Default)]
+pub(super) struct SegmentBuilder {
+    sequences: Vec<u64>,
+    timestamps: Vec<i64>,
+    lengths: Vec<Lengths>,
+    totals: Totals,
+    hashes: Vec<u32>,
+    text_ends: Vec<u32>,
+    text: String,
+    posting_ends: Vec<u32>,
+    postings: Vec<Posting>,
+    /// Where the postings of the term under construction begin.
+    term_start: usize,
+}
+
+impl SegmentBuilder {
+    /// Room for what is going to come, so that large merges do not copy twice.
+    pub(super) fn with_capacity(
+        documents: usize,
+        terms: usize,
+        text: usize,
+        postings: usize,
+    ) -> Self {
+        Self {
+            sequences: Vec::with_capacity(documents),
+            timestamps: Vec::with_capacity(documents),
+            lengths: Vec::with_capacity(documents),
+            hashes: Vec::with_capacity(terms),
+            text_ends: Vec::with_capacity(terms),
+            text: String::with_capacity(text),
+            posting_ends: Vec::with_capacity(terms),
+            postings: Vec::with_capacity(postings),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn document(&mut self, sequence: u64, timestamp: i64, lengths: Lengths) {
+        self.sequences.push(sequence);
+        self.timestamps.push(timestamp);
+        self.lengths.push(lengths);
+        self.totals.add(&lengths);
+    }
+
+    /// A posting of the term that [`Self::end_term`] will name.
+    pub(super) fn posting(&mut self, posting: Posting) {
+        self.postings.push(posting);
+    }
+
+    /// Names the term of the postings since the last; one without postings is left out.
+    pub(super) fn end_term(&mut self, hash: u32, text: &str) {
+        let (_, postings) = self.postings.split_at_mut(self.term_start);
+        if postings.is_empty() {
+            return;
+        }
+        if !postings.is_sorted() {
+            postings.sort_unstable();
+        }
+        self.hashes.push(hash);
+        self.text.push_str(text);
+        self.text_ends.push(self.text.len() as u32);
+        self.posting_ends.push(self.postings.len() as u32);
+        self.term_start = self.postings.len();
+    }
+
+    /// `None` when there is no document.
+    pub(super) fn finish(self) -> Option<Segment> {
+        if self.sequences.is_empty() {
+            return None;
+        }
+        let buckets = (self.hashes.len() / TERMS_PER_BUCKET).next_power_of_two();
+        let mut directory = Vec::with_capacity(buckets + 1);
+        let mut next = 0;
+        for number in 0..=buckets {
+            let in_bucket =
+                self.hashes.iter().skip(next).take_while(|hash| bucket(**hash, buckets) < number);
+            next += in_bucket.count();
+            directory.push(next as u32);
+        }
+        Some(Segment {
+            removed: (0..self.sequences.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            removed_count: AtomicU32::new(0),
+            sequences: self.sequences.into(),
+            timestamps: self.timestamps.into(),
+            lengths: self.lengths.into(),
+            totals: self.totals,
+            hashes: self.hashes.into(),
+            directory: directory.into(),
+            text_ends: self.text_ends.into(),
+            text: self.text.into(),
+            posting_ends: self.posting_ends.into(),
+            postings: self.postings.into(),
+        })
+    }
+}

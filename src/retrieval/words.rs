@@ -1,0 +1,253 @@
+//! English words to index terms: stop words, irregular forms, stemming.
+
+use std::hash::Hasher;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use rustc_hash::{FxHashMap, FxHasher};
+
+/// Words that say nothing about what a text is about, and those with which
+/// people ask for things.
+const STOP_WORDS: &str = "\
+a about above after again against all also am an and any are as at be because been before being below between both \
+but by can cannot could did do does doing down during each either else etc ever every few for from further had has \
+have having he her here hers herself him himself his how however i if in into is it its itself just may me might \
+more most must my myself neither no nor not now of off on once only onto or other our ours ourselves out over own \
+quite rather really same shall she should since so some such than that the their theirs them themselves then there \
+these they this those though through thus to too toward under until unless up upon us very via was we were what \
+whatever when where whether which while who whoever whom whose why will with within without would yet you your yours \
+yourself yourselves \
+ask asking assist assistance find give hello help hey hi kindly know let like look looking need okay please provide \
+show tell thank thanks want wonder wondering";
+
+/// Irregular forms by their base form. Forms that are more often another word
+/// (left, rose, bit, bound) are absent.
+const IRREGULAR_FORMS: &[(&str, &str)] = &[
+    ("arise", "arose arisen"),
+    ("awake", "awoke awoken"),
+    ("beat", "beaten"),
+    ("become", "became"),
+    ("begin", "began begun"),
+    ("bend", "bent"),
+    ("bite", "bitten"),
+    ("bleed", "bled"),
+    ("blow", "blew blown"),
+    ("break", "broke broken"),
+    ("breed", "bred"),
+    ("bring", "brought"),
+    ("build", "built"),
+    ("burn", "burnt"),
+    ("buy", "bought"),
+    ("catch", "caught"),
+    ("child", "children"),
+    ("choose", "chose chosen"),
+    ("cling", "clung"),
+    ("come", "came"),
+    ("creep", "crept"),
+    ("criterion", "criteria"),
+    ("deal", "dealt"),
+    ("dig", "dug"),
+    ("draw", "drew drawn"),
+    ("dream", "dreamt"),
+    ("drink", "drank drunk"),
+    ("drive", "drove driven"),
+    ("eat", "ate eaten"),
+    ("fall", "fell fallen"),
+    ("feed", "fed"),
+    ("feel", "felt"),
+    ("fight", "fought"),
+    ("find", "found"),
+    ("flee", "fled"),
+    ("fly", "flew flown"),
+    ("foot", "feet"),
+    ("forbid", "forbade forbidden"),
+    ("forget", "forgot forgotten"),
+    ("forgive", "forgave forgiven"),
+    ("freeze", "froze frozen"),
+    ("get", "got gotten"),
+    ("give", "gave given"),
+    ("go", "went gone goes"),
+    ("good", "better best"),
+    ("goose", "geese"),
+    ("grow", "grew grown"),
+    ("half", "halves"),
+    ("hang", "hung"),
+    ("hear", "heard"),
+    ("hide", "hid hidden"),
+    ("hold", "held"),
+    ("index", "indices"),
+    ("keep", "kept"),
+    ("knife", "knives"),
+    ("know", "knew known"),
+    ("lead", "led"),
+    ("lend", "lent"),
+    ("light", "lit"),
+    ("lose", "lost"),
+    ("make", "made"),
+    ("man", "men"),
+    ("matrix", "matrices"),
+    ("mean", "meant"),
+    ("meet", "met"),
+    ("mouse", "mice"),
+    ("pay", "paid"),
+    ("person", "people"),
+    ("prove", "proven"),
+    ("ride", "rode ridden"),
+    ("ring", "rang rung"),
+    ("rise", "risen"),
+    ("run", "ran"),
+    ("say", "said"),
+    ("see", "saw seen"),
+    ("seek", "sought"),
+    ("sell", "sold"),
+    ("send", "sent"),
+    ("shake", "shook shaken"),
+    ("shelf", "shelves"),
+    ("shine", "shone"),
+    ("shoot", "shot"),
+    ("show", "shown"),
+    ("shrink", "shrank shrunk"),
+    ("sing", "sang sung"),
+    ("sink", "sank sunk"),
+    ("sit", "sat"),
+    ("sleep", "slept"),
+    ("slide", "slid"),
+    ("speak", "spoke spoken"),
+    ("speed", "sped"),
+    ("spend", "spent"),
+    ("spin", "spun"),
+    ("stand", "stood"),
+    ("steal", "stole stolen"),
+    ("stick", "stuck"),
+    ("strike", "struck stricken"),
+    ("swear", "swore sworn"),
+    ("sweep", "swept"),
+    ("swim", "swam swum"),
+    ("swing", "swung"),
+    ("take", "took taken"),
+    ("teach", "taught"),
+    ("tear", "tore torn"),
+    ("tell", "told"),
+    ("think", "thought"),
+    ("throw", "threw thrown"),
+    ("tooth", "teeth"),
+    ("understand", "understood"),
+    ("vertex", "vertices"),
+    ("wake", "woke woken"),
+    ("wear", "wore worn"),
+    ("weave", "wove woven"),
+    ("weep", "wept"),
+    ("wife", "wives"),
+    ("win", "won"),
+    ("wolf", "wolves"),
+    ("woman", "women"),
+    ("write", "wrote written"),
+];
+
+/// Stop words (no base form) and irregular forms.
+static EXCEPTIONS: LazyLock<FxHashMap<&str, Option<&str>>> = LazyLock::new(|| {
+    let irregular = IRREGULAR_FORMS
+        .iter()
+        .flat_map(|(base, forms)| forms.split_ascii_whitespace().map(|form| (form, Some(*base))));
+    irregular.chain(STOP_WORDS.split_ascii_whitespace().map(|word| (word, None))).collect()
+});
+
+/// Stemming costs more than all other steps together, and text repeats its
+/// words: so many of the latest are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Turns words into terms. One per thread.
+pub(super) struct Words {
+    stemmer: Stemmer,
+    remembered: Vec<Remembered>,
+}
+
+#[derive(Clone, Default)]
+struct Remembered {
+    word: String,
+    /// Empty: a stop word.
+    term: String,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::create(Algorithm::English), remembered: Vec::new() }
+    }
+}
+
+impl Words {
+    /// The term of a lower-case ASCII word, `None` for a stop word.
+    pub(super) fn term(&mut self, word: &str) -> Option<&str> {
+        if self.remembered.is_empty() {
+            self.remembered.resize(REMEMBERED, Remembered::default());
+        }
+        let slot = hash(word) as usize % REMEMBERED;
+        let remembered = self.remembered.get_mut(slot)?;
+        if remembered.word != word {
+            remembered.word.clear();
+            remembered.word.push_str(word);
+            remembered.term.clear();
+            match EXCEPTIONS.get(word) {
+                Some(None) => {}
+                Some(Some(base)) => remembered.term.push_str(&self.stemmer.stem(base)),
+                None => remembered.term.push_str(&self.stemmer.stem(word)),
+            }
+        }
+        Some(remembered.term.as_str()).filter(|term| !term.is_empty())
+    }
+}
+
+/// The hash by which terms are ordered and found.
+pub(super) fn hash(term: &str) -> u32 {
+    let mut hasher = FxHasher::default();
+    hasher.write(term.as_bytes());
+    // the upper half of a product by the golden ratio: evenly spread in its upper bits
+    (hasher.finish().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_have_no_term() {
+        let mut words = Words::default();
+        for word in ["the", "please", "help", "show", "find", "give", "yourselves", "a"] {
+            assert_eq!(words.term(word), None, "{word}");
+            assert_eq!(words.term(word), None, "{word}, remembered");
+        }
+    }
+
+    #[test]
+    fn inflections_share_a_term() {
+        let mut words = Words::default();
+        for (left, right) in [
+            ("connections", "connected"),
+            ("went", "go"),
+            ("children", "child"),
+            ("indices", "index"),
+            ("people", "persons"),
+        ] {
+            let term = words.term(left).map(str::to_owned);
+            assert!(term.is_some());
+            assert_eq!(term.as_deref(), words.term(right), "{left}, {right}");
+        }
+    }
+
+    #[test]
+    fn many_words_do_not_disturb_each_other() {
+        let mut words = Words::default();
+        for round in 0..3 {
+            for number in 0..10_000_u32 {
+                let letters = number
+                    .to_string()
+                    .bytes()
+                    .map(|digit| char::from(b'b' + digit - b'0'))
+                    .collect::<String>();
+                let word = format!("qu{letters}");
+                let expected = Stemmer::create(Algorithm::English).stem(&word).into_owned();
+                assert_eq!(words.term(&word), Some(expected.as_str()), "round {round}");
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+/// <reference lib="esnext.disposable" />
+
+/** A task's identifier. Code written for numbers and code written for strings both work. */
+export type TaskId = number | string
+
+/** A value that JSON can hold. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
+
+/** The stable `code` of every error of this package. */
+export type ContextErrorCode =
+  /** An argument has the wrong type or an impossible value; the message names it. */
+  | 'ERR_CONTEXT_INVALID_ARGUMENT'
+  /** There is no context behind this path. */
+  | 'ERR_CONTEXT_NOT_FOUND'
+  /** The path leads outside the context directory, or through a symbolic link. */
+  | 'ERR_CONTEXT_OUTSIDE_DIRECTORY'
+  /** The file is there but holds no whole context record. */
+  | 'ERR_CONTEXT_CORRUPT'
+  /** The file system refused; `cause` is its error. */
+  | 'ERR_CONTEXT_IO'
+  /** The value is larger than `retention.maxResultBytes` or than a string can be. */
+  | 'ERR_CONTEXT_TOO_LARGE'
+  /** The context belongs to another session that is alive. */
+  | 'ERR_CONTEXT_CONFLICT'
+
+/** What this package throws and rejects with. */
+export interface ContextError extends Error {
+  /** Stable, for programs. */
+  code: ContextErrorCode
+  /** The file system's error, or what an injected file system threw. */
+  cause?: unknown
+}
+
+/**
+ * A file system that takes the place of the local disk: an in-memory map in tests, a sandbox, a
+ * remote store. Methods may be synchronous or asynchronous and are looked up on the object at every
+ * call. There are no locks and no fsync here: what survives a crash is up to the implementation.
+ */
+export interface IFileSystem {
+  /** The file's text. Rejects when it cannot be read, best with `code: 'ENOENT'` when it is missing. */
+  readFile(path: string): Promise<string>
+  writeFile(path: string, content: string): Promise<void>
+  exists(path: string): Promise<boolean>
+  /** Creates the directory and its parents. */
+  mkdir(path: string): Promise<void>
+  chmod(path: string, mode: number): Promise<void>
+  /** Expands `~` and makes the path absolute. Called once, by the constructor. */
+  resolvePath(path: string): string
+  joinPath(...segments: string[]): string
+  getHomeDir(): string
+  getCwd(): string
+  dirname(filePath: string): string
+  unlink(path: string): Promise<void>
+  /** File names only. */
+  readdir(path: string): Promise<string[]>
+  /** With it, readers see a new file whole or not at all. */
+  rename?(oldPath: string, newPath: string): Promise<void>
+}
+
+/** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
+export interface ContextPointer<Task extends TaskId = number> {
+  /** The context's file (or the one it will have, while only memory holds it): what the load methods take. */
+  filepath: string
+  /** The file's name, for display. */
+  filename: string
+  /** The tool that made the output. */
+  toolName: string
+  /** What the tool did, for people and rankers. */
+  toolDescription: string
+  /** The tool's arguments, up to 4 KB of JSON; see `argsTruncated`. */
+  args: Record<string, unknown>
+  /** The task the output belongs to. */
+  taskId?: Task
+  /** The query that caused the call. */
+  queryId?: string
+  /** The session that saved it. */
+  sessionId?: string
+  /** Time of the call, ms since 1970. */
+  timestamp: number
+  /** Size of the stored JSON in bytes. */
+  sizeBytes: number
+  /** Whether the tool succeeded, where that was told. */
+  success?: boolean
+  /** `args` is cut: the stored context has it whole. */
+  argsTruncated?: boolean
+  /** The result's own `sourceUrls`, so that an answer can cite without loading. */
+  sourceUrls?: string[]
+}
+
+/** A stored tool output, whole. */
+export interface StoredContext<T = unknown, Task extends TaskId = number> {
+  toolName: string
+  toolDescription: string
+  args: Record<string, unknown>
+  /** Time of the call, ISO 8601. */
+  timestamp: string
+  taskId?: Task
+  queryId?: string
+  sessionId?: string
+  sourceUrls?: string[]
+  /** Whether the tool succeeded, where that was told. */
+  success?: boolean
+  /** Why it failed. */
+  error?: string
+  /** What the tool said about the call. */
+  message?: string
+  /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+  result: T
+}
+
+/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+export interface SelectablePointer {
+  filepath: string
+  toolName?: string
+  toolDescription?: string
+  args?: Record<string, unknown>
+  timestamp?: number
+}
+
+/** Bounds of what dead sessions leave in a directory, and of any single result. */
+export interface RetentionOptions {
+  /**
+   * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * @default '7d'
+   */
+  maxAge?: string
+  /**
+   * Contexts of dead sessions beyond this number go, oldest first.
+   * @default 10000
+   */
+  maxFiles?: number
+  /**
+   * Contexts of dead sessions beyond this many bytes go, oldest first.
+   * @default 1073741824 (1 GiB)
+   */
+  maxBytes?: number
+  /**
+   * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+   * @default 67108864 (64 MiB)
+   */
+  maxResultBytes?: number
+}
+
+/** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
+export interface ContextManagerOptions {
+  /**
+   * The directory, created on demand for the owner alone. `~` is expanded. Several sessions,
+   * managers and processes may share it.
+   * @default '~/.agent/context'
+   */
+  contextDir?: string
+  /**
+   * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
+   * @default 32768
+   */
+  persistThreshold?: number
+  /**
+   * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
+   * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
+   * @default 'all'
+   */
+  persist?: 'all' | 'large'
+  /**
+   * Bytes of small outputs kept in memory; the oldest leave first.
+   * @default 67108864 (64 MiB)
+   */
+  memoryBudget?: number
+  /**
+   * The session. Managers that share an id are one session: clearing one clears all. The id shows
+   * in file names when you give it.
+   * @default a fresh id
+   */
+  sessionId?: string
+  /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
+  shouldPersist?: (toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean
+  /** Bounds of what dead sessions leave behind, and of any single result. */
+  retention?: RetentionOptions
+  /**
+   * What an acknowledged save survives: `'process'` the end of the process however it comes,
+   * `'full'` the loss of power as well (file and directory are synchronised).
+   * @default 'process'
+   */
+  durability?: 'process' | 'full'
+  /** Takes the place of the local disk. */
+  fileSystem?: IFileSystem
+  /** Replaces the description of an output. */
+  describe?: (toolName: string, args: Record<string, unknown>) => string
+  /** Told what happens, for logs. What it throws is swallowed. */
+  onDebug?: (msg: string, data?: unknown) => void
+}
+
+/** Options of calls that may take long. */
+export interface CancellationOptions {
+  /** Rejects the call with the signal's reason and stops the work. */
+  signal?: AbortSignal
+}
+
+/** Options of `selectContexts`. */
+export interface SelectOptions extends CancellationOptions {
+  /**
+   * At most this many pointers.
+   * @default no limit
+   */
+  limit?: number
+}
