@@ -267,7 +267,7 @@ mod tests {
     fn the_head_is_read_without_the_result_and_a_cut_record_is_told() {
         let text = sample();
         let result = text.windows(9).position(|window| window == b"\"result\":").unwrap();
-        let head = parse_head(&text[..result + 9]).unwrap();
+        let head = parse_head(&text[..result + 10]).unwrap();
         assert_eq!(&text[head.arguments.clone().unwrap()], b"{\"a\":1}");
         assert_eq!(parse_time(&text[head.timestamp.unwrap()]), Some(1_700_000_000_123));
         assert!(check(&text).is_ok());
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(read("{\"toolName\":1,\"result\":1}"), Err(NoRecord::Foreign));
         assert_eq!(read("{\"toolName\":\"a\"}"), Err(NoRecord::Foreign));
         assert_eq!(read("{\"toolName\":\"a\",\"args\":[],\"result\":1}"), Err(NoRecord::Foreign));
-        assert_eq!(read("not json"), Err(NoRecord::Foreign));
+        assert_eq!(read("not json"), Err(NoRecord::NotJson));
         assert_eq!(read("{nonsense}"), Err(NoRecord::NotJson));
         assert_eq!(read("{\"toolName\":\"a\",\"result\":1} x"), Err(NoRecord::NotJson));
         let other =

@@ -1,5 +1,10 @@
 //! The native half of `ContextManager`; `lib/context-manager.ts` is its public face.
 
+#![allow(
+    clippy::too_many_arguments,
+    reason = "an object in place of the arguments of `save` would cost more than the rest of the call"
+)]
+
 use std::sync::Arc;
 
 use napi::{
