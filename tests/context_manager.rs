@@ -1,5 +1,7 @@
 //! `ContextManager`'s core without JavaScript: tiers, lifecycle and what happens when files fail.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
+
 use std::{
     collections::BTreeMap,
     io,

@@ -250,7 +250,7 @@ impl NativeManager {
         };
         let manager = Arc::clone(&self.manager);
         let sequence = manager.begin_save();
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.save(sequence, request).await.map(Answer::Text)
         })?;
         Ok(())
@@ -266,7 +266,7 @@ impl NativeManager {
     #[napi]
     pub fn load(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.load(&path).await.map(|record| Answer::Texts(vec![record]))
         })?;
         Ok(())
@@ -374,7 +374,7 @@ impl NativeManager {
     #[napi]
     pub fn forget(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.forget(&path).await.map(|forgot| Answer::Text(forgot.to_string()))
         })?;
         Ok(())
@@ -401,7 +401,7 @@ impl NativeManager {
     #[napi]
     pub fn clear(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.clear().await.map(|deleted| Answer::Text(deleted.to_string()))
         })?;
         Ok(())
@@ -410,7 +410,7 @@ impl NativeManager {
     #[napi]
     pub fn clear_directory(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.clear_directory().await.map(|deleted| Answer::Text(deleted.to_string()))
         })?;
         Ok(())
@@ -424,7 +424,7 @@ impl NativeManager {
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
-        run(Arc::clone(&self.queue), operation, async move {
+        run(&self.queue, operation, async move {
             manager.close().await;
             Ok(Answer::Text(String::new()))
         })?;

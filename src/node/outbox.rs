@@ -7,8 +7,9 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use napi::{
@@ -24,6 +25,10 @@ use crate::file_system::Payload;
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;
+/// So many outcomes are worth a wake-up at once…
+const BATCH: usize = 8;
+/// … and so is any that waited this long for others.
+const PATIENCE: Duration = Duration::from_micros(250);
 
 /// One message; its text has no NUL character, which separates texts.
 pub enum Message {
@@ -49,11 +54,20 @@ pub struct Queue {
     wake: Wake,
     is_awake: AtomicBool,
     is_closed: AtomicBool,
-    messages: Mutex<VecDeque<Message>>,
+    /// Operations whose outcome is not posted yet.
+    under_way: AtomicUsize,
+    messages: Mutex<Waiting>,
     texts: Mutex<HashMap<u32, VecDeque<Payload>>>,
     contents: Mutex<HashMap<u32, Payload>>,
     calls: Mutex<HashMap<u32, oneshot::Sender<Answer>>>,
     next_call: AtomicU32,
+}
+
+/// Messages, and since when the first of them waits.
+#[derive(Default)]
+struct Waiting {
+    messages: VecDeque<Message>,
+    since: Option<Instant>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -61,13 +75,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
+    /// An operation begins: it is under way until what is returned is finished or dropped.
+    pub fn begin(self: &Arc<Self>) -> UnderWay {
+        self.under_way.fetch_add(1, Ordering::AcqRel);
+        UnderWay(Arc::clone(self))
+    }
+
     /// Queues a message and wakes the JavaScript thread unless it is about to look anyway.
     pub fn post(&self, message: Message) {
-        if self.is_closed.load(Ordering::Acquire) {
-            return;
-        }
-        lock(&self.messages).push_back(message);
-        if !self.is_awake.swap(true, Ordering::AcqRel) {
+        self.push(message);
+        self.wake();
+    }
+
+    fn push(&self, message: Message) -> (usize, Duration) {
+        let mut waiting = lock(&self.messages);
+        waiting.messages.push_back(message);
+        let since = *waiting.since.get_or_insert_with(Instant::now);
+        (waiting.messages.len(), since.elapsed())
+    }
+
+    fn wake(&self) {
+        let is_useless = self.is_closed.load(Ordering::Acquire)
+            || lock(&self.messages).messages.is_empty()
+            || self.is_awake.swap(true, Ordering::AcqRel);
+        if !is_useless {
             // A closing environment takes no more calls: nobody is left to tell.
             let _ = self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
@@ -93,7 +124,32 @@ impl Queue {
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         lock(&self.calls).clear();
-        lock(&self.messages).clear();
+        lock(&self.messages).messages.clear();
+    }
+}
+
+/// An operation under way.
+pub struct UnderWay(Arc<Queue>);
+
+impl UnderWay {
+    /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome does: while
+    /// others are about to finish, it waits for some of them.
+    pub async fn finish(self, message: Message) {
+        let queue = Arc::clone(&self.0);
+        drop(self);
+        let (count, waited) = queue.push(message);
+        let has_others = queue.under_way.load(Ordering::Acquire) > 0;
+        if has_others && count < BATCH && waited < PATIENCE {
+            // Everything that is ready to run comes first.
+            tokio::task::yield_now().await;
+        }
+        queue.wake();
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -114,6 +170,7 @@ impl Outbox {
             wake,
             is_awake: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            under_way: AtomicUsize::new(0),
             messages: Mutex::default(),
             texts: Mutex::default(),
             contents: Mutex::default(),
@@ -135,10 +192,11 @@ impl Outbox {
         // Before the look: a message that arrives after it wakes again.
         self.queue.is_awake.store(false, Ordering::Release);
         let capacity = numbers.len().saturating_sub(1) / FIELDS;
-        let mut messages = lock(&self.queue.messages);
-        let count = messages.len().min(capacity);
-        let batch: Vec<Message> = messages.drain(..count).collect();
-        drop(messages);
+        let mut waiting = lock(&self.queue.messages);
+        let count = waiting.messages.len().min(capacity);
+        let batch: Vec<Message> = waiting.messages.drain(..count).collect();
+        waiting.since = None;
+        drop(waiting);
         let (first, slots) = numbers.split_first_mut()?;
         *first = i32::try_from(count).unwrap_or_default();
         if count == 0 {

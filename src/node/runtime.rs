@@ -61,17 +61,19 @@ impl Cancellable {
 }
 
 /// Runs an operation and posts its outcome.
-pub fn run<F>(queue: Arc<Queue>, operation: u32, work: F) -> napi::Result<AbortHandle>
+pub fn run<F>(queue: &Arc<Queue>, operation: u32, work: F) -> napi::Result<AbortHandle>
 where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
-    let task = runtime()?.spawn(async move {
+    let runtime = runtime()?;
+    let under_way = queue.begin();
+    let task = runtime.spawn(async move {
         let message = match work.await {
             Ok(Answer::Text(text)) => Message::Done(operation, text),
             Ok(Answer::Texts(texts)) => Message::Texts(operation, texts),
             Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
         };
-        queue.post(message);
+        under_way.finish(message).await;
     });
     Ok(task.abort_handle())
 }
@@ -89,7 +91,7 @@ where
     let done = Arc::clone(cancellable);
     // Held until the handle is in: the operation may be over before.
     let mut handles = cancellable.handles();
-    let handle = run(queue, operation, async move {
+    let handle = run(&queue, operation, async move {
         let outcome = work.await;
         done.handles().remove(&operation);
         outcome

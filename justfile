@@ -1,0 +1,23 @@
+# List the recipes.
+default:
+    @just --list
+
+# A debug addon and the public entry.
+build:
+    npm run build:debug
+
+# Everything that CI runs.
+ready:
+    .ci/run
+
+# The public API's tests on Node, with a debug addon.
+test: build
+    node --import tsx --test __test__/*.test.ts
+
+# Side-by-side benchmarks; `just bench --quick` takes a minute.
+bench *parameters:
+    npm run bench -- {{parameters}}
+
+# Rust and TypeScript, formatted.
+format:
+    npm run format
