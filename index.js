@@ -25,7 +25,7 @@ function inspect(value) {
   if (value === null || typeof value !== "object" && typeof value !== "function") {
     return String(value);
   }
-  return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
+  return `a value of type ${typeof value}`;
 }
 var thrownValues = /* @__PURE__ */ new Map();
 var MAXIMUM_THROWN_VALUES = 1e3;
@@ -166,7 +166,10 @@ async function call(id, text2) {
       throw new Error("the manager is gone");
     }
     const parameters = [path, ...content === null ? [] : [content], ...argument === null ? [] : [argument]];
-    const answer = await fileSystem[method]?.(...parameters);
+    if (typeof fileSystem[method] !== "function") {
+      throw new TypeError(`fileSystem.${method} is not a function`);
+    }
+    const answer = await fileSystem[method](...parameters);
     outbox.answer(id, false, answerText(method, answer));
   } catch (thrown) {
     outbox.answer(id, true, JSON.stringify(describeThrown(thrown)));
@@ -327,12 +330,12 @@ function resolveDirectory(path, fileSystem) {
     return { directory: directory2, prefix: directory2.endsWith(sep) ? directory2 : directory2 + sep };
   }
   const directory = fileSystem.resolvePath(path);
-  if (typeof directory !== "string" || directory === "") {
+  if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
     throw invalidArgument("fileSystem.resolvePath", "a function that gives a path", directory);
   }
   const probe = "context.json";
   const joined = fileSystem.joinPath(directory, probe);
-  const isSimple = typeof joined === "string" && joined.endsWith(probe);
+  const isSimple = typeof joined === "string" && joined.endsWith(probe) && !joined.includes("\0");
   return { directory, prefix: isSimple ? joined.slice(0, -probe.length) : `${directory}/` };
 }
 function expandHome(path) {
@@ -970,7 +973,7 @@ var ContextManager = class {
     const isObject = argumentsText.startsWith("{");
     const details = this.#details(toolName, args, result, outcome);
     const encoded = this.#shouldPersist === void 0 ? encode(result) : encodeText(result);
-    if (encoded.text.length > maximum + 2) {
+    if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
       throw tooLarge(toolName, maximum);
     }
     if (this.#shouldPersist !== void 0) {
@@ -1067,7 +1070,7 @@ var ContextManager = class {
       const isMissing = code === "ERR_CONTEXT_NOT_FOUND";
       debug(
         this.#hooks,
-        isMissing ? `Context file not found: ${filepath}` : `Failed to load context ${String(filepath)}: ${message}`,
+        isMissing ? `Context file not found: ${filepath}` : `Failed to load context ${typeof filepath === "string" ? filepath : inspect(filepath)}: ${message}`,
         { filepath, error }
       );
       return void 0;
@@ -1356,7 +1359,7 @@ function selectable(pointer) {
     toolName: text(toolName),
     toolDescription: text(toolDescription),
     args: typeof args === "object" ? args : null,
-    timestamp: typeof timestamp === "number" && timestamp > 0 ? Math.trunc(timestamp) : 0
+    timestamp: Number.isFinite(timestamp) ? Math.max(0, Math.trunc(timestamp)) : 0
   };
 }
 function text(value) {
@@ -1387,7 +1390,10 @@ function asContextError(error) {
       error
     );
   }
-  return error;
+  if (error instanceof Error && "code" in error) {
+    return error;
+  }
+  return contextError("ERR_CONTEXT_INVALID_ARGUMENT", "the arguments of saveContext could not be read", error);
 }
 
 // lib/recorder.ts

@@ -166,7 +166,10 @@ async function call(id: number, text: string): Promise<void> {
       throw new Error('the manager is gone')
     }
     const parameters = [path, ...(content === null ? [] : [content]), ...(argument === null ? [] : [argument])]
-    const answer = await fileSystem[method]?.(...parameters)
+    if (typeof fileSystem[method] !== 'function') {
+      throw new TypeError(`fileSystem.${method} is not a function`)
+    }
+    const answer = await fileSystem[method](...parameters)
     outbox.answer(id, false, answerText(method, answer))
   } catch (thrown) {
     outbox.answer(id, true, JSON.stringify(describeThrown(thrown)))

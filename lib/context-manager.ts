@@ -13,10 +13,10 @@ import type {
   TaskId,
 } from '../types.d.ts'
 import { abandon, debug, type Hooks, operate, outbox, registerManager } from './border.ts'
-import { contextError, invalidArgument } from './errors.ts'
+import { contextError, inspect, invalidArgument } from './errors.ts'
 import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
 import { readPointers, sequenceOf } from './pointers.ts'
-import { type Encoded, encode, encodeText } from './snapshot.ts'
+import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
 /** How a tool call ended, stored beside its result. */
@@ -132,7 +132,8 @@ export class ContextManager<Task extends TaskId = number> {
     const isObject = argumentsText.startsWith('{')
     const details = this.#details(toolName, args, result, outcome)
     const encoded: Encoded = this.#shouldPersist === undefined ? encode(result) : encodeText(result)
-    if (encoded.text.length > maximum + 2) {
+    // The text of a snapshot holds keys as well, and keys of absent values do not count.
+    if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
       throw tooLarge(toolName, maximum)
     }
     if (this.#shouldPersist !== undefined) {
@@ -241,7 +242,9 @@ export class ContextManager<Task extends TaskId = number> {
       const isMissing = code === 'ERR_CONTEXT_NOT_FOUND'
       debug(
         this.#hooks,
-        isMissing ? `Context file not found: ${filepath}` : `Failed to load context ${String(filepath)}: ${message}`,
+        isMissing
+          ? `Context file not found: ${filepath}`
+          : `Failed to load context ${typeof filepath === 'string' ? filepath : inspect(filepath)}: ${message}`,
         { filepath, error },
       )
       return undefined
@@ -571,7 +574,7 @@ function selectable(pointer: SelectablePointer): unknown {
     toolName: text(toolName),
     toolDescription: text(toolDescription),
     args: typeof args === 'object' ? args : null,
-    timestamp: typeof timestamp === 'number' && timestamp > 0 ? Math.trunc(timestamp) : 0,
+    timestamp: Number.isFinite(timestamp) ? Math.max(0, Math.trunc(timestamp as number)) : 0,
   }
 }
 
@@ -599,7 +602,7 @@ function tooLarge(toolName: string, maximum: number): Error {
   )
 }
 
-/** A text beyond what the engine can hold is too large; anything else is passed on. */
+/** Whatever stopped a save before it began, with a code. */
 function asContextError(error: unknown): unknown {
   if (error instanceof RangeError) {
     return contextError(
@@ -608,5 +611,8 @@ function asContextError(error: unknown): unknown {
       error,
     )
   }
-  return error
+  if (error instanceof Error && 'code' in error) {
+    return error
+  }
+  return contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'the arguments of saveContext could not be read', error)
 }

@@ -14,14 +14,15 @@ export function invalidArgument(name: string, expected: string, given: unknown):
   return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name} must be ${expected}, not ${inspect(given)}`)
 }
 
-function inspect(value: unknown): string {
+/** A value in a few words, for messages; runs none of its code. */
+export function inspect(value: unknown): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > 50 ? `${value.slice(0, 50)}…` : value)
   }
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
     return String(value)
   }
-  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
+  return `a value of type ${typeof value}`
 }
 
 /** What the native side says of a failure. */

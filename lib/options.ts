@@ -152,13 +152,13 @@ function resolveDirectory(path: string, fileSystem: IFileSystem | undefined): { 
     return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }
   }
   const directory = fileSystem.resolvePath(path)
-  if (typeof directory !== 'string' || directory === '') {
+  if (typeof directory !== 'string' || directory === '' || directory.includes('\0')) {
     throw invalidArgument('fileSystem.resolvePath', 'a function that gives a path', directory)
   }
   // How this file system joins is learnt once: it must not be called from elsewhere later.
   const probe = 'context.json'
   const joined = fileSystem.joinPath(directory, probe)
-  const isSimple = typeof joined === 'string' && joined.endsWith(probe)
+  const isSimple = typeof joined === 'string' && joined.endsWith(probe) && !joined.includes('\0')
   return { directory, prefix: isSimple ? joined.slice(0, -probe.length) : `${directory}/` }
 }
 

@@ -1,4 +1,4 @@
-// Builds the addon and the public entry: `node scripts/build.mjs [--release] [--entry-only]`.
+// Builds the addon and the public entry: `node scripts/build.mjs [--release] [--entry-only] [--source-maps]`.
 // Generated and committed: native.js, native.d.ts, index.js, index.d.ts.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -43,6 +43,7 @@ async function buildEntry() {
     target: 'node20',
     external: ['../native.js'],
     banner: { js: HEADER },
+    sourcemap: process.argv.includes('--source-maps') ? 'inline' : false,
   })
   // The entry stands beside the loader, the sources one folder below.
   const entry = readFileSync('index.js', 'utf8')

@@ -1,11 +1,9 @@
 // `npm test`: everything, in the order in which failures are cheapest to see.
-// `node scripts/test.mjs --coverage` measures the TypeScript's line coverage as well.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-const wantsCoverage = process.argv.includes('--coverage')
 const tests = readdirSync('__test__')
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => join('__test__', name))
@@ -14,12 +12,7 @@ run('build', 'node', ['scripts/build.mjs', '--release'])
 run('type tests', 'tsc', ['--noEmit'])
 run('core without Node-API', 'cargo', ['test', '--no-default-features'])
 run('core with Node-API', 'cargo', ['test'])
-const node = ['--enable-source-maps', '--import', 'tsx', '--test', '--test-reporter=spec', ...tests]
-if (wantsCoverage) {
-  run('Node with coverage', 'c8', ['node', ...node])
-} else {
-  run('Node', 'node', node)
-}
+run('Node', 'node', ['--import', 'tsx', '--test', '--test-reporter=spec', ...tests])
 run('Bun', bunBinary(), ['test', '--timeout', '120000', ...tests.map((name) => `./${name}`)])
 
 function run(title, command, parameters) {

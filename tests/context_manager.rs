@@ -118,7 +118,7 @@ async fn full_durability_leaves_the_same_files() {
     for save in saves {
         assert!(Path::new(&save.await.unwrap()).exists());
     }
-    assert_eq!(manager.clear().await.unwrap(), 32);
+    assert_eq!(manager.clear(manager.begin_clear()).await.unwrap(), 32);
     assert_eq!((visible(folder.path()).len(), hidden(folder.path())), (0, 0));
 }
 
@@ -149,7 +149,7 @@ async fn small_outputs_leave_memory_for_disk_in_their_order() {
     let sibling = manager(options(folder.path()));
     let listed = sibling.list(Some("the-session")).await.unwrap();
     assert_eq!(serde_json::from_str::<Vec<Value>>(&listed[0]).unwrap().len(), 10);
-    spilling.clear().await.unwrap();
+    spilling.clear(spilling.begin_clear()).await.unwrap();
     assert!(spilling.is_empty() && visible(folder.path()).is_empty());
 }
 
@@ -207,7 +207,7 @@ async fn ranking_knows_its_own_contexts_and_reads_foreign_ones() {
     assert!(manager.rank("the of", &candidates).unwrap().is_empty());
     assert_eq!(manager.select("login", Some(5)).0, [0]);
     assert_eq!(manager.select("nothing like it", Some(1)).0, [0]);
-    manager.clear().await.unwrap();
+    manager.clear(manager.begin_clear()).await.unwrap();
     assert!(manager.rank("login", &candidates).is_none(), "cleared: its text is needed");
 }
 
@@ -229,11 +229,11 @@ async fn dead_sessions_are_swept_within_the_bounds_and_live_ones_are_not() {
     assert_eq!((report.deleted_files, report.kept_files, report.live_sessions), (0, 0, 2));
     assert_eq!(report.deleted_temporaries, 1);
 
-    dead.close().await;
+    dead.close(dead.calls()).await;
     let report = live.sweep().await.unwrap();
     assert_eq!((report.deleted_files, report.kept_files, report.live_sessions), (3, 2, 1));
     assert!(matches!(dead.forget(&path).await, Err(error) if error.code == Code::Conflict));
-    assert_eq!(live.clear_directory().await.unwrap(), 3);
+    assert_eq!(live.clear_directory(live.begin_clear()).await.unwrap(), 3);
     assert_eq!(visible(folder.path()), ["package.json"]);
     assert_eq!(live.len(), 1, "pointers stay");
     assert_eq!(live.load(&path).await.unwrap_err().code, Code::NotFound);
@@ -264,7 +264,11 @@ async fn forgetting_and_dropping_pointers() {
     manager.clear_pointers();
     assert!(manager.is_empty());
     assert_eq!(visible(folder.path()).len(), 1);
-    assert_eq!(manager.clear().await.unwrap(), 1, "the file without a pointer goes, too");
+    assert_eq!(
+        manager.clear(manager.begin_clear()).await.unwrap(),
+        1,
+        "the file without a pointer goes, too"
+    );
     assert!(visible(folder.path()).is_empty());
 }
 
@@ -391,7 +395,7 @@ async fn a_failure_at_any_operation_is_told_and_loses_nothing_saved_before() {
             assert_eq!(told.load(Ordering::SeqCst), saved.len());
             save(&manager, "t", &json!({}), &json!("after")).await.unwrap();
             assert_eq!(manager.sweep().await.unwrap(), Default::default(), "no locks, no sweep");
-            manager.clear().await.unwrap();
+            manager.clear(manager.begin_clear()).await.unwrap();
             let left: Vec<_> = files.files.lock().unwrap().keys().cloned().collect();
             // A temporary file can only stay where removing it failed as well.
             assert!(left.iter().all(|path| path.to_str().unwrap().ends_with(".tmp")), "{left:?}");
@@ -426,7 +430,7 @@ async fn clearing_removes_what_it_can_and_tells_what_it_could_not() {
         save(&manager, "t", &json!({}), &json!(number)).await.unwrap();
     }
     files.budget.store(2, Ordering::SeqCst);
-    let error = manager.clear().await.unwrap_err();
+    let error = manager.clear(manager.begin_clear()).await.unwrap_err();
     assert_eq!(error.code, Code::Io);
     assert!(error.to_string().starts_with("could not remove the context /store/t_"));
     assert_eq!(files.files.lock().unwrap().len(), 1);
@@ -446,6 +450,6 @@ async fn results_beyond_the_bound_are_refused() {
     };
     let sequence = manager.begin_save();
     assert_eq!(manager.save(sequence, malformed).await.unwrap_err().code, Code::InvalidArgument);
-    manager.close().await;
+    manager.close(manager.calls()).await;
     assert!(manager.is_empty());
 }

@@ -22,21 +22,41 @@ struct Removals {
     failure: Option<(PathBuf, FileError)>,
 }
 
+/// A clearing that was called: which saves it covers.
+pub struct Clearing {
+    /// Time of the call, ms since 1970.
+    called: i64,
+    /// The session's managers in this process, and how many calls each had had.
+    siblings: Vec<(u64, Arc<Manager>)>,
+}
+
 impl Manager {
+    /// Notes which saves a clearing covers: those called before.
+    #[must_use]
+    pub fn begin_clear(self: &Arc<Self>) -> Clearing {
+        let siblings = self
+            .siblings()
+            .into_iter()
+            .filter(|manager| manager.options.session == self.options.session)
+            .map(|manager| (manager.calls(), manager))
+            .collect();
+        Clearing { called: Utc::now().timestamp_millis(), siblings }
+    }
+
+    /// How many saves were called so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.in_flight.next()
+    }
+
     /// Ends the session's contexts: memory and files, of every save called before. The session
     /// starts anew with the next save.
     ///
     /// # Errors
     /// `Io` when a file could not be removed; the others are gone all the same.
-    pub async fn clear(self: &Arc<Self>) -> Result<Cleared> {
-        let called = Utc::now().timestamp_millis();
+    pub async fn clear(self: &Arc<Self>, clearing: Clearing) -> Result<Cleared> {
+        let Clearing { called, siblings } = clearing;
         let mut removals = Removals::default();
-        let siblings: Vec<_> = self
-            .siblings()
-            .into_iter()
-            .filter(|manager| manager.options.session == self.options.session)
-            .map(|manager| (manager.in_flight.next(), manager))
-            .collect();
         let mut has_unknown_files = self.options.session_is_named;
         for (cutoff, manager) in &siblings {
             manager.in_flight.wait_before(*cutoff).await;
@@ -46,6 +66,8 @@ impl Manager {
             self.remove_session_files(called, &siblings, &mut removals).await?;
         }
         for (_, manager) in &siblings {
+            // What resisted is looked for again.
+            manager.state().has_unknown_files |= removals.failure.is_some();
             manager.release_when_idle(false);
         }
         self.report_cleared(removals)
@@ -68,8 +90,8 @@ impl Manager {
     async fn clear_own(&self, cutoff: u64, removals: &mut Removals) -> bool {
         let taken = self.take_before(cutoff);
         let has_unknown_files = std::mem::take(&mut self.state().has_unknown_files);
-        self.unindex(taken.keys().copied());
-        for pointer in taken.values().filter(|pointer| pointer.on_disk) {
+        self.unindex(taken.pointers.keys().copied());
+        for pointer in taken.pointers.values().filter(|pointer| pointer.on_disk) {
             self.remove_file(pointer.filename(), removals).await;
         }
         has_unknown_files
@@ -147,25 +169,27 @@ impl Manager {
     /// Drops every pointer and what only memory holds, of every save called before; files stay.
     pub fn clear_pointers(&self) {
         let taken = self.take_before(self.in_flight.next());
-        self.state().has_unknown_files |= taken.values().any(|pointer| pointer.on_disk);
-        self.unindex(taken.into_keys());
+        self.state().has_unknown_files |= taken.pointers.values().any(|pointer| pointer.on_disk);
+        self.unindex(taken.pointers.keys().copied());
     }
 
-    /// Removes this session's files and those of sessions that are over. Pointers stay, what they
-    /// named on disk is gone. Files of live sessions and foreign files stay.
+    /// Removes this session's files of saves called before, and those of sessions that are over.
+    /// Pointers stay, what they named on disk is gone. Files of live sessions and foreign files stay.
     ///
     /// # Errors
     /// `Io` when a file could not be removed; the others are gone all the same.
-    pub async fn clear_directory(self: &Arc<Self>) -> Result<Cleared> {
-        let called = Utc::now().timestamp_millis();
-        let cutoff = self.in_flight.next();
+    pub async fn clear_directory(self: &Arc<Self>, clearing: Clearing) -> Result<Cleared> {
+        let Clearing { called, siblings } = clearing;
+        let own = siblings.iter().find(|(_, manager)| Arc::ptr_eq(manager, self));
+        let cutoff = own.map_or(0, |&(cutoff, _)| cutoff);
         self.in_flight.wait_before(cutoff).await;
         let mut removals = Removals::default();
         let filenames = self.leave_disk(cutoff);
         for filename in filenames {
             self.remove_file(&filename, &mut removals).await;
         }
-        self.remove_session_files(called, &[], &mut removals).await?;
+        self.remove_session_files(called, &siblings, &mut removals).await?;
+        self.state().has_unknown_files |= removals.failure.is_some();
         self.release_when_idle(false);
         if self.file_system.has_locks() {
             let directory = PathBuf::from(&self.options.directory);
@@ -203,7 +227,7 @@ impl Manager {
     /// # Errors
     /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
     pub async fn forget(&self, path: &str) -> Result<bool> {
-        let relative = self.locate(path)?;
+        let relative = self.locate(path).await?;
         let own = {
             let mut state = self.state();
             Self::sequence_of(&state, &relative)
@@ -242,11 +266,10 @@ impl Manager {
         self.file_system.remove(&file).await.map_err(failed)
     }
 
-    /// Waits for every save called before, then gives the session's lease up: what it wrote stays,
+    /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays,
     /// within the bounds of the retention.
-    pub async fn close(&self) {
-        let cutoff = self.in_flight.next();
-        self.in_flight.wait_before(cutoff).await;
+    pub async fn close(&self, calls: u64) {
+        self.in_flight.wait_before(calls).await;
         self.release_when_idle(true);
     }
 }

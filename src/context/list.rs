@@ -136,7 +136,12 @@ impl Manager {
         let mut found = Vec::new();
         for manager in self.siblings().into_iter().filter(wanted) {
             let state = manager.state();
-            found.extend(state.pointers.values().filter(|pointer| !pointer.on_disk).cloned());
+            let in_memory = |(sequence, pointer): &(&u64, &Pointer)| {
+                !pointer.on_disk && state.memory.get(**sequence).is_some()
+            };
+            found.extend(
+                state.pointers.iter().filter(in_memory).map(|(_, pointer)| pointer.clone()),
+            );
         }
         found
     }

@@ -20,7 +20,7 @@ impl Manager {
     /// # Errors
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
     pub async fn load(&self, path: &str) -> Result<Payload> {
-        let relative = self.locate(path)?;
+        let relative = self.locate(path).await?;
         if let Some(record) = self.in_memory(&relative) {
             return Ok(record);
         }

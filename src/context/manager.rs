@@ -111,24 +111,37 @@ impl State {
         }
     }
 
-    /// Takes out every pointer of calls below `sequence`.
-    pub fn take_before(&mut self, sequence: u64) -> BTreeMap<u64, Pointer> {
+    /// Takes out everything of calls below `sequence`.
+    pub fn take_before(&mut self, sequence: u64) -> Taken {
         let later = self.pointers.split_off(&sequence);
         if later.is_empty() {
             let memory = MemoryTier::new(self.memory.budget());
-            (self.memory, self.by_query, self.by_task) =
-                (memory, Groups::default(), Groups::default());
             (self.disk_files, self.disk_bytes) = (0, 0);
-            return std::mem::take(&mut self.pointers);
+            return Taken {
+                pointers: std::mem::take(&mut self.pointers),
+                _memory: std::mem::replace(&mut self.memory, memory),
+                _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
+            };
         }
         let earlier: Vec<u64> = self.pointers.keys().copied().collect();
-        let taken = earlier
+        let pointers = earlier
             .into_iter()
             .filter_map(|sequence| Some((sequence, self.remove(sequence)?)))
             .collect();
         self.pointers = later;
-        taken
+        Taken {
+            pointers,
+            _memory: MemoryTier::new(0),
+            _groups: [Groups::default(), Groups::default()],
+        }
     }
+}
+
+/// What was taken out of a state, to be dropped outside its lock: freeing much takes long.
+pub(super) struct Taken {
+    pub pointers: BTreeMap<u64, Pointer>,
+    _memory: MemoryTier,
+    _groups: [Groups; 2],
 }
 
 /// Counts and bytes by tier.
@@ -240,8 +253,8 @@ impl Manager {
         sequence < self.floor.load(Ordering::Acquire)
     }
 
-    /// Takes out every pointer of calls below `cutoff`.
-    pub(super) fn take_before(&self, cutoff: u64) -> BTreeMap<u64, Pointer> {
+    /// Takes out everything of calls below `cutoff`.
+    pub(super) fn take_before(&self, cutoff: u64) -> Taken {
         self.floor.fetch_max(cutoff, Ordering::AcqRel);
         self.state().take_before(cutoff)
     }
@@ -281,16 +294,18 @@ impl Manager {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The directory was found gone: the next use opens it anew.
+    /// Lets go of the directory and the session's lease there: the next save opens it anew. A save
+    /// under way keeps what it uses until it is done.
     pub(super) fn reopen(&self) {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The lease goes after the lock: giving it up touches files.
+        let old = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(old);
     }
 
     /// The session's lease goes when nothing of the session needs it.
     pub(super) fn release_when_idle(&self, over: bool) {
-        let calls = self.in_flight.calls();
-        let needed = !over && self.state().disk_files > 0;
-        if calls.is_idle() && !needed {
+        let is_idle = self.in_flight.calls().is_idle();
+        if is_idle && (over || self.state().disk_files == 0) {
             self.reopen();
         }
     }
@@ -304,7 +319,22 @@ impl Manager {
     ///
     /// # Errors
     /// `OutsideDirectory` when it leads elsewhere.
-    pub(super) fn locate(&self, path: &str) -> Result<String> {
+    pub(super) async fn locate(&self, path: &str) -> Result<String> {
+        let root = self.opened().map(|opened| opened.root.clone());
+        let is_unknown = root.is_none();
+        let located = self.locate_below(path, root.as_deref());
+        if located.is_err() && is_unknown {
+            // The path may spell the directory without the symbolic links that lead to it.
+            let directory = Path::new(&self.options.directory);
+            if let Ok(root) = self.file_system.canonical(directory).await {
+                return self.locate_below(path, Some(&root));
+            }
+        }
+        located
+    }
+
+    /// As [`Manager::locate`], without I/O. `root` is the directory without symbolic links.
+    fn locate_below(&self, path: &str, root: Option<&Path>) -> Result<String> {
         let outside = || Error::outside(path, &self.options.directory);
         if let Some(name) = path.strip_prefix(&self.options.prefix)
             && names::parse_context(name).is_some()
@@ -325,14 +355,12 @@ impl Manager {
             std::path::absolute(given).map_err(|_| outside())?
         };
         let normal = normalise(&absolute);
-        let below =
-            normal.strip_prefix(normalise(directory)).ok().map(Path::to_owned).or_else(|| {
-                let root = self.opened()?.root.clone();
-                normal.strip_prefix(root).ok().map(Path::to_owned)
-            });
-        let below =
-            below.filter(|below| below.components().next().is_some()).ok_or_else(outside)?;
-        below.into_os_string().into_string().map_err(|_| outside())
+        let below = normal
+            .strip_prefix(normalise(directory))
+            .or_else(|error| root.map_or(Err(error), |root| normal.strip_prefix(root)))
+            .map_err(|_| outside())?;
+        let text = below.to_str().filter(|text| !text.is_empty());
+        text.map(str::to_owned).ok_or_else(outside)
     }
 
     /// The number of the call that made the context, when this manager made it.
@@ -345,7 +373,7 @@ impl Manager {
     /// A record that is in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Payload> {
-        let relative = self.locate(path).ok()?;
+        let relative = self.locate_below(path, None).ok()?;
         self.in_memory(&relative)
     }
 

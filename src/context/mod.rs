@@ -15,7 +15,7 @@ mod select;
 mod sweep;
 mod tiers;
 
-pub use lifecycle::Cleared;
+pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;
 pub use manager::{Manager, Stats};
 pub use options::{Debug, ManagerOptions, Retention};

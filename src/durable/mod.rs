@@ -49,7 +49,12 @@ pub async fn create(
 ) -> Result<(), FileError> {
     let sync = durability == Durability::Full;
     if !file_system.can_rename() {
-        return file_system.write_new(target.path, contents, sync).await;
+        let written = file_system.write_new(target.path, contents, sync).await;
+        if written.is_err() {
+            // Half a file may stand there, and the name is free by construction.
+            let _ = file_system.remove(target.path).await;
+        }
+        return written;
     }
     if let Err(error) = file_system.write_new(target.temporary, contents, sync).await {
         // Not ours when the name was taken: then there is nothing to take back.

@@ -196,11 +196,23 @@ fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
     } else {
         let mut directory = openat(CWD, root, folder, Mode::empty())?;
         for name in folders {
-            directory = openat(&directory, *name, folder, Mode::empty())?;
+            directory = openat(&directory, *name, folder, Mode::empty()).map_err(refuse_links)?;
         }
         openat(&directory, *last, file, Mode::empty())
     };
-    Ok(fs::File::from(opened?))
+    Ok(fs::File::from(opened.map_err(refuse_links)?))
+}
+
+/// How `O_NOFOLLOW` says that it met a symbolic link.
+#[cfg(unix)]
+fn refuse_links(error: rustix::io::Errno) -> io::Error {
+    use rustix::io::Errno;
+    match error {
+        Errno::LOOP | Errno::NOTDIR | Errno::MLINK => {
+            io::Error::new(io::ErrorKind::InvalidInput, "a symbolic link, or no directory")
+        }
+        other => other.into(),
+    }
 }
 
 #[cfg(not(unix))]

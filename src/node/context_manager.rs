@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     file_system::InjectedFileSystem,
     outbox::{Message, Outbox, Queue},
-    runtime::{Answer, Cancellable, run, run_cancellable, runtime},
+    runtime::{Answer, Cancellable, run, run_cancellable, started},
     text::{JsText, Utf8},
     value,
 };
@@ -114,7 +114,7 @@ struct NativePointer {
     filepath: String,
     tool_name: String,
     tool_description: String,
-    args: Box<serde_json::value::RawValue>,
+    args: Option<Box<serde_json::value::RawValue>>,
     timestamp: f64,
 }
 
@@ -314,7 +314,9 @@ impl NativeManager {
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let mut foreign = foreign.into_iter().map(|pointer| {
             let mut arguments = String::new();
-            json::append_text(pointer.args.get().as_bytes(), &mut arguments, usize::MAX);
+            if let Some(args) = pointer.args {
+                json::append_text(args.get().as_bytes(), &mut arguments, usize::MAX);
+            }
             ForeignPointer {
                 path: pointer.filepath,
                 tool_name: pointer.tool_name,
@@ -401,8 +403,9 @@ impl NativeManager {
     #[napi]
     pub fn clear(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
+        let clearing = manager.begin_clear();
         run(&self.queue, operation, async move {
-            manager.clear().await.map(|deleted| Answer::Text(deleted.to_string()))
+            manager.clear(clearing).await.map(|deleted| Answer::Text(deleted.to_string()))
         })?;
         Ok(())
     }
@@ -410,8 +413,9 @@ impl NativeManager {
     #[napi]
     pub fn clear_directory(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
+        let clearing = manager.begin_clear();
         run(&self.queue, operation, async move {
-            manager.clear_directory().await.map(|deleted| Answer::Text(deleted.to_string()))
+            manager.clear_directory(clearing).await.map(|deleted| Answer::Text(deleted.to_string()))
         })?;
         Ok(())
     }
@@ -424,8 +428,9 @@ impl NativeManager {
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let manager = Arc::clone(&self.manager);
+        let calls = manager.calls();
         run(&self.queue, operation, async move {
-            manager.close().await;
+            manager.close(calls).await;
             Ok(Answer::Text(String::new()))
         })?;
         Ok(())
@@ -471,8 +476,8 @@ impl NativeManager {
 impl Drop for NativeManager {
     fn drop(&mut self) {
         // Giving up a lease touches files: not on the JavaScript thread, which runs finalisers.
-        let manager = Arc::clone(&self.manager);
-        if let Ok(runtime) = runtime() {
+        if let Some(runtime) = started() {
+            let manager = Arc::clone(&self.manager);
             runtime.spawn(async move { drop(manager) });
         }
     }

@@ -18,9 +18,15 @@ use crate::{error::Error, file_system::Payload};
 /// Threads for work that waits for the medium.
 const WAITING_THREADS: usize = 16;
 
+static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
+
+/// The process's pool, when an operation has started it.
+pub fn started() -> Option<&'static Runtime> {
+    RUNTIME.get()?.as_ref().ok()
+}
+
 /// The process's pool, started with the first operation. Its threads do not keep the process alive.
-pub fn runtime() -> napi::Result<&'static Runtime> {
-    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
+fn runtime() -> napi::Result<&'static Runtime> {
     let runtime = RUNTIME.get_or_init(|| {
         // Files are written on the pool itself. More than four writers of one directory wait for
         // each other in the kernel.

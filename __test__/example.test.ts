@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+interface Run {
+  code: number | string | null | undefined
+  output: string
+  errors: string
+}
+
+const SCRIPT = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
+const QUESTION = 'Who checks the password at login?'
+
+const files: Record<string, string> = {
+  'README.md': '# A shop\n\nCustomers log in and buy.\n',
+  'src/auth/LoginForm.tsx': 'export const LoginForm = () => checkPassword()\n',
+  'src/billing/invoice.ts': 'export const total = 1\n',
+  'src/billing/tax.ts': 'export const rate = 0.2\n',
+  'src/search/catalogue.ts': `export const words = '${'shop '.repeat(20_000)}'\n`,
+  'node_modules/peer/login.js': 'login() // of others: not looked at\n',
+}
+
+/** As `npm run example` does; Bun runs TypeScript itself. */
+function runExample(...parameters: string[]): Promise<Run> {
+  const loader = process.versions['bun'] === undefined ? ['--import', 'tsx'] : []
+  // Even then: what counts is that the output goes into a pipe.
+  const options = { cwd: dirname(dirname(SCRIPT)), env: { ...process.env, FORCE_COLOR: '1' } }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [...loader, SCRIPT, ...parameters], options, (error, output, errors) => {
+      resolve({ code: error === null ? 0 : error.code, output, errors })
+    })
+  })
+}
+
+/** The text between a heading and the next one. */
+function section(output: string, number: number): string {
+  const [, text] = output.split(new RegExp(`^${number}\\. `, 'm'))
+  assert.ok(text !== undefined, `section ${number} is missing`)
+  return text.split(/^\d\. /m)[0] ?? ''
+}
+
+describe('npm run example', () => {
+  let folder = ''
+  let run: Run
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'agent-context-example-test-'))
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await writeFile(join(folder, path), text)
+    }
+    run = await runExample(folder, QUESTION)
+  })
+
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  test('succeeds without a word on stderr', () => {
+    assert.deepEqual({ code: run.code, errors: run.errors }, { code: 0, errors: '' })
+  })
+
+  test('stores outputs of every tool, failures included', () => {
+    for (const tool of ['list_tree', 'read_file', 'run_command', 'search_text']) {
+      assert.match(section(run.output, 1), new RegExp(`^ +${tool} +[1-9]`, 'm'))
+    }
+    assert.match(section(run.output, 1), /^ +read_file +6 +1 /m, 'five files and a wrong guess')
+  })
+
+  test('keeps the large output out of memory', () => {
+    assert.match(section(run.output, 2), /kept out of memory +\d+\.\d KB/)
+  })
+
+  test('selects the file that answers the question, and says why', () => {
+    const sources = section(run.output, 3)
+    assert.match(sources, /read_file path=src\/auth\/LoginForm\.tsx\n.* "login" in description and arguments/)
+    assert.doesNotMatch(sources, /read_file path=src\/billing|node_modules/)
+  })
+
+  test('prints the size of the prompt and what the event loop paid', () => {
+    assert.match(section(run.output, 4), /size +[\d.]+ K?B /)
+    assert.match(section(run.output, 5), /event loop blocked +[\d.]+ ms/)
+    assert.match(section(run.output, 5), /by saving +[\d.]+ ms/)
+  })
+
+  test('leaves an empty directory, and removes it', () => {
+    assert.match(section(run.output, 6), /files before clear\(\) +[1-9]\d* .* 1 lease/)
+    assert.match(section(run.output, 6), /files after clear\(\) +0 /)
+    const contextDir = /context directory +(.+)/.exec(run.output)?.[1]
+    assert.ok(contextDir !== undefined)
+    assert.equal(existsSync(contextDir), false)
+  })
+
+  test('prints no colour codes into a pipe', () => {
+    assert.equal(run.output.includes('\u001b'), false)
+  })
+
+  test('says so when nothing matches', async () => {
+    const empty = join(folder, 'empty')
+    await mkdir(empty)
+    const { code, output } = await runExample(empty, 'What is this?')
+    assert.equal(code, 0)
+    assert.match(section(output, 3), /No output shares a word with it/)
+    assert.match(section(output, 6), /files after clear\(\) +0 /)
+  })
+
+  test('refuses a wrong folder in one line', async () => {
+    for (const wrong of [join(folder, 'missing'), join(folder, 'README.md')]) {
+      const { code, output, errors } = await runExample(wrong)
+      assert.deepEqual({ code, output }, { code: 1, output: '' })
+      assert.equal(errors, `${wrong} is no folder. Usage: npm run example -- [folder] [question]\n`)
+    }
+  })
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import * as everything from '../index.js'
+import { inDirectory, PATIENT, run } from './support/processes.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const DOCUMENTED = ['ContextManager', 'DEFAULT_CONTEXT_DIRECTORY', 'DEFAULT_PERSIST_THRESHOLD', 'createToolRecorder']
+
+interface Manifest {
+  name: string
+  type: string
+  license: string
+  engines: { node: string }
+  exports: Record<string, unknown>
+  files: string[]
+  main: string
+  types: string
+  scripts: Record<string, string>
+  dependencies?: Record<string, string>
+}
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+const runtimes = [process.execPath, ...(process.env['AGENT_CONTEXT_RUNTIMES'] ?? '').split(':').filter(Boolean)]
+
+describe('loading', () => {
+  for (const executable of runtimes) {
+    for (const script of ['load-import.mjs', 'load-require.cjs', 'load-name.mjs']) {
+      test(
+        `${script} works on ${executable}`,
+        PATIENT,
+        inDirectory(async (contextDir) => {
+          const [line = ''] = await run(script, [contextDir], { executable })
+          assert.deepEqual(JSON.parse(line), { names: DOCUMENTED, result: [1, 'two', null] })
+        }),
+      )
+    }
+  }
+
+  test('only documented names are exported', () => {
+    assert.deepEqual(Object.keys(everything).sort(), DOCUMENTED)
+    assert.equal(everything.DEFAULT_CONTEXT_DIRECTORY, '~/.agent/context')
+    assert.equal(everything.DEFAULT_PERSIST_THRESHOLD, 32_768)
+  })
+
+  test('only documented members are public', () => {
+    const members = Object.getOwnPropertyNames(everything.ContextManager.prototype).filter(
+      (name) => name !== 'constructor',
+    )
+    assert.deepEqual(
+      members.sort(),
+      [
+        'clear',
+        'clearContextDir',
+        'clearContexts',
+        'clearPointers',
+        'close',
+        'forget',
+        'getAllPointers',
+        'getContextDir',
+        'getPointersForQuery',
+        'getPointersForTask',
+        'listContexts',
+        'loadContext',
+        'loadContexts',
+        'saveContext',
+        'selectContexts',
+        'selectRelevantContexts',
+        'sessionId',
+        'size',
+        'stats',
+        'sweep',
+      ].sort(),
+    )
+    const manager = new everything.ContextManager()
+    assert.deepEqual(Reflect.ownKeys(manager), [])
+    assert.equal(typeof manager[Symbol.asyncDispose], 'function')
+  })
+})
+
+describe('package.json', () => {
+  test('names one entry for import and require, with types', () => {
+    assert.equal(manifest.name, 'agent-context')
+    assert.equal(manifest.type, 'module')
+    assert.equal(manifest.license, 'MIT')
+    assert.deepEqual(Object.keys(manifest.exports).sort(), ['.', './package.json'])
+    const entry = manifest.exports['.'] as Record<string, string>
+    assert.equal(Object.keys(entry)[0], 'types', 'TypeScript takes the first condition that fits')
+    for (const path of [...Object.values(entry), manifest.main, manifest.types]) {
+      assert.ok(existsSync(join(root, path)), path)
+    }
+  })
+
+  test('asks for the Node that can require() it', () => {
+    assert.equal(manifest.engines.node, '>=20.19')
+  })
+
+  test('runs nothing when a user installs it', () => {
+    for (const script of ['preinstall', 'install', 'postinstall']) {
+      assert.equal(manifest.scripts[script], undefined, script)
+    }
+    assert.ok(!existsSync(join(root, 'binding.gyp')), 'npm would run node-gyp')
+    assert.deepEqual(manifest.dependencies ?? {}, {})
+  })
+})
+
+describe('npm pack', () => {
+  const pack = (): string[] => {
+    const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      shell: process.platform === 'win32',
+    })
+    interface Packed {
+      files: { path: string }[]
+    }
+    // An array, or in later npm versions an object by package name.
+    const [packed] = Object.values(JSON.parse(output) as Record<string, Packed>)
+    return (packed?.files ?? []).map(({ path }) => path)
+  }
+
+  test('holds what a user needs', PATIENT, () => {
+    const files = pack()
+    const needed = ['package.json', 'index.js', 'index.d.ts', 'native.js', 'LICENSE', 'README.md', 'CHANGELOG.md']
+    assert.deepEqual(
+      needed.filter((path) => !files.includes(path)),
+      [],
+    )
+  })
+
+  test('holds nothing else of the repository', PATIENT, () => {
+    const files = pack()
+    const inFolders = files.filter((path) => path.includes('/') && !path.startsWith('dist/'))
+    assert.deepEqual(inFolders, [])
+    const strange = files.filter(
+      (path) => !/^(?:.*\.(?:node|md)|index\.js|index\.d\.ts|native\.js|LICENSE|package\.json)$/.test(path),
+    )
+    assert.deepEqual(
+      strange.filter((path) => !path.startsWith('dist/')),
+      [],
+    )
+  })
+})
+
+describe('the entry', () => {
+  test('imports nothing but Node’s modules and the addon', () => {
+    const source = readFileSync(join(root, 'index.js'), 'utf8')
+    const imports = [...source.matchAll(/^import\s.*?from\s+["'](.+?)["']/gms)].map(([, name]) => name ?? '')
+    assert.ok(imports.length > 0)
+    assert.deepEqual(
+      imports.filter((name) => !name.startsWith('node:') && name !== './native.js'),
+      [],
+    )
+  })
+
+  test('has types without any', () => {
+    const types = readFileSync(join(root, 'index.d.ts'), 'utf8')
+    assert.doesNotMatch(types.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ''), /\bany\b/)
+  })
+
+  test('has an addon beside it', () => {
+    assert.ok(readdirSync(root).some((name) => name.startsWith('agent-context.') && name.endsWith('.node')))
+    assert.equal(basename(root.replace(/[\\/]$/, '')) !== '', true)
+  })
+})

@@ -1,0 +1,326 @@
+/** What several test files need: temporary directories, a file system in memory, and the errors of this package. */
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../index.js'
+
+/** Runs `work` in a directory of its own, which is gone afterwards. */
+export async function inDirectory<T>(work: (directory: string) => Promise<T> | T): Promise<T> {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'agent-context-')))
+  try {
+    return await work(directory)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** The names in a context directory, without the lease of a session that is alive. */
+export function filesIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => !/^\.[0-9a-f]+\.lease$/.test(name))
+    .sort()
+}
+
+/** No unfinished file, no stray one: contexts and leases alone. */
+export function assertNoTemporaryFile(directory: string): void {
+  const strays = filesIn(directory).filter((name) => !name.endsWith('.json'))
+  assert.deepEqual(strays, [], 'files that are no contexts')
+}
+
+/** Passes a value of the wrong type where the types forbid it. */
+export const wrong = <T>(value: unknown): T => value as T
+
+/** The one element of an array. */
+export function only<T>(values: readonly T[]): T {
+  assert.equal(values.length, 1)
+  return values[0] as T
+}
+
+/** The pointer of a context. */
+export function pointerOf(manager: ContextManager, filepath: string): ContextPointer {
+  return only(manager.getAllPointers().filter((pointer) => pointer.filepath === filepath))
+}
+
+/** The text of a stored context's result, to the byte. */
+export function resultText(file: string): string {
+  // A string would hold the first `,"result":` too, but with escaped quotes.
+  const start = file.indexOf(',"result":')
+  assert.ok(start > 0 && file.endsWith('}'), file.slice(0, 200))
+  return file.slice(start + ',"result":'.length, -1)
+}
+
+/** As `resultText`, from disk. */
+export function storedResult(filepath: string): string {
+  return resultText(readFileSync(filepath, 'utf8'))
+}
+
+function assertContextError(
+  error: unknown,
+  code: ContextErrorCode,
+  pattern: RegExp | undefined,
+): asserts error is ContextError {
+  assert.ok(error instanceof Error, `not an Error: ${String(error)}`)
+  assert.equal((error as ContextError).code, code, error.stack ?? error.message)
+  if (pattern !== undefined) {
+    assert.match(error.message, pattern)
+  }
+}
+
+/** The error with which a call rejects. It must not throw. */
+export async function rejectsWith(
+  call: () => Promise<unknown>,
+  code: ContextErrorCode,
+  pattern?: RegExp,
+): Promise<ContextError> {
+  let promise: Promise<unknown>
+  try {
+    promise = call()
+  } catch (error) {
+    assert.fail(`threw instead of rejecting: ${String(error)}`)
+  }
+  assert.ok(promise instanceof Promise, 'no promise')
+  let value: unknown
+  try {
+    value = await promise
+  } catch (error) {
+    assertContextError(error, code, pattern)
+    return error
+  }
+  assert.fail(`resolved with ${typeof value === 'string' ? value.slice(0, 200) : typeof value} instead of ${code}`)
+}
+
+/** The error that a call throws. */
+export function throwsWith(call: () => unknown, code: ContextErrorCode, pattern?: RegExp): ContextError {
+  try {
+    call()
+  } catch (error) {
+    assertContextError(error, code, pattern)
+    return error
+  }
+  assert.fail(`did not throw ${code}`)
+}
+
+/** A debug callback that remembers. */
+export interface DebugLog {
+  (message: string, data?: unknown): void
+  readonly entries: { message: string; data: unknown }[]
+  readonly messages: string[]
+}
+
+export function debugLog(): DebugLog {
+  const entries: { message: string; data: unknown }[] = []
+  const log = (message: string, data?: unknown): void => {
+    entries.push({ message, data })
+  }
+  return Object.defineProperties(log, {
+    entries: { value: entries },
+    messages: { get: () => entries.map(({ message }) => message) },
+  }) as DebugLog
+}
+
+/** The `deletedCount` values that were reported. */
+export function deletedCounts(log: DebugLog): number[] {
+  return log.entries.flatMap(({ data }) => {
+    const count = (data as { deletedCount?: number } | undefined)?.deletedCount
+    return count === undefined ? [] : [count]
+  })
+}
+
+/** A promise to be settled from outside. */
+export function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+/** Any depth, sorted keys. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(canonical).join()}]`
+  }
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
+    return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join()}}`
+  }
+  return JSON.stringify(value)
+}
+
+/** Nested `depth` levels deep. */
+export function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {
+  let value: unknown = 'core'
+  for (let level = 0; level < depth; level++) {
+    value = wrap(value)
+  }
+  return value
+}
+
+/** How deep the first children go, and what stands there; without recursion. */
+export function unwrap(value: unknown): { depth: number; core: unknown } {
+  let depth = 0
+  let core = value
+  while (typeof core === 'object' && core !== null) {
+    core = Object.values(core)[0]
+    depth++
+  }
+  return { depth, core }
+}
+
+function missing(path: string): Error {
+  return Object.assign(new Error(`ENOENT: no such file or directory, '${path}'`), { code: 'ENOENT' })
+}
+
+/** A file system in memory as users write one for their tests: a class with a map, no `rename`. */
+export class MemoryFileSystem implements IFileSystem {
+  readonly files = new Map<string, string>()
+  readonly directories = new Set<string>(['/'])
+  readonly modes = new Map<string, number>()
+  /** Every call: the method's name and its arguments. */
+  readonly calls: [string, ...unknown[]][] = []
+
+  async readFile(...parameters: [string]): Promise<string> {
+    this.calls.push(['readFile', ...parameters])
+    const content = this.files.get(parameters[0])
+    if (content === undefined) {
+      throw missing(parameters[0])
+    }
+    return content
+  }
+
+  async writeFile(...parameters: [string, string]): Promise<void> {
+    this.calls.push(['writeFile', ...parameters])
+    const [path, content] = parameters
+    if (!this.directories.has(this.dirname(path))) {
+      throw missing(path)
+    }
+    this.files.set(path, content)
+  }
+
+  async exists(...parameters: [string]): Promise<boolean> {
+    this.calls.push(['exists', ...parameters])
+    return this.files.has(parameters[0]) || this.directories.has(parameters[0])
+  }
+
+  async mkdir(...parameters: [string]): Promise<void> {
+    this.calls.push(['mkdir', ...parameters])
+    for (let path = parameters[0]; path !== '/'; path = this.dirname(path)) {
+      this.directories.add(path)
+    }
+  }
+
+  async chmod(...parameters: [string, number]): Promise<void> {
+    this.calls.push(['chmod', ...parameters])
+    this.modes.set(...parameters)
+  }
+
+  async unlink(...parameters: [string]): Promise<void> {
+    this.calls.push(['unlink', ...parameters])
+    if (!this.files.delete(parameters[0])) {
+      throw missing(parameters[0])
+    }
+  }
+
+  async readdir(...parameters: [string]): Promise<string[]> {
+    this.calls.push(['readdir', ...parameters])
+    if (!this.directories.has(parameters[0])) {
+      throw missing(parameters[0])
+    }
+    return [...this.files.keys()]
+      .filter((path) => this.dirname(path) === parameters[0])
+      .map((path) => path.slice(parameters[0].length + 1))
+  }
+
+  resolvePath(...parameters: [string]): string {
+    this.calls.push(['resolvePath', ...parameters])
+    const [path] = parameters
+    if (path === '~' || path.startsWith('~/')) {
+      return this.getHomeDir() + path.slice(1)
+    }
+    return path.startsWith('/') ? path : `${this.getCwd()}/${path}`
+  }
+
+  joinPath(...segments: string[]): string {
+    this.calls.push(['joinPath', ...segments])
+    return segments.join('/')
+  }
+
+  getHomeDir(): string {
+    return '/virtual-home'
+  }
+
+  getCwd(): string {
+    return '/virtual-cwd'
+  }
+
+  dirname(filePath: string): string {
+    return filePath.slice(0, filePath.lastIndexOf('/')) || '/'
+  }
+
+  /** The calls of one method, without its name. */
+  argumentsOf(method: keyof IFileSystem): unknown[][] {
+    return this.calls.filter(([name]) => name === method).map(([, ...parameters]) => parameters)
+  }
+}
+
+/** As `MemoryFileSystem`, with `rename`. */
+export class RenamingFileSystem extends MemoryFileSystem {
+  async rename(...parameters: [string, string]): Promise<void> {
+    this.calls.push(['rename', ...parameters])
+    const [from, to] = parameters
+    const content = this.files.get(from)
+    if (content === undefined) {
+      throw missing(from)
+    }
+    this.files.delete(from)
+    this.files.set(to, content)
+  }
+}
+
+export const NOBODY = 65_534
+
+/** Whether this process may become somebody else. */
+export const isRoot = process.getuid?.() === 0
+
+/**
+ * Runs a script that may use `ContextManager`, `fs` and `report(value)`, in a process of its own with this runtime.
+ *
+ * @returns what it reported
+ */
+export function runScript(
+  body: string,
+  options: { env?: Record<string, string>; uid?: number; input?: unknown } = {},
+): Promise<unknown> {
+  return inDirectory((directory) => {
+    chmodSync(directory, 0o755)
+    const script = join(directory, 'script.mjs')
+    writeFileSync(
+      script,
+      `import { writeSync } from 'node:fs'
+import * as fs from 'node:fs'
+import { ContextManager } from ${JSON.stringify(new URL('../../index.js', import.meta.url).href)}
+const input = JSON.parse(process.argv[2])
+const report = (value) => writeSync(1, JSON.stringify(value))
+const failure = (error) => ({ code: error.code, message: error.message, cause: error.cause?.code })
+${body}
+`,
+      { mode: 0o644 },
+    )
+    const isDeno = 'Deno' in globalThis
+    const ran = spawnSync(
+      process.execPath,
+      [...(isDeno ? ['run', '-A'] : []), script, JSON.stringify(options.input ?? null)],
+      {
+        encoding: 'utf8',
+        cwd: directory,
+        env: options.env ?? { ...process.env, NODE_OPTIONS: '' },
+        ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+      },
+    )
+    assert.equal(ran.status, 0, `${ran.signal ?? ''} ${ran.error?.message ?? ''} ${ran.stderr}`)
+    return JSON.parse(ran.stdout) as unknown
+  })
+}

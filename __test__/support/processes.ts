@@ -1,0 +1,153 @@
+/** Directories, child processes and what to ask of a context directory, for the tests that need them. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A fixed upper bound for tests that start processes: Bun's default of 5 s is short on a busy machine. */
+export const PATIENT = { timeout: 120_000 }
+/** A child that has not ended by then hangs. */
+const HANGS_AFTER = 90_000
+
+const CONTEXT_NAME = /^[\w-]+_[0-9a-f]{12}_\d+_\d+_[0-9a-f]{16}\.json$/
+
+/** A test body with a directory of its own, which goes with it. */
+export function inDirectory(body: (directory: string) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const directory = realpathSync(mkdtempSync(join(tmpdir(), 'agent-context-test-')))
+    try {
+      await body(directory)
+    } finally {
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+}
+
+/** The names in a directory, sorted; none when it is not there. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort()
+  } catch {
+    return []
+  }
+}
+
+/** The names of the contexts in a directory. */
+export const contextsIn = (directory: string): string[] => namesIn(directory).filter((name) => CONTEXT_NAME.test(name))
+
+/** The names of the lease files in a directory. */
+export const leasesIn = (directory: string): string[] =>
+  namesIn(directory).filter((name) => /^\.[0-9a-f]{16}\.lease$/.test(name))
+
+/** The names of the temporary files in a directory. */
+export const temporariesIn = (directory: string): string[] =>
+  namesIn(directory).filter((name) => /^\.[0-9a-f]{16}-\d+\.tmp$/.test(name))
+
+/** A file's record; throws when it is not whole JSON. */
+export function recordIn(path: string): { toolName: string; result: unknown; args: Record<string, unknown> } {
+  return JSON.parse(readFileSync(path, 'utf8')) as ReturnType<typeof recordIn>
+}
+
+/** How a child ended. */
+export interface Ended {
+  code: number | null
+  signal: string | null
+  stdout: string
+  stderr: string
+}
+
+/** A child under way. */
+export interface Child {
+  process: ChildProcess
+  /** The next whole line it prints; rejects when it ends before. */
+  line(): Promise<string>
+  /** Writes a line to its standard input. */
+  send(line: string): void
+  ended: Promise<Ended>
+}
+
+/** What a runtime wants in front of a script's path. */
+export function runtimeParameters(executable: string): string[] {
+  return basename(executable).startsWith('deno') ? ['run', '-A'] : []
+}
+
+/** Starts `__test__/children/<script>` on this runtime, or on another. */
+export function start(
+  script: string,
+  parameters: readonly (string | number)[] = [],
+  { flags = [], executable = process.execPath }: { flags?: readonly string[]; executable?: string } = {},
+): Child {
+  const path = fileURLToPath(new URL(`../children/${script}`, import.meta.url))
+  const started = spawn(
+    executable,
+    [...runtimeParameters(executable), ...flags, path, ...parameters.map((parameter) => String(parameter))],
+    { stdio: ['pipe', 'pipe', 'pipe'] },
+  )
+  let stdout = ''
+  let stderr = ''
+  let taken = 0
+  let waiting: (() => void) | undefined
+  let isOver = false
+  started.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    waiting?.()
+  })
+  started.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  started.stdin.on('error', () => {}) // it may have ended
+  const ended = new Promise<Ended>((resolve, reject) => {
+    const hangs = setTimeout(() => {
+      stderr += `\n${script} did not end and was killed`
+      started.kill('SIGKILL')
+    }, HANGS_AFTER)
+    started.on('error', reject)
+    started.on('close', (code, signal) => {
+      clearTimeout(hangs)
+      isOver = true
+      waiting?.()
+      resolve({ code, signal, stdout, stderr })
+    })
+  })
+  return {
+    process: started,
+    ended,
+    send: (line) => void started.stdin.write(`${line}\n`),
+    async line() {
+      for (;;) {
+        const end = stdout.indexOf('\n', taken)
+        if (end >= 0) {
+          const line = stdout.slice(taken, end)
+          taken = end + 1
+          return line
+        }
+        if (isOver) {
+          throw new Error(`${script} ended before it said so:\n${stdout}\n${stderr}`)
+        }
+        await new Promise<void>((resolve) => {
+          waiting = resolve
+        })
+      }
+    },
+  }
+}
+
+/** Runs a child to its end; throws unless it ends well. Returns the lines that it printed. */
+export async function run(
+  script: string,
+  parameters: readonly (string | number)[] = [],
+  options: { flags?: readonly string[]; executable?: string } = {},
+): Promise<string[]> {
+  const child = start(script, parameters, options)
+  child.process.stdin?.end()
+  const { code, signal, stdout, stderr } = await child.ended
+  if (code !== 0) {
+    throw new Error(`${script} ended with ${signal ?? code}:\n${stdout}\n${stderr}`)
+  }
+  return stdout.split('\n').slice(0, -1)
+}
+
+/** The whole lines of what a child printed. */
+export const linesOf = (ended: Ended): string[] => ended.stdout.split('\n').slice(0, -1)

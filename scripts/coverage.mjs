@@ -1,0 +1,56 @@
+// `npm run test:coverage`: line coverage of the TypeScript (c8, Node) and of the Rust core (cargo-tarpaulin, Linux x64,
+// installed at the first run). Fails below 90 %.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const MINIMUM = '90'
+
+const tests = readdirSync('__test__')
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => join('__test__', name))
+
+run('node', ['scripts/build.mjs', '--source-maps'])
+run('c8', [
+  '--include',
+  'lib/**',
+  '--exclude-after-remap',
+  '--check-coverage',
+  '--lines',
+  MINIMUM,
+  '--reporter',
+  'text',
+  'node',
+  '--enable-source-maps',
+  '--import',
+  'tsx',
+  '--test',
+  '--test-reporter=dot',
+  ...tests,
+])
+run('node', ['scripts/build.mjs', '--entry-only'])
+
+if (spawnSync('cargo', ['tarpaulin', '--version']).status !== 0) {
+  run('cargo', ['install', 'cargo-tarpaulin', '--locked'])
+}
+run('cargo', [
+  'tarpaulin',
+  '--no-default-features',
+  '--target-dir',
+  'target/coverage',
+  '--include-files',
+  'src/*',
+  '--exclude-files',
+  'src/node/*',
+  '--out',
+  'stdout',
+  '--fail-under',
+  MINIMUM,
+])
+
+function run(command, parameters) {
+  const { status } = spawnSync(command, parameters, { stdio: 'inherit', shell: process.platform === 'win32' })
+  if (status !== 0) {
+    process.exit(status ?? 1)
+  }
+}
