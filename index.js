@@ -1281,7 +1281,7 @@ var ContextManager = class {
         throw invalidArgument("options", "an object", options);
       }
       check();
-      options?.signal?.throwIfAborted();
+      checkSignal(options?.signal)?.throwIfAborted();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -1311,6 +1311,15 @@ function checkText(value, name) {
   if (typeof value !== "string") {
     throw invalidArgument(name, "a string", value);
   }
+}
+function checkSignal(signal) {
+  if (signal === void 0 || signal === null) {
+    return void 0;
+  }
+  if (typeof signal !== "object" || typeof signal.addEventListener !== "function" || typeof signal.aborted !== "boolean") {
+    throw invalidArgument("signal", "an AbortSignal", signal);
+  }
+  return signal;
 }
 function taskToken(taskId) {
   const isTask = typeof taskId === "string" || typeof taskId === "number" && Number.isFinite(taskId);
@@ -1452,9 +1461,8 @@ function createToolRecorder(manager, options = {}) {
       if (failures.length > 0) {
         const reported = failures;
         failures = [];
-        const code = reported[0]?.code;
         const error = new AggregateError(reported, `${reported.length} tool outputs could not be saved`);
-        throw code === void 0 ? error : Object.assign(error, { code });
+        throw Object.assign(error, { code: codeOf(reported[0]) });
       }
     },
     wrap(callbacks) {
@@ -1477,11 +1485,15 @@ function snapshot(args) {
   const isObject = typeof copy === "object" && copy !== null && !Array.isArray(copy);
   return isObject ? copy : { value: copy };
 }
+function codeOf(failure) {
+  const code = failure instanceof Error && "code" in failure ? failure.code : void 0;
+  const isOurs = typeof code === "string" && code.startsWith("ERR_CONTEXT_");
+  return isOurs ? code : "ERR_CONTEXT_INVALID_ARGUMENT";
+}
 function unpack(response, execution) {
   const outcome = {};
   const told = execution?.success;
-  const isResponse = typeof response === "object" && response !== null && typeof response.success === "boolean";
-  if (!isResponse) {
+  if (!isResponse(response)) {
     if (typeof told === "boolean") {
       outcome.success = told;
     }
@@ -1497,26 +1509,44 @@ function unpack(response, execution) {
   }
   return { result, outcome };
 }
+function isResponse(value) {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  const { success } = value;
+  return success === true && "result" in value || success === false && "error" in value;
+}
 function wrap(recorder, callbacks) {
   const wrapped = {};
   for (const key of keysOf(callbacks)) {
-    const value = callbacks[key];
-    wrapped[key] = typeof value === "function" ? value.bind(callbacks) : value;
+    Object.defineProperty(wrapped, key, {
+      enumerable: true,
+      configurable: true,
+      get() {
+        const value = Reflect.get(callbacks, key);
+        return typeof value === "function" ? value.bind(callbacks) : value;
+      },
+      set(value) {
+        Reflect.set(callbacks, key, value);
+      }
+    });
   }
   for (const key of ["onAgentStart", "onToolStart", "onToolEnd"]) {
-    const record = recorder[key];
-    wrapped[key] = (...parameters) => {
+    let composed2 = function(...parameters) {
       record(...parameters);
-      const own = callbacks[key];
+      const own = Reflect.get(callbacks, key);
       return typeof own === "function" ? own.apply(callbacks, parameters) : void 0;
     };
+    var composed = composed2;
+    const record = recorder[key];
+    Object.defineProperty(wrapped, key, { enumerable: true, configurable: true, writable: true, value: composed2 });
   }
   return wrapped;
 }
 function keysOf(callbacks) {
   const keys = /* @__PURE__ */ new Set();
   for (let object = callbacks; object !== null && object !== Object.prototype; object = Object.getPrototypeOf(object)) {
-    for (const key of Object.getOwnPropertyNames(object)) {
+    for (const key of Reflect.ownKeys(object)) {
       keys.add(key);
     }
   }

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { ContextManager } from '../index.js'
 import {
   contextsIn,
+  holds,
   inDirectory,
   leasesIn,
   linesOf,
@@ -62,7 +63,7 @@ describe('several processes in one directory', () => {
       const { code, stdout, stderr } = await reader.ended
       assert.equal(code, 0, stderr)
       const { rounds, seen } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { rounds: number; seen: number }
-      assert.ok(rounds > 1)
+      holds(rounds > 1)
       assert.equal(seen, 450)
     }),
   )
@@ -93,7 +94,7 @@ describe('several processes in one directory', () => {
       assert.equal(keptFiles, contextsIn(contextDir).length)
       assert.deepEqual(temporariesIn(contextDir), [])
       assert.deepEqual(leasesIn(contextDir), [])
-      assert.ok(acknowledged.every((path) => existsSync(path)))
+      holds(acknowledged.every((path) => existsSync(path)))
       await manager.clearContextDir()
       assert.deepEqual(namesIn(contextDir), [])
     }),

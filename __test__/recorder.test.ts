@@ -11,7 +11,7 @@ import {
   type ToolRecorder,
   type ToolResponse,
 } from '../index.js'
-import { contextsIn, inDirectory, namesIn, PATIENT, run } from './support/processes.ts'
+import { contextsIn, holds, inDirectory, namesIn, PATIENT, run } from './support/processes.ts'
 
 const span = (spanId: string, traceId = 'trace'): ToolCallContext => ({ traceId, spanId })
 const ok = <T>(result: T, message = 'done'): ToolResponse<T> => ({ success: true, result, message })
@@ -42,7 +42,7 @@ function withFailingRecorder(body: (recorder: ToolRecorder, told: string[]) => P
 }
 
 function isReport(error: unknown): error is AggregateError & { code?: unknown } {
-  assert.ok(error instanceof AggregateError, String(error))
+  holds(error instanceof AggregateError, String(error))
   return true
 }
 
@@ -70,7 +70,7 @@ describe('createToolRecorder', () => {
         [{ pattern: 'x' }, [1, 2], ContextManager.hashQuery('what else?')],
       )
       assert.deepEqual([c?.args, c?.result, c?.queryId], [{ pattern: 'y' }, null, undefined])
-      assert.ok(a !== undefined && !('error' in a))
+      holds(a !== undefined && !('error' in a))
       const [pointer] = manager.getPointersForQuery(queryId)
       assert.equal(pointer?.toolDescription, 'read_file: a.ts')
       assert.equal(pointer?.success, true)
@@ -99,7 +99,7 @@ describe('createToolRecorder', () => {
             number % 3 === 0 ? [{ number }, false, null, `e${number}`] : [{ number }, true, { number }, undefined],
           ),
       )
-      assert.ok(stored.every(({ queryId }) => queryId === ContextManager.hashQuery('question')))
+      holds(stored.every(({ queryId }) => queryId === ContextManager.hashQuery('question')))
     }),
   )
 
@@ -178,7 +178,7 @@ describe('createToolRecorder', () => {
         stored.map(({ result }) => result),
         [...values, null],
       )
-      assert.ok(stored.every((context) => !('success' in context)))
+      holds(stored.every((context) => !('success' in context)))
     }),
   )
 
@@ -321,7 +321,7 @@ describe('flush()', () => {
       await Promise.all([recorder.flush(), recorder.flush()])
       const pointers = manager.getAllPointers()
       assert.equal(pointers.length, 100)
-      assert.ok(pointers.every(({ filepath }) => existsSync(filepath)))
+      holds(pointers.every(({ filepath }) => existsSync(filepath)))
     }),
   )
 
@@ -331,7 +331,7 @@ describe('flush()', () => {
       recorder.onToolEnd(span('a'), 'first', ok(1))
       recorder.onToolEnd(span('b'), 'second', ok(2))
       await assert.rejects(recorder.flush(), (error) => {
-        assert.ok(isReport(error))
+        holds(isReport(error))
         assert.equal(error.code, 'ERR_CONTEXT_IO')
         assert.deepEqual(
           error.errors.map((one: Error & { code: string }) => one.code),
@@ -359,7 +359,7 @@ describe('flush()', () => {
       for (const fail of failures) {
         fail()
         await assert.rejects(recorder.flush(), (error) => {
-          assert.ok(isReport(error))
+          holds(isReport(error))
           assert.match(String(error.code), /^ERR_CONTEXT_/, String(fail))
           return true
         })

@@ -478,7 +478,7 @@ export class ContextManager<Task extends TaskId = number> {
         throw invalidArgument('options', 'an object', options)
       }
       check()
-      options?.signal?.throwIfAborted()
+      checkSignal(options?.signal)?.throwIfAborted()
     } catch (error) {
       return Promise.reject(error)
     }
@@ -517,6 +517,20 @@ function checkText(value: unknown, name: string): asserts value is string {
   if (typeof value !== 'string') {
     throw invalidArgument(name, 'a string', value)
   }
+}
+
+function checkSignal(signal: AbortSignal | null | undefined): AbortSignal | undefined {
+  if (signal === undefined || signal === null) {
+    return undefined
+  }
+  if (
+    typeof signal !== 'object' ||
+    typeof signal.addEventListener !== 'function' ||
+    typeof signal.aborted !== 'boolean'
+  ) {
+    throw invalidArgument('signal', 'an AbortSignal', signal)
+  }
+  return signal
 }
 
 /** A task's id as JSON. */

@@ -1,6 +1,6 @@
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
-import type { TaskId } from '../types.d.ts'
+import type { ContextErrorCode, TaskId } from '../types.d.ts'
 import { ContextManager, type ToolOutcome } from './context-manager.ts'
 import { stringify } from './stringify.ts'
 
@@ -144,9 +144,8 @@ export function createToolRecorder<Task extends TaskId = number>(
       if (failures.length > 0) {
         const reported = failures
         failures = []
-        const code = (reported[0] as { code?: unknown } | null | undefined)?.code
         const error = new AggregateError(reported, `${reported.length} tool outputs could not be saved`)
-        throw code === undefined ? error : Object.assign(error, { code })
+        throw Object.assign(error, { code: codeOf(reported[0]) })
       }
     },
     wrap(callbacks) {
@@ -173,6 +172,13 @@ function snapshot(args: unknown): Record<string, unknown> {
   return isObject ? (copy as Record<string, unknown>) : { value: copy }
 }
 
+/** The code of a failure. What has none came from wrong arguments or from a callback. */
+function codeOf(failure: unknown): ContextErrorCode {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined
+  const isOurs = typeof code === 'string' && code.startsWith('ERR_CONTEXT_')
+  return isOurs ? (code as ContextErrorCode) : 'ERR_CONTEXT_INVALID_ARGUMENT'
+}
+
 /** The value inside a response, and how the call ended. A value of another shape is the result itself. */
 function unpack(
   response: unknown,
@@ -180,11 +186,7 @@ function unpack(
 ): { result: unknown; outcome: ToolOutcome } {
   const outcome: ToolOutcome = {}
   const told = execution?.success
-  const isResponse =
-    typeof response === 'object' &&
-    response !== null &&
-    typeof (response as { success?: unknown }).success === 'boolean'
-  if (!isResponse) {
+  if (!isResponse(response)) {
     if (typeof told === 'boolean') {
       outcome.success = told
     }
@@ -206,33 +208,52 @@ function unpack(
   return { result, outcome }
 }
 
+/** Other values may say `success`, too: only one with a result or an error wraps the tool's value. */
+function isResponse(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) {
+    return false
+  }
+  const { success } = value as { success?: unknown }
+  return (success === true && 'result' in value) || (success === false && 'error' in value)
+}
+
 function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Required<ToolCallbacks> {
-  const wrapped: Record<string, unknown> = {}
-  // Methods of classes are not own properties; all are called on their own object.
+  const wrapped = {}
+  // Methods of classes are not own properties; all are read from, and called on, their own object.
   for (const key of keysOf(callbacks)) {
-    const value: unknown = (callbacks as Record<string, unknown>)[key]
-    wrapped[key] = typeof value === 'function' ? value.bind(callbacks) : value
+    Object.defineProperty(wrapped, key, {
+      enumerable: true,
+      configurable: true,
+      get() {
+        const value: unknown = Reflect.get(callbacks, key)
+        return typeof value === 'function' ? value.bind(callbacks) : value
+      },
+      set(value: unknown) {
+        Reflect.set(callbacks, key, value)
+      },
+    })
   }
   for (const key of ['onAgentStart', 'onToolStart', 'onToolEnd'] as const) {
     const record = recorder[key] as (...parameters: unknown[]) => void
-    wrapped[key] = (...parameters: unknown[]): unknown => {
+    function composed(...parameters: unknown[]): unknown {
       record(...parameters)
       // Looked up now: an agent may change its callbacks.
-      const own: unknown = (callbacks as Record<string, unknown>)[key]
+      const own: unknown = Reflect.get(callbacks, key)
       return typeof own === 'function' ? own.apply(callbacks, parameters) : undefined
     }
+    Object.defineProperty(wrapped, key, { enumerable: true, configurable: true, writable: true, value: composed })
   }
   return wrapped as T & Required<ToolCallbacks>
 }
 
-function keysOf(callbacks: object): Set<string> {
-  const keys = new Set<string>()
+function keysOf(callbacks: object): Set<string | symbol> {
+  const keys = new Set<string | symbol>()
   for (
     let object: object | null = callbacks;
     object !== null && object !== Object.prototype;
     object = Object.getPrototypeOf(object) as object | null
   ) {
-    for (const key of Object.getOwnPropertyNames(object)) {
+    for (const key of Reflect.ownKeys(object)) {
       keys.add(key)
     }
   }

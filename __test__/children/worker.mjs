@@ -14,7 +14,8 @@ parentPort.on('message', async (message) => {
     await manager.clear()
     parentPort.postMessage({ cleared: true })
   } else if (message === 'end') {
-    parentPort.close()
+    // Deno's port has no `close`, its worker has.
+    typeof parentPort.close === 'function' ? parentPort.close() : globalThis.close()
   }
 })
 

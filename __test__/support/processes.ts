@@ -1,5 +1,6 @@
 /** Directories, child processes and what to ask of a context directory, for the tests that need them. */
 
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,14 @@ export const PATIENT = { timeout: 120_000 }
 const HANGS_AFTER = 90_000
 
 const CONTEXT_NAME = /^[\w-]+_[0-9a-f]{12}_\d+_\d+_[0-9a-f]{16}\.json$/
+
+/**
+ * `assert.ok` with a message always: without one, Node looks for the expression in the source to show it, which takes
+ * minutes in the one long line that tsx makes of a file.
+ */
+export function holds(value: unknown, message = 'a condition does not hold'): asserts value {
+  assert.ok(value, message)
+}
 
 /** A test body with a directory of its own, which goes with it. */
 export function inDirectory(body: (directory: string) => Promise<void>): () => Promise<void> {

@@ -113,15 +113,19 @@ impl SharedDirectory {
         }
     }
 
-    /// A fresh name for a file being written, under this process's lease.
-    #[must_use]
-    pub fn temporary(&self) -> PathBuf {
+    /// A fresh name for a file being written, under this process's lease. A lease that somebody
+    /// removed is taken again first: the sessions' files would be swept.
+    ///
+    /// # Errors
+    /// When the lease cannot be taken.
+    pub fn temporary(&self) -> io::Result<PathBuf> {
         let counter = self.temporaries.fetch_add(1, Ordering::Relaxed);
-        let leased = self.leased();
-        match &leased.lease {
-            Some(lease) => self.path.join(names::temporary(lease.owner(), counter)),
-            None => self.path.join(names::temporary(&names::new_owner(), counter)),
+        let mut leased = self.leased();
+        if !leased.lease.as_ref().is_some_and(Lease::is_in_place) {
+            self.renew(&mut leased)?;
         }
+        let owner = leased.lease.as_ref().map_or("", Lease::owner);
+        Ok(self.path.join(names::temporary(owner, counter)))
     }
 
     /// `true` once: the caller sweeps in the background.

@@ -27,12 +27,6 @@ impl Calls {
     pub fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }
-
-    /// The call is under way.
-    #[must_use]
-    pub fn contains(&self, sequence: u64) -> bool {
-        self.under_way.contains(&sequence)
-    }
 }
 
 impl InFlight {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use chrono::Utc;
 use serde_json::json;
 
-use super::{list, manager::Manager, sweep};
+use super::{list, manager::Manager, pointer::Pointer, sweep};
 use crate::{
     error::{Code, Error, Result},
     file_system::FileError,
@@ -34,12 +34,8 @@ impl Manager {
     /// Notes which saves a clearing covers: those called before.
     #[must_use]
     pub fn begin_clear(self: &Arc<Self>) -> Clearing {
-        let siblings = self
-            .siblings()
-            .into_iter()
-            .filter(|manager| manager.options.session == self.options.session)
-            .map(|manager| (manager.calls(), manager))
-            .collect();
+        let siblings =
+            self.session_managers().into_iter().map(|manager| (manager.calls(), manager)).collect();
         Clearing { called: Utc::now().timestamp_millis(), siblings }
     }
 
@@ -68,7 +64,7 @@ impl Manager {
         for (_, manager) in &siblings {
             // What resisted is looked for again.
             manager.state().has_unknown_files |= removals.failure.is_some();
-            manager.release_when_idle(false);
+            manager.release_when_idle();
         }
         self.report_cleared(removals)
     }
@@ -143,9 +139,9 @@ impl Manager {
             let Some(stamp) = names::parse_context(&entry.name) else { continue };
             // Saved since the call, here or elsewhere: not meant.
             let is_later = stamp.timestamp > called
-                || siblings
-                    .iter()
-                    .any(|(_, manager)| manager.is_keeping(stamp.counter, &entry.name));
+                || siblings.iter().any(|(cutoff, manager)| {
+                    stamp.counter >= *cutoff && stamp.random == manager.identity(stamp.counter)
+                });
             if is_later {
                 continue;
             }
@@ -158,12 +154,6 @@ impl Manager {
             }
         }
         Ok(())
-    }
-
-    /// A save called since made, or is making, this file.
-    fn is_keeping(&self, counter: u64, filename: &str) -> bool {
-        self.in_flight.calls().contains(counter)
-            || Self::sequence_of(&self.state(), filename).is_some()
     }
 
     /// Drops every pointer and what only memory holds, of every save called before; files stay.
@@ -190,7 +180,7 @@ impl Manager {
         }
         self.remove_session_files(called, &siblings, &mut removals).await?;
         self.state().has_unknown_files |= removals.failure.is_some();
-        self.release_when_idle(false);
+        self.release_when_idle();
         if self.file_system.has_locks() {
             let directory = PathBuf::from(&self.options.directory);
             if let Ok(root) = self.file_system.canonical(&directory).await {
@@ -222,25 +212,39 @@ impl Manager {
         filenames
     }
 
+    /// Takes out the pointer of a file, with what memory and index hold.
+    fn drop_pointer(&self, filename: &str) -> Option<Pointer> {
+        let (sequence, pointer) = {
+            let mut state = self.state();
+            let sequence = Self::sequence_of(&state, filename)?;
+            (sequence, state.remove(sequence)?)
+        };
+        self.index.remove(sequence);
+        Some(pointer)
+    }
+
+    /// The session's managers in this process, this one among them.
+    fn session_managers(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        let mut managers = self.siblings();
+        managers.retain(|manager| manager.options.session == self.options.session);
+        managers
+    }
+
     /// Forgets one context: memory, index, file. `false` when there is none.
     ///
     /// # Errors
     /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
-    pub async fn forget(&self, path: &str) -> Result<bool> {
+    pub async fn forget(self: &Arc<Self>, path: &str) -> Result<bool> {
         let relative = self.locate(path).await?;
-        let own = {
-            let mut state = self.state();
-            Self::sequence_of(&state, &relative)
-                .and_then(|sequence| Some((sequence, state.remove(sequence)?)))
-        };
         let file = PathBuf::from(self.path_of(&relative));
         let failed = |error| Error::from_file("remove the context", &file, error);
-        if let Some((sequence, pointer)) = own {
-            self.index.remove(sequence);
-            if pointer.on_disk {
-                self.file_system.remove(&file).await.map_err(failed)?;
+        for manager in self.session_managers() {
+            if let Some(pointer) = manager.drop_pointer(&relative) {
+                if pointer.on_disk {
+                    self.file_system.remove(&file).await.map_err(failed)?;
+                }
+                return Ok(true);
             }
-            return Ok(true);
         }
         if names::parse_context(&relative).is_none() {
             return Ok(false);
@@ -270,6 +274,9 @@ impl Manager {
     /// within the bounds of the retention.
     pub async fn close(&self, calls: u64) {
         self.in_flight.wait_before(calls).await;
-        self.release_when_idle(true);
+        // A later save has begun the session again.
+        if self.calls() == calls {
+            self.reopen();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Listing a directory: pointers from the heads of its records, results unread.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -94,12 +95,15 @@ impl Manager {
     /// `Io` when the directory cannot be read.
     pub async fn list(self: &Arc<Self>, session: Option<&str>) -> Result<Listing> {
         let mut found = self.list_memory(session);
+        // What leaves memory for disk meanwhile is found twice.
+        let in_memory: HashSet<String> =
+            found.iter().map(|pointer| pointer.filename().to_owned()).collect();
         let directory = PathBuf::from(&self.options.directory);
         let failed = |error| Error::from_file("list the context directory", &directory, error);
         let entries = self.file_system.list(&directory).await.map_err(failed)?;
         if !entries.is_empty() {
             let root = self.file_system.canonical(&directory).await.map_err(failed)?;
-            for entry in entries {
+            for entry in entries.into_iter().filter(|entry| !in_memory.contains(&entry.name)) {
                 if let Some(pointer) = self.list_file(&root, &entry, session).await {
                     found.push(pointer);
                 }

@@ -1,6 +1,9 @@
 //! Loading: from memory where it is at hand, else from the file, checked before it is believed.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     manager::Manager,
@@ -19,9 +22,13 @@ impl Manager {
     ///
     /// # Errors
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
-    pub async fn load(&self, path: &str) -> Result<Payload> {
+    pub async fn load(self: &Arc<Self>, path: &str) -> Result<Payload> {
         let relative = self.locate(path).await?;
-        if let Some(record) = self.in_memory(&relative) {
+        // What this process holds in memory may not be on disk.
+        let at_hand = self
+            .in_memory(&relative)
+            .or_else(|| self.siblings().iter().find_map(|manager| manager.in_memory(&relative)));
+        if let Some(record) = at_hand {
             return Ok(record);
         }
         let loaded = self.load_from_disk(path, &relative).await;

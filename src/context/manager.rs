@@ -167,8 +167,8 @@ pub struct Stats {
     pub spills: u64,
 }
 
-/// This process's managers by directory, for what only memory knows.
-type Managers = Mutex<Vec<(String, Weak<Manager>)>>;
+/// This process's managers, for what only memory knows.
+type Managers = Mutex<Vec<Weak<Manager>>>;
 
 fn managers() -> &'static Managers {
     static MANAGERS: OnceLock<Managers> = OnceLock::new();
@@ -222,11 +222,20 @@ impl Manager {
             let mut managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
             // Only when the list would grow: looking through it at every construction is quadratic.
             if managers.len() == managers.capacity() {
-                managers.retain(|(_, manager)| manager.strong_count() > 0);
+                managers.retain(|manager| manager.strong_count() > 0);
             }
-            managers.push((manager.options.directory.clone(), Arc::downgrade(&manager)));
+            managers.push(Arc::downgrade(&manager));
         }
         manager
+    }
+
+    /// Whether both keep the same directory, however they spell it.
+    fn has_directory_of(&self, other: &Self) -> bool {
+        self.options.directory == other.options.directory
+            || matches!(
+                (self.opened(), other.opened()),
+                (Some(own), Some(others)) if own.root == others.root
+            )
     }
 
     /// This process's managers of the same directory, this one among them.
@@ -234,12 +243,11 @@ impl Manager {
         if !self.file_system.has_locks() {
             return vec![Arc::clone(self)];
         }
-        let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
-        managers
-            .iter()
-            .filter(|(directory, _)| *directory == self.options.directory)
-            .filter_map(|(_, manager)| manager.upgrade())
-            .collect()
+        let managers: Vec<_> = {
+            let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
+            managers.iter().filter_map(Weak::upgrade).collect()
+        };
+        managers.into_iter().filter(|manager| manager.has_directory_of(self)).collect()
     }
 
     /// The random part of the name of a call's context: from random keys, so that nobody else makes
@@ -302,10 +310,11 @@ impl Manager {
         drop(old);
     }
 
-    /// The session's lease goes when nothing of the session needs it.
-    pub(super) fn release_when_idle(&self, over: bool) {
+    /// The session's lease goes when nothing of the session needs it: no save is under way and no
+    /// file is left.
+    pub(super) fn release_when_idle(&self) {
         let is_idle = self.in_flight.calls().is_idle();
-        if is_idle && (over || self.state().disk_files == 0) {
+        if is_idle && self.state().disk_files == 0 {
             self.reopen();
         }
     }

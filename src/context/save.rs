@@ -212,7 +212,12 @@ impl Manager {
         record: &Payload,
     ) -> std::result::Result<(), FileError> {
         let (path, temporary) = match &opened.shared {
-            Some((shared, _)) => (opened.root.join(filename), shared.temporary()),
+            Some((shared, _)) => {
+                let temporary = shared
+                    .temporary()
+                    .map_err(|error| FileError::system("lock", &opened.root, error))?;
+                (opened.root.join(filename), temporary)
+            }
             None => {
                 let counter = names::random();
                 let name = names::temporary(&self.owner, counter);

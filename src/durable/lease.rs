@@ -72,7 +72,16 @@ impl Lease {
     /// Whether the file still stands under its name.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        fs::symlink_metadata(&self.path).is_ok()
+        #[cfg(unix)]
+        {
+            // Asked before every save: a file without a name has no links.
+            use std::os::unix::fs::MetadataExt;
+            self.file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+        }
+        #[cfg(not(unix))]
+        {
+            fs::symlink_metadata(&self.path).is_ok()
+        }
     }
 
     /// Lists a session as alive.
