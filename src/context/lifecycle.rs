@@ -34,9 +34,25 @@ impl Manager {
     /// Notes which saves a clearing covers: those called before.
     #[must_use]
     pub fn begin_clear(self: &Arc<Self>) -> Clearing {
-        let siblings =
-            self.session_managers().into_iter().map(|manager| (manager.calls(), manager)).collect();
+        let siblings = self
+            .neighbours()
+            .into_iter()
+            .filter(|manager| manager.options.session == self.options.session)
+            .map(|manager| (manager.calls(), manager))
+            .collect();
         Clearing { called: Utc::now().timestamp_millis(), siblings }
+    }
+
+    /// Sessions of the same name in other directories are others.
+    async fn here(&self, clearing: Clearing) -> Clearing {
+        let Clearing { called, siblings } = clearing;
+        let mut here = Vec::with_capacity(siblings.len());
+        for (calls, manager) in siblings {
+            if self.shares_directory(&manager).await {
+                here.push((calls, manager));
+            }
+        }
+        Clearing { called, siblings: here }
     }
 
     /// How many saves were called so far.
@@ -51,7 +67,7 @@ impl Manager {
     /// # Errors
     /// `Io` when a file could not be removed; the others are gone all the same.
     pub async fn clear(self: &Arc<Self>, clearing: Clearing) -> Result<Cleared> {
-        let Clearing { called, siblings } = clearing;
+        let Clearing { called, siblings } = self.here(clearing).await;
         let mut removals = Removals::default();
         let mut has_unknown_files = self.options.session_is_named;
         for (cutoff, manager) in &siblings {
@@ -169,7 +185,7 @@ impl Manager {
     /// # Errors
     /// `Io` when a file could not be removed; the others are gone all the same.
     pub async fn clear_directory(self: &Arc<Self>, clearing: Clearing) -> Result<Cleared> {
-        let Clearing { called, siblings } = clearing;
+        let Clearing { called, siblings } = self.here(clearing).await;
         let own = siblings.iter().find(|(_, manager)| Arc::ptr_eq(manager, self));
         let cutoff = own.map_or(0, |&(cutoff, _)| cutoff);
         self.in_flight.wait_before(cutoff).await;
@@ -223,13 +239,6 @@ impl Manager {
         Some(pointer)
     }
 
-    /// The session's managers in this process, this one among them.
-    fn session_managers(self: &Arc<Self>) -> Vec<Arc<Self>> {
-        let mut managers = self.siblings();
-        managers.retain(|manager| manager.options.session == self.options.session);
-        managers
-    }
-
     /// Forgets one context: memory, index, file. `false` when there is none.
     ///
     /// # Errors
@@ -238,8 +247,10 @@ impl Manager {
         let relative = self.locate(path).await?;
         let file = PathBuf::from(self.path_of(&relative));
         let failed = |error| Error::from_file("remove the context", &file, error);
-        for manager in self.session_managers() {
-            if let Some(pointer) = manager.drop_pointer(&relative) {
+        for manager in self.neighbours() {
+            let is_same = manager.options.session == self.options.session
+                && self.shares_directory(&manager).await;
+            if is_same && let Some(pointer) = manager.drop_pointer(&relative) {
                 if pointer.on_disk {
                     self.file_system.remove(&file).await.map_err(failed)?;
                 }

@@ -94,7 +94,7 @@ impl Manager {
     /// # Errors
     /// `Io` when the directory cannot be read.
     pub async fn list(self: &Arc<Self>, session: Option<&str>) -> Result<Listing> {
-        let mut found = self.list_memory(session);
+        let mut found = self.list_memory(session).await;
         // What leaves memory for disk meanwhile is found twice.
         let in_memory: HashSet<String> =
             found.iter().map(|pointer| pointer.filename().to_owned()).collect();
@@ -135,10 +135,13 @@ impl Manager {
     }
 
     /// What is in memory only, of this process's managers of the directory.
-    fn list_memory(self: &Arc<Self>, session: Option<&str>) -> Vec<Pointer> {
+    async fn list_memory(self: &Arc<Self>, session: Option<&str>) -> Vec<Pointer> {
         let wanted = |manager: &Arc<Self>| session.is_none_or(|id| manager.options.session == id);
         let mut found = Vec::new();
-        for manager in self.siblings().into_iter().filter(wanted) {
+        for manager in self.neighbours().into_iter().filter(wanted) {
+            if !self.shares_directory(&manager).await {
+                continue;
+            }
             let state = manager.state();
             let in_memory = |(sequence, pointer): &(&u64, &Pointer)| {
                 !pointer.on_disk && state.memory.get(**sequence).is_some()

@@ -24,10 +24,10 @@ impl Manager {
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
     pub async fn load(self: &Arc<Self>, path: &str) -> Result<Payload> {
         let relative = self.locate(path).await?;
-        // What this process holds in memory may not be on disk.
-        let at_hand = self
-            .in_memory(&relative)
-            .or_else(|| self.siblings().iter().find_map(|manager| manager.in_memory(&relative)));
+        let at_hand = match self.in_memory(&relative) {
+            Some(record) => Some(record),
+            None => self.in_other_memory(&relative).await,
+        };
         if let Some(record) = at_hand {
             return Ok(record);
         }
@@ -38,6 +38,18 @@ impl Manager {
             Err(_) => state.misses += 1,
         }
         loaded
+    }
+
+    /// What only the memory of another manager of this process holds.
+    async fn in_other_memory(self: &Arc<Self>, relative: &str) -> Option<Payload> {
+        for manager in self.neighbours() {
+            if let Some(record) = manager.in_memory_alone(relative)
+                && self.shares_directory(&manager).await
+            {
+                return Some(record);
+            }
+        }
+        None
     }
 
     async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Payload> {

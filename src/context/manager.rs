@@ -229,25 +229,30 @@ impl Manager {
         manager
     }
 
-    /// Whether both keep the same directory, however they spell it.
-    fn has_directory_of(&self, other: &Self) -> bool {
-        self.options.directory == other.options.directory
-            || matches!(
-                (self.opened(), other.opened()),
-                (Some(own), Some(others)) if own.root == others.root
-            )
-    }
-
-    /// This process's managers of the same directory, this one among them.
-    pub(super) fn siblings(self: &Arc<Self>) -> Vec<Arc<Self>> {
+    /// This process's managers, this one among them; with an injected file system this one alone.
+    pub(super) fn neighbours(self: &Arc<Self>) -> Vec<Arc<Self>> {
         if !self.file_system.has_locks() {
             return vec![Arc::clone(self)];
         }
-        let managers: Vec<_> = {
-            let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
-            managers.iter().filter_map(Weak::upgrade).collect()
-        };
-        managers.into_iter().filter(|manager| manager.has_directory_of(self)).collect()
+        let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
+        managers.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Whether both keep the same directory, however they spell it.
+    pub(super) async fn shares_directory(&self, other: &Self) -> bool {
+        self.options.directory == other.options.directory
+            || matches!(
+                (self.real_directory().await, other.real_directory().await),
+                (Some(own), Some(others)) if own == others
+            )
+    }
+
+    /// The directory without symbolic links, when it exists.
+    async fn real_directory(&self) -> Option<PathBuf> {
+        if let Some(opened) = self.opened() {
+            return Some(opened.root.clone());
+        }
+        self.file_system.canonical(Path::new(&self.options.directory)).await.ok()
     }
 
     /// The random part of the name of a call's context: from random keys, so that nobody else makes
@@ -387,8 +392,25 @@ impl Manager {
     }
 
     pub(super) fn in_memory(&self, relative: &str) -> Option<Payload> {
+        self.in_memory_if(relative, |_| true)
+    }
+
+    /// A record that only memory holds, when this manager made it.
+    pub(super) fn in_memory_alone(&self, relative: &str) -> Option<Payload> {
+        let stamp = names::parse_context(relative)?;
+        // Told without the lock: there may be thousands of managers.
+        let is_ours = stamp.random == self.identity(stamp.counter);
+        is_ours.then(|| self.in_memory_if(relative, |pointer| !pointer.on_disk)).flatten()
+    }
+
+    fn in_memory_if(
+        &self,
+        relative: &str,
+        is_wanted: impl Fn(&Pointer) -> bool,
+    ) -> Option<Payload> {
         let mut state = self.state();
         let sequence = Self::sequence_of(&state, relative)?;
+        state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
         let record = Payload::clone(state.memory.get(sequence)?);
         state.memory_hits += 1;
         Some(record)
