@@ -315,6 +315,11 @@ impl Manager {
         drop(old);
     }
 
+    /// Ends the session without waiting for anything; a later save begins it again.
+    pub fn end(&self) {
+        self.reopen();
+    }
+
     /// The session's lease goes when nothing of the session needs it: no save is under way and no
     /// file is left.
     pub(super) fn release_when_idle(&self) {

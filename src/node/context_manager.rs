@@ -197,6 +197,7 @@ impl NativeManager {
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
         };
         let manager = Manager::new(options, file_system, debug);
+        queue.register(&manager);
         Self { manager, queue, cancellable: Arc::default() }
     }
 

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -21,7 +21,7 @@ use napi_derive::napi;
 use tokio::sync::oneshot;
 
 use super::text::{JsText, Utf8};
-use crate::file_system::Payload;
+use crate::{context::Manager, file_system::Payload};
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;
@@ -60,6 +60,7 @@ pub struct Queue {
     texts: Mutex<HashMap<u32, VecDeque<Payload>>>,
     contents: Mutex<HashMap<u32, Payload>>,
     calls: Mutex<HashMap<u32, oneshot::Sender<Answer>>>,
+    managers: Mutex<Vec<Weak<Manager>>>,
     next_call: AtomicU32,
 }
 
@@ -120,11 +121,25 @@ impl Queue {
         receiver.await.ok()
     }
 
-    /// The environment goes: whoever waits for JavaScript stops waiting.
+    /// Notes a manager of this environment.
+    pub fn register(&self, manager: &Arc<Manager>) {
+        let mut managers = lock(&self.managers);
+        if managers.len() == managers.capacity() {
+            managers.retain(|manager| manager.strong_count() > 0);
+        }
+        managers.push(Arc::downgrade(manager));
+    }
+
+    /// The environment goes: whoever waits for JavaScript stops waiting, and its sessions are over.
+    /// Not every runtime finalises a worker's objects.
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         lock(&self.calls).clear();
         lock(&self.messages).messages.clear();
+        let managers = std::mem::take(&mut *lock(&self.managers));
+        for manager in managers.iter().filter_map(Weak::upgrade) {
+            manager.end();
+        }
     }
 }
 
@@ -175,6 +190,7 @@ impl Outbox {
             texts: Mutex::default(),
             contents: Mutex::default(),
             calls: Mutex::default(),
+            managers: Mutex::default(),
             next_call: AtomicU32::new(0),
         });
         let hooked = Arc::clone(&queue);
