@@ -401,6 +401,67 @@ function readPointers(text2, sequences, manager) {
 function sequenceOf(pointer, manager) {
   return Mark.read(pointer, manager);
 }
+var MAXIMUM_GROUPS = 64;
+var MAXIMUM_GROUP_LENGTH = 64;
+var PointerCache = class {
+  #generation = -1;
+  #groups = /* @__PURE__ */ new Map();
+  /** Deep copies of a group's pointers, when they are here. */
+  get(generation, key, manager) {
+    if (generation !== this.#generation) {
+      this.#groups.clear();
+      this.#generation = generation;
+      return void 0;
+    }
+    const group = this.#groups.get(key);
+    return group?.pointers.map((pointer, index) => {
+      const copy = copyPointer(pointer);
+      Mark.put(copy, manager, group.sequences[index]);
+      return copy;
+    });
+  }
+  /** Keeps a copy of a group that was just read. `generation` is of before the reading. */
+  set(generation, key, pointers, sequences) {
+    if (pointers.length > MAXIMUM_GROUP_LENGTH || generation !== this.#generation) {
+      return;
+    }
+    if (this.#groups.size >= MAXIMUM_GROUPS) {
+      this.#groups.clear();
+    }
+    this.#groups.set(key, {
+      pointers: pointers.map(copyPointer),
+      sequences: sequences.slice(0, pointers.length)
+    });
+  }
+};
+function copyPointer(pointer) {
+  const copy = { ...pointer, args: copyJson(pointer.args) };
+  if (copy.sourceUrls !== void 0) {
+    copy.sourceUrls = [...copy.sourceUrls];
+  }
+  return copy;
+}
+function copyJson(value) {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map(copyJson);
+  }
+  const copy = { ...value };
+  for (const key of Object.keys(copy)) {
+    const member = copy[key];
+    if (typeof member === "object" && member !== null) {
+      Object.defineProperty(copy, key, {
+        value: copyJson(member),
+        enumerable: true,
+        configurable: true,
+        writable: true
+      });
+    }
+  }
+  return copy;
+}
 
 // lib/stringify.ts
 var MAXIMUM_DEPTH = 1e4;
@@ -913,6 +974,7 @@ var ContextManager = class {
   #hooks;
   #shouldPersist;
   #describe;
+  #cache = new PointerCache();
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options) {
     const given = options ?? {};
@@ -1042,14 +1104,14 @@ var ContextManager = class {
    */
   async loadContext(filepath) {
     checkText(filepath, "filepath");
-    const text2 = this.#native.peek(filepath);
-    if (text2 !== null) {
-      return parseRecord(text2, filepath);
+    const texts = this.#native.peek(filepath);
+    if (texts !== null) {
+      return parseRecord(texts, filepath);
     }
     return operate(
       this.#hooks,
       (operation) => this.#native.load(operation, filepath),
-      (_, texts) => parseRecord(texts[0] ?? "", filepath)
+      (_, texts2) => parseRecord(texts2, filepath)
     );
   }
   /**
@@ -1059,22 +1121,60 @@ var ContextManager = class {
     if (!Array.isArray(filepaths)) {
       throw invalidArgument("filepaths", "an array of paths", filepaths);
     }
-    const loaded = await Promise.all(filepaths.map((filepath) => this.#loadOrReport(filepath)));
+    const loaded = new Array(filepaths.length);
+    const missing = [];
+    for (const [index, filepath] of filepaths.entries()) {
+      try {
+        checkText(filepath, "filepath");
+        if (filepath.includes("\0")) {
+          throw contextError("ERR_CONTEXT_NOT_FOUND", "a path cannot contain NUL characters");
+        }
+        const texts = this.#native.peek(filepath);
+        if (texts === null) {
+          missing.push(index);
+        } else {
+          loaded[index] = parseRecord(texts, filepath);
+        }
+      } catch (error) {
+        this.#reportUnloaded(filepath, error);
+      }
+    }
+    if (missing.length > 0) {
+      await this.#loadAll(filepaths, missing, loaded);
+    }
     return loaded.filter((context) => context !== void 0);
   }
-  async #loadOrReport(filepath) {
-    try {
-      return await this.loadContext(filepath);
-    } catch (error) {
-      const { code, message } = error;
-      const isMissing = code === "ERR_CONTEXT_NOT_FOUND";
-      debug(
-        this.#hooks,
-        isMissing ? `Context file not found: ${filepath}` : `Failed to load context ${typeof filepath === "string" ? filepath : inspect(filepath)}: ${message}`,
-        { filepath, error }
-      );
-      return void 0;
-    }
+  #loadAll(filepaths, missing, loaded) {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.loadAll(operation, missing.map((index) => filepaths[index]).join("\0")),
+      (_, texts) => {
+        let position2 = 0;
+        for (const index of missing) {
+          const filepath = filepaths[index];
+          const first = texts[position2++] ?? "";
+          try {
+            if (first.startsWith("!")) {
+              throw fromNative(first.slice(1));
+            }
+            const parts = texts.slice(position2, position2 + Number(first));
+            position2 += parts.length;
+            loaded[index] = parseRecord(parts, filepath);
+          } catch (error) {
+            this.#reportUnloaded(filepath, error);
+          }
+        }
+      }
+    );
+  }
+  #reportUnloaded(filepath, error) {
+    const { code, message } = error;
+    const name = typeof filepath === "string" ? filepath : inspect(filepath);
+    debug(
+      this.#hooks,
+      code === "ERR_CONTEXT_NOT_FOUND" ? `Context file not found: ${name}` : `Failed to load context ${name}: ${message}`,
+      { filepath, error }
+    );
   }
   /** Every pointer, in the order of the calls. Deep copies. */
   getAllPointers() {
@@ -1099,7 +1199,7 @@ var ContextManager = class {
       return [];
     }
     checkText(queryId, "queryId");
-    return this.#group((sequences) => this.#native.pointersForQuery(queryId, sequences));
+    return this.#group(`q${queryId}`, (sequences) => this.#native.pointersForQuery(queryId, sequences));
   }
   /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
   getPointersForTask(taskId) {
@@ -1107,13 +1207,20 @@ var ContextManager = class {
       return [];
     }
     const task = taskToken(taskId);
-    return this.#group((sequences) => this.#native.pointersForTask(task, sequences));
+    return this.#group(`t${task}`, (sequences) => this.#native.pointersForTask(task, sequences));
   }
-  #group(fetch) {
+  #group(key, fetch) {
+    const generation = this.#native.generation();
+    const cached = this.#cache.get(generation, key, this);
+    if (cached !== void 0) {
+      return cached;
+    }
     for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
       const text2 = fetch(sequences);
       if (text2 !== null) {
-        return readPointers(text2, sequences, this);
+        const pointers = readPointers(text2, sequences, this);
+        this.#cache.set(generation, key, pointers, sequences);
+        return pointers;
       }
     }
   }
@@ -1374,12 +1481,15 @@ function selectable(pointer) {
 function text(value) {
   return typeof value === "string" ? value.toWellFormed() : "";
 }
-function parseRecord(text2, filepath) {
+function parseRecord(texts, filepath) {
   let record;
   try {
-    record = JSON.parse(text2);
+    record = JSON.parse(texts[0] ?? "");
   } catch (cause) {
     throw contextError("ERR_CONTEXT_CORRUPT", `${filepath} could not be parsed; run the tool again`, cause);
+  }
+  if (texts.length > 1) {
+    record.result = texts[1];
   }
   record.toolDescription ??= record.toolName;
   record.args ??= {};

@@ -13,10 +13,19 @@ export declare class NativeManager {
   constructor(outbox: Outbox, options: NativeOptions)
   /** Saves; answers with the path. `kind` to `chunks` are an encoded value, `details` is JSON. */
   save(operation: number, toolName: string, timestamp: number, query: string | undefined, task: string | undefined, argumentText: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], details?: string | undefined): void
-  /** The record of a context in memory, at once; `null` when it has to be loaded. */
-  peek(path: string): string | null
-  /** Loads; answers with the record's text. */
+  /**
+   * A context in memory, at once: its record, or its record without the result and the result
+   * when that is a text. `null` when it has to be loaded.
+   */
+  peek(path: string): string[] | null
+  /** Loads; answers with one or two texts as `peek`. */
   load(operation: number, path: string): void
+  /**
+   * Loads several, their paths separated by NUL characters, in one operation: waking a thread
+   * costs more than reading a small file. Answers, for each, with the number of its texts and
+   * those, or with `!` and the error as JSON.
+   */
+  loadAll(operation: number, paths: string): void
   /**
    * At most `sequences.length` pointers from call number `start` on: their numbers go into
    * `sequences`, what is returned is a JSON array.
@@ -46,6 +55,8 @@ export declare class NativeManager {
   close(operation: number): void
   /** Stops a cancellable operation. */
   cancel(operation: number): void
+  /** Another number than before whenever the pointers may have changed. */
+  generation(): number
   size(): number
   stats(): ContextStats
 }

@@ -13,9 +13,9 @@ import type {
   TaskId,
 } from '../types.d.ts'
 import { abandon, debug, type Hooks, operate, outbox, registerManager } from './border.ts'
-import { contextError, inspect, invalidArgument } from './errors.ts'
+import { contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
-import { readPointers, sequenceOf } from './pointers.ts'
+import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
@@ -55,6 +55,7 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #hooks: Hooks
   readonly #shouldPersist: ContextManagerOptions['shouldPersist'] | undefined
   readonly #describe: ContextManagerOptions['describe'] | undefined
+  readonly #cache = new PointerCache<Task>()
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options?: ContextManagerOptions) {
@@ -212,14 +213,14 @@ export class ContextManager<Task extends TaskId = number> {
    */
   async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
     checkText(filepath, 'filepath')
-    const text = this.#native.peek(filepath)
-    if (text !== null) {
-      return parseRecord<T, Task>(text, filepath)
+    const texts = this.#native.peek(filepath)
+    if (texts !== null) {
+      return parseRecord<T, Task>(texts, filepath)
     }
     return operate(
       this.#hooks,
       (operation) => this.#native.load(operation, filepath),
-      (_, texts) => parseRecord<T, Task>(texts[0] ?? '', filepath),
+      (_, texts) => parseRecord<T, Task>(texts, filepath),
     )
   }
 
@@ -230,25 +231,69 @@ export class ContextManager<Task extends TaskId = number> {
     if (!Array.isArray(filepaths)) {
       throw invalidArgument('filepaths', 'an array of paths', filepaths)
     }
-    const loaded = await Promise.all(filepaths.map((filepath: string) => this.#loadOrReport(filepath)))
+    const loaded = new Array<StoredContext<unknown, Task> | undefined>(filepaths.length)
+    const missing: number[] = []
+    for (const [index, filepath] of filepaths.entries()) {
+      try {
+        checkText(filepath, 'filepath')
+        // Paths cross in one text, separated by NUL characters.
+        if (filepath.includes('\0')) {
+          throw contextError('ERR_CONTEXT_NOT_FOUND', 'a path cannot contain NUL characters')
+        }
+        const texts = this.#native.peek(filepath)
+        if (texts === null) {
+          missing.push(index)
+        } else {
+          loaded[index] = parseRecord(texts, filepath)
+        }
+      } catch (error) {
+        this.#reportUnloaded(filepath, error)
+      }
+    }
+    if (missing.length > 0) {
+      await this.#loadAll(filepaths, missing, loaded)
+    }
     return loaded.filter((context) => context !== undefined)
   }
 
-  async #loadOrReport(filepath: string): Promise<StoredContext<unknown, Task> | undefined> {
-    try {
-      return await this.loadContext(filepath)
-    } catch (error) {
-      const { code, message } = error as { code?: string; message?: string }
-      const isMissing = code === 'ERR_CONTEXT_NOT_FOUND'
-      debug(
-        this.#hooks,
-        isMissing
-          ? `Context file not found: ${filepath}`
-          : `Failed to load context ${typeof filepath === 'string' ? filepath : inspect(filepath)}: ${message}`,
-        { filepath, error },
-      )
-      return undefined
-    }
+  #loadAll(
+    filepaths: readonly string[],
+    missing: readonly number[],
+    loaded: (StoredContext<unknown, Task> | undefined)[],
+  ): Promise<void> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.loadAll(operation, missing.map((index) => filepaths[index]).join('\0')),
+      (_, texts) => {
+        let position = 0
+        for (const index of missing) {
+          const filepath = filepaths[index] as string
+          const first = texts[position++] ?? ''
+          try {
+            if (first.startsWith('!')) {
+              throw fromNative(first.slice(1))
+            }
+            const parts = texts.slice(position, position + Number(first))
+            position += parts.length
+            loaded[index] = parseRecord(parts, filepath)
+          } catch (error) {
+            this.#reportUnloaded(filepath, error)
+          }
+        }
+      },
+    )
+  }
+
+  #reportUnloaded(filepath: unknown, error: unknown): void {
+    const { code, message } = error as { code?: string; message?: string }
+    const name = typeof filepath === 'string' ? filepath : inspect(filepath)
+    debug(
+      this.#hooks,
+      code === 'ERR_CONTEXT_NOT_FOUND'
+        ? `Context file not found: ${name}`
+        : `Failed to load context ${name}: ${message}`,
+      { filepath, error },
+    )
   }
 
   /** Every pointer, in the order of the calls. Deep copies. */
@@ -275,7 +320,7 @@ export class ContextManager<Task extends TaskId = number> {
       return []
     }
     checkText(queryId, 'queryId')
-    return this.#group((sequences) => this.#native.pointersForQuery(queryId, sequences))
+    return this.#group(`q${queryId}`, (sequences) => this.#native.pointersForQuery(queryId, sequences))
   }
 
   /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
@@ -284,14 +329,22 @@ export class ContextManager<Task extends TaskId = number> {
       return []
     }
     const task = taskToken(taskId)
-    return this.#group((sequences) => this.#native.pointersForTask(task, sequences))
+    return this.#group(`t${task}`, (sequences) => this.#native.pointersForTask(task, sequences))
   }
 
-  #group(fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
+  #group(key: string, fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
+    // Asked before the reading: what changes meanwhile makes the copy stale.
+    const generation = this.#native.generation()
+    const cached = this.#cache.get(generation, key, this)
+    if (cached !== undefined) {
+      return cached
+    }
     for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
       const text = fetch(sequences)
       if (text !== null) {
-        return readPointers(text, sequences, this)
+        const pointers = readPointers<Task>(text, sequences, this)
+        this.#cache.set(generation, key, pointers, sequences)
+        return pointers
       }
     }
   }
@@ -596,12 +649,16 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value.toWellFormed() : ''
 }
 
-function parseRecord<T, Task extends TaskId>(text: string, filepath: string): StoredContext<T, Task> {
+/** A record from its JSON, or from its JSON without the result and the result when that is a text. */
+function parseRecord<T, Task extends TaskId>(texts: readonly string[], filepath: string): StoredContext<T, Task> {
   let record: StoredContext<T, Task>
   try {
-    record = JSON.parse(text) as StoredContext<T, Task>
+    record = JSON.parse(texts[0] ?? '') as StoredContext<T, Task>
   } catch (cause) {
     throw contextError('ERR_CONTEXT_CORRUPT', `${filepath} could not be parsed; run the tool again`, cause)
+  }
+  if (texts.length > 1) {
+    record.result = texts[1] as T
   }
   // Records of others may lack what ours always have.
   record.toolDescription ??= record.toolName

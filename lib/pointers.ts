@@ -50,3 +50,82 @@ export function readPointers<Task extends TaskId>(
 export function sequenceOf(pointer: object, manager: object): number {
   return Mark.read(pointer, manager)
 }
+
+/** Groups kept, and the most pointers of one. */
+const MAXIMUM_GROUPS = 64
+const MAXIMUM_GROUP_LENGTH = 64
+
+interface Group<Task extends TaskId> {
+  readonly pointers: readonly ContextPointer<Task>[]
+  readonly sequences: Float64Array
+}
+
+/**
+ * The small groups that were asked for last, so that asking again costs a copy instead of a parse. Valid as long as no
+ * pointer changed.
+ */
+export class PointerCache<Task extends TaskId> {
+  #generation = -1
+  readonly #groups = new Map<string, Group<Task>>()
+
+  /** Deep copies of a group's pointers, when they are here. */
+  get(generation: number, key: string, manager: object): ContextPointer<Task>[] | undefined {
+    if (generation !== this.#generation) {
+      this.#groups.clear()
+      this.#generation = generation
+      return undefined
+    }
+    const group = this.#groups.get(key)
+    return group?.pointers.map((pointer, index) => {
+      const copy = copyPointer(pointer)
+      Mark.put(copy, manager, group.sequences[index] as number)
+      return copy
+    })
+  }
+
+  /** Keeps a copy of a group that was just read. `generation` is of before the reading. */
+  set(generation: number, key: string, pointers: readonly ContextPointer<Task>[], sequences: Float64Array): void {
+    if (pointers.length > MAXIMUM_GROUP_LENGTH || generation !== this.#generation) {
+      return
+    }
+    if (this.#groups.size >= MAXIMUM_GROUPS) {
+      this.#groups.clear()
+    }
+    this.#groups.set(key, {
+      pointers: pointers.map(copyPointer),
+      sequences: sequences.slice(0, pointers.length),
+    })
+  }
+}
+
+function copyPointer<Task extends TaskId>(pointer: ContextPointer<Task>): ContextPointer<Task> {
+  const copy = { ...pointer, args: copyJson(pointer.args) as Record<string, unknown> }
+  if (copy.sourceUrls !== undefined) {
+    copy.sourceUrls = [...copy.sourceUrls]
+  }
+  return copy
+}
+
+/** Arguments have at most 4 KB of JSON, which bounds the recursion. */
+function copyJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return value
+  }
+  if (Array.isArray(value)) {
+    return value.map(copyJson)
+  }
+  const copy: Record<string, unknown> = { ...value }
+  for (const key of Object.keys(copy)) {
+    const member = copy[key]
+    if (typeof member === 'object' && member !== null) {
+      // Not by assignment, for which `__proto__` is no key.
+      Object.defineProperty(copy, key, {
+        value: copyJson(member),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+    }
+  }
+  return copy
+}

@@ -14,7 +14,8 @@ use std::{
 
 use agent_context::{
     context::{
-        Candidate, Debug, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
+        Candidate, Debug, Details, ForeignPointer, Held, Manager, ManagerOptions, Retention,
+        SaveRequest,
     },
     durable::Durability,
     error::{Code, Result},
@@ -70,8 +71,8 @@ async fn save(
     manager.save(sequence, request(tool, arguments, result)).await
 }
 
-fn parse(record: &Payload) -> Value {
-    serde_json::from_slice(record).unwrap()
+fn parse(held: &Held) -> Value {
+    serde_json::from_slice(&held.record()).unwrap()
 }
 
 fn visible(directory: &Path) -> Vec<String> {

@@ -236,6 +236,7 @@ impl Manager {
             (sequence, state.remove(sequence)?)
         };
         self.index.remove(sequence);
+        self.changed();
         Some(pointer)
     }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    held::Held,
     manager::Manager,
     record::{self, NoRecord},
 };
@@ -22,7 +23,7 @@ impl Manager {
     ///
     /// # Errors
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
-    pub async fn load(self: &Arc<Self>, path: &str) -> Result<Payload> {
+    pub async fn load(self: &Arc<Self>, path: &str) -> Result<Held> {
         let relative = self.locate(path).await?;
         let at_hand = match self.in_memory(&relative) {
             Some(record) => Some(record),
@@ -41,7 +42,7 @@ impl Manager {
     }
 
     /// What only the memory of another manager of this process holds.
-    async fn in_other_memory(self: &Arc<Self>, relative: &str) -> Option<Payload> {
+    async fn in_other_memory(self: &Arc<Self>, relative: &str) -> Option<Held> {
         for manager in self.neighbours() {
             if let Some(record) = manager.in_memory_alone(relative)
                 && self.shares_directory(&manager).await
@@ -52,7 +53,7 @@ impl Manager {
         None
     }
 
-    async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Payload> {
+    async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Held> {
         let root = self.root(path).await?;
         let contents =
             self.file_system.read(&root, Path::new(relative), MAX_TEXT).await.map_err(|error| {
@@ -73,14 +74,14 @@ impl Manager {
                 ),
             ));
         }
-        record::check(&contents.bytes).map_err(|reason| {
+        let result = record::check(&contents.bytes).map_err(|reason| {
             let reason = match reason {
                 NoRecord::Incomplete if contents.bytes.is_empty() => "the file is empty",
                 other => other.reason(),
             };
             Error::corrupt(path, reason)
         })?;
-        Ok(Payload::new(contents.bytes))
+        Ok(Held::new(Payload::new(contents.bytes), result))
     }
 
     /// The directory without symbolic links, which reading does not create.

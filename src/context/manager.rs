@@ -12,6 +12,7 @@ use std::{
 
 use super::{
     directory::{SessionLease, SharedDirectory},
+    held::Held,
     in_flight::InFlight,
     options::{Debug, ManagerOptions},
     pointer::{Groups, Pointer},
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     durable::DirectorySync,
     error::{Error, Result},
-    file_system::{FileSystem, Payload},
+    file_system::FileSystem,
     json, names,
     retrieval::Index,
 };
@@ -44,6 +45,8 @@ pub struct Manager {
     identities: RandomState,
     /// Contexts of calls below this number were cleared.
     floor: AtomicU64,
+    /// Grows with every change of the pointers.
+    generation: AtomicU64,
 }
 
 /// The directory in use: it exists, and this session is known to be alive there.
@@ -70,8 +73,6 @@ pub(super) struct State {
     pub memory: MemoryTier,
     pub disk_files: u64,
     pub disk_bytes: u64,
-    /// Bytes on their way from memory to disk.
-    pub spilling: usize,
     /// Pointers went while their files stayed.
     pub has_unknown_files: bool,
     pub memory_hits: u64,
@@ -197,7 +198,6 @@ impl Manager {
             memory: MemoryTier::new(options.memory_budget),
             disk_files: 0,
             disk_bytes: 0,
-            spilling: 0,
             has_unknown_files: false,
             memory_hits: 0,
             disk_hits: 0,
@@ -216,6 +216,7 @@ impl Manager {
             opened: Mutex::default(),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
             options,
         });
         if manager.file_system.has_locks() {
@@ -269,7 +270,9 @@ impl Manager {
     /// Takes out everything of calls below `cutoff`.
     pub(super) fn take_before(&self, cutoff: u64) -> Taken {
         self.floor.fetch_max(cutoff, Ordering::AcqRel);
-        self.state().take_before(cutoff)
+        let taken = self.state().take_before(cutoff);
+        self.changed();
+        taken
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -391,32 +394,28 @@ impl Manager {
 
     /// A record that is in memory, without I/O.
     #[must_use]
-    pub fn peek(&self, path: &str) -> Option<Payload> {
+    pub fn peek(&self, path: &str) -> Option<Held> {
         let relative = self.locate_below(path, None).ok()?;
         self.in_memory(&relative)
     }
 
-    pub(super) fn in_memory(&self, relative: &str) -> Option<Payload> {
+    pub(super) fn in_memory(&self, relative: &str) -> Option<Held> {
         self.in_memory_if(relative, |_| true)
     }
 
     /// A record that only memory holds, when this manager made it.
-    pub(super) fn in_memory_alone(&self, relative: &str) -> Option<Payload> {
+    pub(super) fn in_memory_alone(&self, relative: &str) -> Option<Held> {
         let stamp = names::parse_context(relative)?;
         // Told without the lock: there may be thousands of managers.
         let is_ours = stamp.random == self.identity(stamp.counter);
         is_ours.then(|| self.in_memory_if(relative, |pointer| !pointer.on_disk)).flatten()
     }
 
-    fn in_memory_if(
-        &self,
-        relative: &str,
-        is_wanted: impl Fn(&Pointer) -> bool,
-    ) -> Option<Payload> {
+    fn in_memory_if(&self, relative: &str, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Held> {
         let mut state = self.state();
         let sequence = Self::sequence_of(&state, relative)?;
         state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
-        let record = Payload::clone(state.memory.get(sequence)?);
+        let record = state.memory.get(sequence)?.clone();
         state.memory_hits += 1;
         Some(record)
     }
@@ -431,6 +430,17 @@ impl Manager {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Another number than before whenever the pointers may have changed.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The pointers changed.
+    pub(super) fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// At most `limit` pointers from call number `start` on, in the order of the calls: their

@@ -2,6 +2,7 @@
 //! disk, all reachable through light pointers.
 
 mod directory;
+mod held;
 mod in_flight;
 mod lifecycle;
 mod list;
@@ -15,6 +16,7 @@ mod select;
 mod sweep;
 mod tiers;
 
+pub use held::Held;
 pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;
 pub use manager::{Manager, Stats};

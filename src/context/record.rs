@@ -168,19 +168,20 @@ impl From<ScanError> for NoRecord {
 /// # Errors
 /// [`NoRecord`] when this is none, or needs more text.
 pub fn parse_head(text: &[u8]) -> Result<Head, NoRecord> {
-    read_members(text, false)
+    read_members(text, false).map(|(head, _)| head)
 }
 
-/// Checks a whole record.
+/// Checks a whole record; returns where its result begins.
 ///
 /// # Errors
 /// [`NoRecord`] when this is none, or was cut.
-pub fn check(text: &[u8]) -> Result<(), NoRecord> {
+pub fn check(text: &[u8]) -> Result<usize, NoRecord> {
     json::validate_document(text)?;
-    read_members(text, true).map(drop)
+    read_members(text, true).map(|(_, result)| result)
 }
 
-fn read_members(text: &[u8], whole: bool) -> Result<Head, NoRecord> {
+/// The head, and where the result begins.
+fn read_members(text: &[u8], whole: bool) -> Result<(Head, usize), NoRecord> {
     let start = json::skip_whitespace(text, 0);
     match text.get(start) {
         None => return Err(NoRecord::Incomplete),
@@ -190,10 +191,10 @@ fn read_members(text: &[u8], whole: bool) -> Result<Head, NoRecord> {
     let mut members = Members::new(text, start)?;
     let mut head = Head::default();
     let mut tool_name = None;
-    let mut result = false;
+    let mut result = None;
     while let Some(key) = members.next_key()? {
         if key == b"\"result\"" {
-            result = true;
+            result = members.value_start();
             let ours = head.arguments.is_some() && head.timestamp.is_some();
             if !whole && tool_name.is_some() && ours {
                 break;
@@ -218,7 +219,10 @@ fn read_members(text: &[u8], whole: bool) -> Result<Head, NoRecord> {
     let times = head.timestamp.as_ref().is_none_or(is_text);
     let arguments = head.arguments.as_ref().is_none_or(is_object);
     head.tool_name = tool_name.filter(is_text).ok_or(NoRecord::Foreign)?;
-    if result && times && arguments { Ok(head) } else { Err(NoRecord::Foreign) }
+    match result {
+        Some(result) if times && arguments => Ok((head, result)),
+        _ => Err(NoRecord::Foreign),
+    }
 }
 
 /// A record's time in ms since 1970.

@@ -6,11 +6,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
+    held::Held,
     manager::{Manager, Opened, State},
     pointer::{Pointer, PointerParts},
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
     sweep,
-    tiers::MemoryTier,
 };
 use crate::{
     durable::{self, Target},
@@ -64,6 +64,8 @@ pub struct Details {
 struct Prepared {
     filename: String,
     record: Payload,
+    /// Where in the record the result begins.
+    result: usize,
     pointer: Pointer,
     is_large: bool,
     description: String,
@@ -181,7 +183,15 @@ impl Manager {
         let is_large =
             details.is_large.unwrap_or(result_size as u64 >= self.options.persist_threshold);
         let record = Payload::new(text);
-        Ok(Prepared { filename, record, pointer, is_large, description, indexed_arguments })
+        Ok(Prepared {
+            filename,
+            record,
+            result: head,
+            pointer,
+            is_large,
+            description,
+            indexed_arguments,
+        })
     }
 
     /// Writes a record to its file, whole or not at all.
@@ -237,7 +247,9 @@ impl Manager {
     }
 
     fn remember(&self, sequence: u64, tool_name: &str, prepared: Prepared) {
-        let Prepared { record, pointer, is_large, description, indexed_arguments, .. } = prepared;
+        let Prepared { record, result, pointer, is_large, description, indexed_arguments, .. } =
+            prepared;
+        let held = (!is_large).then(|| Held::new(record, result));
         // The index first: whoever sees the pointer finds it there.
         let document = Document {
             name: tool_name,
@@ -255,9 +267,11 @@ impl Manager {
             return;
         }
         state.insert(sequence, pointer);
-        if !is_large {
-            state.memory.insert(sequence, record);
+        if let Some(held) = held {
+            state.memory.insert(sequence, held);
         }
+        drop(state);
+        self.changed();
     }
 
     /// Brings the memory tier back within its budget: what is on disk already is let go, the rest
@@ -265,10 +279,8 @@ impl Manager {
     async fn spill(&self) {
         while let Some((sequence, filename, record)) = self.next_to_spill() {
             let written = self.write(&filename, &record).await;
-            let cost = MemoryTier::cost(&record);
             let is_orphan = {
                 let mut state = self.state();
-                state.spilling -= cost;
                 match &written {
                     Ok(()) => !Self::spilled(&mut state, sequence),
                     Err(_) => {
@@ -294,13 +306,12 @@ impl Manager {
     fn next_to_spill(&self) -> Option<(u64, String, Payload)> {
         let mut state = self.state();
         loop {
-            let under_way = state.spilling;
-            let (sequence, record) = state.memory.next_over_budget(under_way)?;
+            let (sequence, held) = state.memory.next_over_budget()?;
             match state.pointers.get(&sequence) {
                 Some(pointer) if !pointer.on_disk => {
                     let filename = pointer.filename().to_owned();
-                    state.spilling += MemoryTier::cost(&record);
-                    return Some((sequence, filename, record));
+                    drop(state);
+                    return Some((sequence, filename, held.record()));
                 }
                 _ => drop(state.memory.remove(sequence)),
             }

@@ -3,7 +3,7 @@
 //! Nothing here takes a lock that a save holds: the index publishes snapshots, and whether a path is
 //! this manager's can be told from the path itself.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::manager::Manager;
 use crate::{
@@ -41,7 +41,7 @@ impl Manager {
     #[must_use]
     pub fn rank(&self, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
         let query = Query::parse(query);
-        let mut positions = HashMap::new();
+        let mut positions = FxHashMap::default();
         let mut foreign = Vec::new();
         let mut foreign_positions = Vec::new();
         for (position, candidate) in candidates.iter().enumerate() {
@@ -65,20 +65,43 @@ impl Manager {
                 (None, Candidate::Known(_)) => {}
             }
         }
-        if query.is_empty() {
-            return Some(Vec::new());
+        let position = |sequence| positions.get(&sequence).copied();
+        Some(self.rank_documents(&query, &position, &foreign, &foreign_positions))
+    }
+
+    /// As [`Manager::rank`] for candidates that are all this manager's and stand in the order of
+    /// the calls, as `getAllPointers` gives them: a million need no table.
+    #[must_use]
+    pub fn rank_ascending(&self, query: &str, sequences: &[f64]) -> Option<Vec<usize>> {
+        #[expect(clippy::cast_precision_loss, reason = "numbers of calls stay far below 2^53")]
+        let position = |sequence: u64| {
+            sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
+        };
+        let first = sequences.first().map_or(0, |&first| first as u64);
+        if self.is_cleared(first) {
+            return None;
         }
-        let ranked =
-            self.index.rank(&query, &|sequence| positions.contains_key(&sequence), &foreign);
-        Some(
-            ranked
-                .into_iter()
-                .filter_map(|hit| match hit.which {
-                    Which::Known(sequence) => positions.get(&sequence).copied(),
-                    Which::Foreign(number) => foreign_positions.get(number).copied(),
-                })
-                .collect(),
-        )
+        Some(self.rank_documents(&Query::parse(query), &position, &[], &[]))
+    }
+
+    fn rank_documents(
+        &self,
+        query: &Query,
+        position: &dyn Fn(u64) -> Option<usize>,
+        foreign: &[Document<'_>],
+        foreign_positions: &[usize],
+    ) -> Vec<usize> {
+        if query.is_empty() {
+            return Vec::new();
+        }
+        let ranked = self.index.rank(query, &|sequence| position(sequence).is_some(), foreign);
+        ranked
+            .into_iter()
+            .filter_map(|hit| match hit.which {
+                Which::Known(sequence) => position(sequence),
+                Which::Foreign(number) => foreign_positions.get(number).copied(),
+            })
+            .collect()
     }
 
     /// The pointers of the best contexts for the query, best first, as

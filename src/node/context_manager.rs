@@ -26,9 +26,13 @@ use crate::{
         Candidate, Debug, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
     },
     durable::Durability,
+    error::{Code, Error},
     file_system::{FileSystem, LocalDisk, Payload},
     json,
 };
+
+/// Threads that one call of `loadAll` keeps busy.
+const LOADERS: usize = 2;
 
 /// What the constructor is told. Checked and completed on the JavaScript side.
 #[napi(object, object_to_js = false)]
@@ -257,47 +261,79 @@ impl NativeManager {
         Ok(())
     }
 
-    /// The record of a context in memory, at once; `null` when it has to be loaded.
-    #[napi(ts_return_type = "string | null")]
-    pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<JsText> {
-        self.manager.peek(&path.into_string()).map(JsText)
+    /// A context in memory, at once: its record, or its record without the result and the result
+    /// when that is a text. `null` when it has to be loaded.
+    #[napi(ts_return_type = "string[] | null")]
+    pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<Vec<JsText>> {
+        let held = self.manager.peek(&path.into_string())?;
+        Some(held.into_texts().into_iter().map(JsText).collect())
     }
 
-    /// Loads; answers with the record's text.
+    /// Loads; answers with one or two texts as `peek`.
     #[napi]
     pub fn load(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
         run(&self.queue, operation, async move {
-            manager.load(&path).await.map(|record| Answer::Texts(vec![record]))
+            manager.load(&path).await.map(|held| Answer::Texts(held.into_texts()))
+        })?;
+        Ok(())
+    }
+
+    /// Loads several, their paths separated by NUL characters, in one operation: waking a thread
+    /// costs more than reading a small file. Answers, for each, with the number of its texts and
+    /// those, or with `!` and the error as JSON.
+    #[napi]
+    pub fn load_all(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] paths: Utf8,
+    ) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        let paths = paths.into_string();
+        run(&self.queue, operation, async move {
+            let paths: Vec<String> = paths.split('\0').map(str::to_owned).collect();
+            let share = paths.len().div_ceil(LOADERS).max(1);
+            let shares: Vec<_> = paths
+                .chunks(share)
+                .map(|paths| tokio::spawn(load_share(Arc::clone(&manager), paths.to_vec())))
+                .collect();
+            let mut texts = Vec::with_capacity(paths.len() * 2);
+            for share in shares {
+                let loaded = share.await.map_err(|error| {
+                    Error::new(Code::Io, format!("loading was interrupted: {error}"))
+                })?;
+                texts.extend(loaded);
+            }
+            Ok(Answer::Texts(texts))
         })?;
         Ok(())
     }
 
     /// At most `sequences.length` pointers from call number `start` on: their numbers go into
     /// `sequences`, what is returned is a JSON array.
-    #[napi]
-    pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> String {
+    #[napi(ts_return_type = "string")]
+    pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> JsText {
         let limit = sequences.len();
         fill(self.manager.pointers_from(whole(start), limit), sequences)
     }
 
     /// The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short.
-    #[napi]
+    #[napi(ts_return_type = "string | null")]
     pub fn pointers_for_query(
         &self,
         #[napi(ts_arg_type = "string")] query: Utf8,
         sequences: Float64ArraySlice<'_>,
-    ) -> Option<String> {
+    ) -> Option<JsText> {
         fit(self.manager.pointers_for_query(&token(query)), sequences)
     }
 
     /// The pointers of a task (as JSON), as `pointersForQuery`.
-    #[napi]
+    #[napi(ts_return_type = "string | null")]
     pub fn pointers_for_task(
         &self,
         #[napi(ts_arg_type = "string")] task: Utf8,
         sequences: Float64ArraySlice<'_>,
-    ) -> Option<String> {
+    ) -> Option<JsText> {
         fit(self.manager.pointers_for_task(&task.into_string()), sequences)
     }
 
@@ -311,6 +347,11 @@ impl NativeManager {
         sequences: &[f64],
         #[napi(ts_arg_type = "string")] foreign: Utf8,
     ) -> Result<Option<Vec<u32>>> {
+        let query = query.into_string();
+        let is_ascending = sequences.is_sorted_by(|one, next| one < next);
+        if is_ascending && sequences.first().is_some_and(|&first| first >= 0.0) {
+            return Ok(self.manager.rank_ascending(&query, sequences).map(numbers_of));
+        }
         let foreign: Vec<NativePointer> = serde_json::from_slice(&foreign.0)
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let mut foreign = foreign.into_iter().map(|pointer| {
@@ -336,9 +377,7 @@ impl NativeManager {
                 }
             })
             .collect();
-        Ok(self.manager.rank(&query.into_string(), &candidates).map(|positions| {
-            positions.into_iter().filter_map(|position| u32::try_from(position).ok()).collect()
-        }))
+        Ok(self.manager.rank(&query, &candidates).map(numbers_of))
     }
 
     /// Selects; answers with pointers as a JSON array. A negative limit means none.
@@ -443,6 +482,12 @@ impl NativeManager {
         self.cancellable.cancel(operation);
     }
 
+    /// Another number than before whenever the pointers may have changed.
+    #[napi]
+    pub fn generation(&self) -> f64 {
+        number(self.manager.generation())
+    }
+
     #[napi]
     pub fn size(&self) -> f64 {
         count(self.manager.len())
@@ -465,10 +510,32 @@ impl NativeManager {
     }
 }
 
+fn numbers_of(positions: Vec<usize>) -> Vec<u32> {
+    positions.into_iter().filter_map(|position| u32::try_from(position).ok()).collect()
+}
+
+async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
+    let mut texts = Vec::with_capacity(paths.len() * 2);
+    for path in paths {
+        match manager.load(&path).await {
+            Ok(held) => {
+                let parts = held.into_texts();
+                texts.push(Payload::new(parts.len().to_string().into_bytes()));
+                texts.extend(parts);
+            }
+            Err(error) => {
+                let text = format!("!{}", super::error::to_json(&error));
+                texts.push(Payload::new(text.into_bytes()));
+            }
+        }
+    }
+    texts
+}
+
 impl NativeManager {
     fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where
-        F: Future<Output = std::result::Result<Answer, crate::error::Error>> + Send + 'static,
+        F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
     {
         run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, work)
     }
@@ -484,7 +551,7 @@ impl Drop for NativeManager {
     }
 }
 
-fn fill((numbers, text): (Vec<u64>, String), mut sequences: Float64ArraySlice<'_>) -> String {
+fn fill((numbers, text): (Vec<u64>, String), mut sequences: Float64ArraySlice<'_>) -> JsText {
     // SAFETY: this is the only reference to the array's memory while the call lasts, and no
     // JavaScript runs meanwhile.
     let sequences = unsafe { sequences.as_mut() };
@@ -494,10 +561,10 @@ fn fill((numbers, text): (Vec<u64>, String), mut sequences: Float64ArraySlice<'_
     if let Some(slot) = sequences.get_mut(numbers.len()) {
         *slot = -1.0;
     }
-    text
+    JsText(Payload::new(text.into_bytes()))
 }
 
-fn fit(pointers: (Vec<u64>, String), sequences: Float64ArraySlice<'_>) -> Option<String> {
+fn fit(pointers: (Vec<u64>, String), sequences: Float64ArraySlice<'_>) -> Option<JsText> {
     (pointers.0.len() <= sequences.len()).then(|| fill(pointers, sequences))
 }
 

@@ -1,0 +1,79 @@
+/** Installs and loads what the package is compared with. A peer that is not there is reported, not fatal. */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+
+const FOLDER = import.meta.dirname
+const IMPORTS = {
+  'write-file-atomic': () => import('write-file-atomic'),
+  cacache: () => import('cacache'),
+  'better-sqlite3': () => import('better-sqlite3'),
+  lmdb: () => import('lmdb'),
+  minisearch: () => import('minisearch'),
+}
+
+export type PeerName = keyof typeof IMPORTS
+type PeerModule<Name extends PeerName> = Awaited<ReturnType<(typeof IMPORTS)[Name]>>
+
+export class Peers {
+  readonly versions = new Map<PeerName, string>()
+  /** The reason for each peer that is missing. */
+  readonly skipped = new Map<PeerName, string>()
+  readonly #modules = new Map<PeerName, unknown>()
+
+  static async load(): Promise<Peers> {
+    const names = Object.keys(IMPORTS) as PeerName[]
+    const problem = names.every(isInstalled) ? undefined : install()
+    const peers = new Peers()
+    for (const name of names) {
+      await peers.#load(name, problem)
+    }
+    return peers
+  }
+
+  async #load(name: PeerName, installProblem: string | undefined): Promise<void> {
+    try {
+      if (!isInstalled(name)) {
+        throw new Error(installProblem ?? 'npm could not install it (an optional dependency of bench/package.json)')
+      }
+      this.#modules.set(name, await IMPORTS[name]())
+      this.versions.set(name, installedVersion(name))
+    } catch (error) {
+      this.skipped.set(name, firstLine(error))
+    }
+  }
+
+  /** The module, `undefined` where the peer was skipped. */
+  get<Name extends PeerName>(name: Name): PeerModule<Name> | undefined {
+    return this.#modules.get(name) as PeerModule<Name> | undefined
+  }
+}
+
+export function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''
+}
+
+function manifest(name: string): string {
+  return join(FOLDER, 'node_modules', name, 'package.json')
+}
+
+function isInstalled(name: string): boolean {
+  return existsSync(manifest(name))
+}
+
+function installedVersion(name: string): string {
+  return (JSON.parse(readFileSync(manifest(name), 'utf8')) as { version: string }).version
+}
+
+/** Why it failed, if it did. */
+function install(): string | undefined {
+  process.stderr.write('Installing the peers into bench/node_modules (once; may compile for a minute) ...\n')
+  const parameters = ['install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
+  const npm = spawnSync('npm', parameters, { cwd: FOLDER, encoding: 'utf8', shell: process.platform === 'win32' })
+  if (npm.status === 0) {
+    return undefined
+  }
+  return `npm install failed: ${firstLine(npm.error ?? npm.stderr?.trim() ?? 'npm is missing')}`
+}

@@ -1,0 +1,63 @@
+/** `npm run bench`: measures this package beside its peers. See `--help`. */
+
+import { writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { benchGrowth } from './growth.ts'
+import { benchLoad } from './load.ts'
+import { describeMachine, loadLine } from './machine.ts'
+import { benchOpenLoop } from './open-loop.ts'
+import { readOptions, USAGE } from './options.ts'
+import { firstLine, Peers } from './peer-packages.ts'
+import { benchPointers } from './pointers.ts'
+import { Report } from './report.ts'
+import { benchSave } from './save.ts'
+import { tellTargets } from './targets.ts'
+import { Workspace } from './workspace.ts'
+
+async function main(parameters: string[]): Promise<void> {
+  const options = readOptions(parameters)
+  const peers = await Peers.load()
+  const workspace = new Workspace(options.directory)
+  // Interrupted or not, nothing stays.
+  process.once('exit', () => workspace.remove())
+  process.once('SIGINT', () => process.exit(130))
+  const report = new Report()
+  report.heading('Machine')
+  report.lines([...describeMachine(peers), ...workspace.describe()])
+  const { only, isQuick } = options
+  if (only.has('save')) {
+    await benchSave(report, peers, workspace, isQuick)
+  }
+  if (only.has('open-loop')) {
+    await benchOpenLoop(report, peers, workspace, isQuick)
+  }
+  if (only.has('load')) {
+    await benchLoad(report, workspace, isQuick)
+  }
+  if (only.has('pointers')) {
+    await benchPointers(report, peers, workspace, isQuick)
+  }
+  if (only.has('growth')) {
+    benchGrowth(report, workspace, isQuick)
+  }
+  tellTargets(report)
+  report.lines([`at the end: ${loadLine()}`])
+  if (options.json !== undefined) {
+    writeFileSync(options.json, `${JSON.stringify(report.measurements, null, 2)}\n`)
+  }
+  if (options.markdown !== undefined) {
+    writeFileSync(options.markdown, report.toMarkdown())
+  }
+}
+
+const parameters = process.argv.slice(2)
+if (parameters.includes('--help')) {
+  process.stdout.write(`${USAGE}\n`)
+} else {
+  try {
+    await main(parameters)
+  } catch (error) {
+    process.stderr.write(`bench: ${error instanceof Error && error.stack ? error.stack : firstLine(error)}\n`)
+    process.exitCode = 1
+  }
+}

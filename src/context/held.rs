@@ -1,0 +1,114 @@
+//! A record at hand: as memory keeps it and as JavaScript takes it.
+
+use crate::{file_system::Payload, json};
+
+/// Shorter texts are parsed as fast as they are handed over apart.
+const MIN_TEXT: usize = 512;
+
+/// A record, whole, or with its result apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// The record's JSON.
+    Whole(Payload),
+    /// A record whose result is a text: nobody has to parse or escape that again.
+    Text {
+        /// The record's JSON without its result.
+        head: Payload,
+        /// The result, plain.
+        text: Payload,
+    },
+}
+
+impl Held {
+    /// Holds a record whose result begins at `result`.
+    #[must_use]
+    pub fn new(record: Payload, result: usize) -> Self {
+        Self::apart(&record, result).unwrap_or(Self::Whole(record))
+    }
+
+    /// Takes the result out, when it is a text and stands last.
+    fn apart(record: &[u8], result: usize) -> Option<Self> {
+        let (head, tail) = record.split_at_checked(result)?;
+        let head = head.strip_suffix(b",\"result\":")?;
+        let token = tail.strip_suffix(b"}")?;
+        let is_text = token.len() >= MIN_TEXT && token.first() == Some(&b'"');
+        // A lone surrogate stands as an escape, and has no UTF-8.
+        if !is_text || memchr::memmem::find(token, b"\\ud").is_some() {
+            return None;
+        }
+        let text = json::decode_string(token)?.into_owned().into_bytes();
+        let head = [head, b"}"].concat();
+        Some(Self::Text { head: Payload::new(head), text: Payload::new(text) })
+    }
+
+    /// The record's JSON, whole.
+    #[must_use]
+    pub fn record(&self) -> Payload {
+        match self {
+            Self::Whole(record) => Payload::clone(record),
+            Self::Text { head, text } => {
+                let mut record = Vec::with_capacity(head.len() + text.len() + 16);
+                record.extend_from_slice(head.strip_suffix(b"}").unwrap_or(head));
+                record.extend_from_slice(b",\"result\":");
+                json::escape_string(&String::from_utf8_lossy(text), &mut record);
+                record.push(b'}');
+                Payload::new(record)
+            }
+        }
+    }
+
+    /// What JavaScript is handed: the record, or the record without its result and the result.
+    #[must_use]
+    pub fn into_texts(self) -> Vec<Payload> {
+        match self {
+            Self::Whole(record) => vec![record],
+            Self::Text { head, text } => vec![head, text],
+        }
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Whole(record) => record.len(),
+            Self::Text { head, text } => head.len() + text.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hold(result: &str) -> (Payload, Held) {
+        let head = "{\"toolName\":\"t\",\"args\":{},\"result\":";
+        let record = Payload::new(format!("{head}{result}}}").into_bytes());
+        (Payload::clone(&record), Held::new(record, head.len()))
+    }
+
+    #[test]
+    fn only_long_texts_are_taken_apart() {
+        let long = format!("\"{}\"", "a\\n\\\"é".repeat(200));
+        let (record, held) = hold(&long);
+        assert_eq!(held.record(), record);
+        let [head, text] = held.into_texts().try_into().unwrap();
+        assert_eq!(head.as_slice(), b"{\"toolName\":\"t\",\"args\":{}}");
+        assert_eq!(text.as_slice(), "a\n\"é".repeat(200).as_bytes());
+        let lone = format!("\"{}\\ud800\"", "x".repeat(600));
+        for whole in ["1", "\"short\"", &format!("[{long}]"), &lone] {
+            let (record, held) = hold(whole);
+            assert_eq!(held, Held::Whole(record), "{whole}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_held_is_what_was_given(text in "(?s).{0,800}", extra in ".{500}") {
+            let mut token = Vec::new();
+            json::escape_string(&format!("{text}{extra}"), &mut token);
+            let (record, held) = hold(std::str::from_utf8(&token).unwrap());
+            prop_assert_eq!(held.record(), record);
+        }
+    }
+}
