@@ -391,12 +391,57 @@ var Mark = class _Mark extends Given {
     return #manager in pointer && pointer.#manager === manager ? pointer.#sequence : -1;
   }
 };
-function readPointers(text2, sequences, manager) {
-  const pointers = JSON.parse(text2);
+function readRows(text2, origin) {
+  return JSON.parse(text2).map((row) => fromRow(row, origin));
+}
+function readPointers(text2, origin, sequences, manager) {
+  const pointers = readRows(text2, origin);
   for (let index = 0; index < pointers.length; index++) {
     Mark.put(pointers[index], manager, sequences[index]);
   }
   return pointers;
+}
+function fromRow(row, { prefix, session }) {
+  const [filename, toolName, toolDescription, args, taskId, queryId, timestamp, sizeBytes, success] = row;
+  return build(
+    prefix + filename,
+    filename,
+    toolName,
+    toolDescription,
+    args,
+    taskId ?? void 0,
+    queryId ?? void 0,
+    session,
+    timestamp,
+    sizeBytes,
+    success ?? void 0,
+    row[9],
+    row[10] ?? void 0
+  );
+}
+function build(filepath, filename, toolName, toolDescription, args, taskId, queryId, sessionId, timestamp, sizeBytes, success, argsTruncated, sourceUrls) {
+  const pointer = { filepath, filename, toolName, toolDescription, args };
+  if (taskId !== void 0) {
+    pointer.taskId = taskId;
+  }
+  if (queryId !== void 0) {
+    pointer.queryId = queryId;
+  }
+  if (sessionId !== void 0) {
+    pointer.sessionId = sessionId;
+  }
+  pointer.timestamp = timestamp;
+  pointer.sizeBytes = sizeBytes;
+  if (success !== void 0) {
+    pointer.success = success;
+  }
+  if (argsTruncated === true) {
+    pointer.argsTruncated = true;
+  }
+  if (sourceUrls !== void 0) {
+    pointer.sourceUrls = sourceUrls;
+  }
+  return pointer;
 }
 function sequenceOf(pointer, manager) {
   return Mark.read(pointer, manager);
@@ -435,11 +480,21 @@ var PointerCache = class {
   }
 };
 function copyPointer(pointer) {
-  const copy = { ...pointer, args: copyJson(pointer.args) };
-  if (copy.sourceUrls !== void 0) {
-    copy.sourceUrls = [...copy.sourceUrls];
-  }
-  return copy;
+  return build(
+    pointer.filepath,
+    pointer.filename,
+    pointer.toolName,
+    pointer.toolDescription,
+    copyJson(pointer.args),
+    pointer.taskId,
+    pointer.queryId,
+    pointer.sessionId,
+    pointer.timestamp,
+    pointer.sizeBytes,
+    pointer.success,
+    pointer.argsTruncated,
+    pointer.sourceUrls?.slice()
+  );
 }
 function copyJson(value) {
   if (typeof value !== "object" || value === null) {
@@ -1180,7 +1235,7 @@ var ContextManager = class {
   getAllPointers() {
     const pointers = [];
     for (let start = 0; ; ) {
-      const found = readPointers(this.#native.pointersFrom(start, page), page, this);
+      const found = readPointers(this.#native.pointersFrom(start, page), this.#options, page, this);
       if (start === 0 && found.length < PAGE) {
         return found;
       }
@@ -1218,7 +1273,7 @@ var ContextManager = class {
     for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
       const text2 = fetch(sequences);
       if (text2 !== null) {
-        const pointers = readPointers(text2, sequences, this);
+        const pointers = readPointers(text2, this.#options, sequences, this);
         this.#cache.set(generation, key, pointers, sequences);
         return pointers;
       }
@@ -1283,7 +1338,7 @@ var ContextManager = class {
         limit = checkLimit(options?.limit);
       },
       (operation) => this.#native.select(operation, query, limit),
-      (_, texts) => JSON.parse(texts[0] ?? "[]")
+      (_, texts) => readRows(texts[0] ?? "[]", this.#options)
     );
   }
   /**

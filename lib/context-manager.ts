@@ -15,7 +15,7 @@ import type {
 import { abandon, debug, type Hooks, operate, outbox, registerManager } from './border.ts'
 import { contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
-import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
+import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
@@ -300,7 +300,7 @@ export class ContextManager<Task extends TaskId = number> {
   getAllPointers(): ContextPointer<Task>[] {
     const pointers: ContextPointer<Task>[] = []
     for (let start = 0; ; ) {
-      const found = readPointers<Task>(this.#native.pointersFrom(start, page), page, this)
+      const found = readPointers<Task>(this.#native.pointersFrom(start, page), this.#options, page, this)
       if (start === 0 && found.length < PAGE) {
         return found
       }
@@ -342,7 +342,7 @@ export class ContextManager<Task extends TaskId = number> {
     for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
       const text = fetch(sequences)
       if (text !== null) {
-        const pointers = readPointers<Task>(text, sequences, this)
+        const pointers = readPointers<Task>(text, this.#options, sequences, this)
         this.#cache.set(generation, key, pointers, sequences)
         return pointers
       }
@@ -411,7 +411,7 @@ export class ContextManager<Task extends TaskId = number> {
         limit = checkLimit(options?.limit)
       },
       (operation) => this.#native.select(operation, query, limit),
-      (_, texts) => JSON.parse(texts[0] ?? '[]') as ContextPointer<Task>[],
+      (_, texts) => readRows<Task>(texts[0] ?? '[]', this.#options),
     )
   }
 

@@ -33,17 +33,104 @@ class Mark extends Given {
   }
 }
 
-/** The pointers of a JSON array, marked with the numbers of their calls. */
+/** What the pointers of one manager share. */
+export interface PointerOrigin {
+  /** The directory with its separator. */
+  readonly prefix: string
+  readonly session: string
+}
+
+/** A pointer as it crosses: see `Pointer::write_row` in `src/context/pointer.rs`. */
+type Row<Task> = [
+  filename: string,
+  toolName: string,
+  toolDescription: string,
+  args: Record<string, unknown>,
+  taskId: Task | null,
+  queryId: string | null,
+  timestamp: number,
+  sizeBytes: number,
+  success: boolean | null,
+  argsTruncated: boolean,
+  sourceUrls: string[] | null,
+]
+
+/** The pointers of a JSON array of rows. */
+export function readRows<Task extends TaskId>(text: string, origin: PointerOrigin): ContextPointer<Task>[] {
+  return (JSON.parse(text) as Row<Task>[]).map((row) => fromRow(row, origin))
+}
+
+/** The pointers of a JSON array of rows, marked with the numbers of their calls. */
 export function readPointers<Task extends TaskId>(
   text: string,
+  origin: PointerOrigin,
   sequences: Float64Array,
   manager: object,
 ): ContextPointer<Task>[] {
-  const pointers = JSON.parse(text) as ContextPointer<Task>[]
+  const pointers = readRows<Task>(text, origin)
   for (let index = 0; index < pointers.length; index++) {
     Mark.put(pointers[index] as object, manager, sequences[index] as number)
   }
   return pointers
+}
+
+function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: PointerOrigin): ContextPointer<Task> {
+  const [filename, toolName, toolDescription, args, taskId, queryId, timestamp, sizeBytes, success] = row
+  return build(
+    prefix + filename,
+    filename,
+    toolName,
+    toolDescription,
+    args,
+    taskId ?? undefined,
+    queryId ?? undefined,
+    session,
+    timestamp,
+    sizeBytes,
+    success ?? undefined,
+    row[9],
+    row[10] ?? undefined,
+  )
+}
+
+/** Member by member: an object that a spread makes is forty times as slow to mark. */
+function build<Task extends TaskId>(
+  filepath: string,
+  filename: string,
+  toolName: string,
+  toolDescription: string,
+  args: Record<string, unknown>,
+  taskId: Task | undefined,
+  queryId: string | undefined,
+  sessionId: string | undefined,
+  timestamp: number,
+  sizeBytes: number,
+  success: boolean | undefined,
+  argsTruncated: boolean | undefined,
+  sourceUrls: string[] | undefined,
+): ContextPointer<Task> {
+  const pointer = { filepath, filename, toolName, toolDescription, args } as ContextPointer<Task>
+  if (taskId !== undefined) {
+    pointer.taskId = taskId
+  }
+  if (queryId !== undefined) {
+    pointer.queryId = queryId
+  }
+  if (sessionId !== undefined) {
+    pointer.sessionId = sessionId
+  }
+  pointer.timestamp = timestamp
+  pointer.sizeBytes = sizeBytes
+  if (success !== undefined) {
+    pointer.success = success
+  }
+  if (argsTruncated === true) {
+    pointer.argsTruncated = true
+  }
+  if (sourceUrls !== undefined) {
+    pointer.sourceUrls = sourceUrls
+  }
+  return pointer
 }
 
 /** The number of the call behind a pointer of this manager, -1 for any other. */
@@ -99,11 +186,21 @@ export class PointerCache<Task extends TaskId> {
 }
 
 function copyPointer<Task extends TaskId>(pointer: ContextPointer<Task>): ContextPointer<Task> {
-  const copy = { ...pointer, args: copyJson(pointer.args) as Record<string, unknown> }
-  if (copy.sourceUrls !== undefined) {
-    copy.sourceUrls = [...copy.sourceUrls]
-  }
-  return copy
+  return build(
+    pointer.filepath,
+    pointer.filename,
+    pointer.toolName,
+    pointer.toolDescription,
+    copyJson(pointer.args) as Record<string, unknown>,
+    pointer.taskId,
+    pointer.queryId,
+    pointer.sessionId,
+    pointer.timestamp,
+    pointer.sizeBytes,
+    pointer.success,
+    pointer.argsTruncated,
+    pointer.sourceUrls?.slice(),
+  )
 }
 
 /** Arguments have at most 4 KB of JSON, which bounds the recursion. */

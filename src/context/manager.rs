@@ -444,11 +444,11 @@ impl Manager {
     }
 
     /// At most `limit` pointers from call number `start` on, in the order of the calls: their
-    /// numbers, and a JSON array.
+    /// numbers, and a JSON array of rows (see [`Pointer::write_row`]).
     #[must_use]
     pub fn pointers_from(&self, start: u64, limit: usize) -> (Vec<u64>, String) {
         let state = self.state();
-        self.show(
+        Self::show(
             state.pointers.range(start..).take(limit).map(|(&number, pointer)| (number, pointer)),
         )
     }
@@ -457,23 +457,23 @@ impl Manager {
     #[must_use]
     pub fn pointers_for_query(&self, query: &str) -> (Vec<u64>, String) {
         let state = self.state();
-        self.show_all(&state, state.by_query.get(query))
+        Self::show_all(&state, state.by_query.get(query))
     }
 
     /// The pointers of a task (a JSON token), as [`Manager::pointers_from`].
     #[must_use]
     pub fn pointers_for_task(&self, task: &str) -> (Vec<u64>, String) {
         let state = self.state();
-        self.show_all(&state, state.by_task.get(task))
+        Self::show_all(&state, state.by_task.get(task))
     }
 
-    pub(super) fn show_all(&self, state: &State, sequences: &[u64]) -> (Vec<u64>, String) {
-        self.show(
+    pub(super) fn show_all(state: &State, sequences: &[u64]) -> (Vec<u64>, String) {
+        Self::show(
             sequences.iter().filter_map(|&number| Some((number, state.pointers.get(&number)?))),
         )
     }
 
-    fn show<'a>(&self, pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> (Vec<u64>, String) {
+    fn show<'a>(pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> (Vec<u64>, String) {
         let mut sequences = Vec::new();
         let mut text = String::from("[");
         for (sequence, pointer) in pointers {
@@ -481,7 +481,7 @@ impl Manager {
                 text.push(',');
             }
             sequences.push(sequence);
-            pointer.write_json(&self.escaped_prefix, &mut text);
+            pointer.write_row(&mut text);
         }
         text.push(']');
         (sequences, text)

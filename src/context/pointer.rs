@@ -91,6 +91,37 @@ impl Pointer {
         self.part(0..self.end(0))
     }
 
+    /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
+    /// query, time, size, success, whether the arguments are cut, source URLs. What all pointers of
+    /// a manager share is left out: rows take half as long to parse as objects.
+    pub fn write_row(&self, out: &mut String) {
+        let [filename, tool, description, arguments] = [0, 1, 2, 3].map(|part| self.end(part));
+        let mut numbers = itoa::Buffer::new();
+        out.push_str("[\"");
+        out.push_str(&escaped(self.filename()));
+        out.push_str("\",");
+        for part in [filename..tool, tool..description, description..arguments] {
+            out.push_str(self.part(part));
+            out.push(',');
+        }
+        for token in [&self.task, &self.query] {
+            out.push_str(token.as_deref().unwrap_or("null"));
+            out.push(',');
+        }
+        out.push_str(numbers.format(self.timestamp));
+        out.push(',');
+        out.push_str(numbers.format(self.size));
+        out.push_str(match self.success {
+            None => ",null,",
+            Some(true) => ",true,",
+            Some(false) => ",false,",
+        });
+        out.push_str(if self.arguments_truncated { "true," } else { "false," });
+        let source_urls = self.part(arguments..self.text.len());
+        out.push_str(if source_urls.is_empty() { "null" } else { source_urls });
+        out.push(']');
+    }
+
     /// Appends the pointer as JSON. `prefix` is the directory with its separator, escaped for the
     /// inside of a JSON string.
     pub fn write_json(&self, prefix: &str, out: &mut String) {
@@ -194,6 +225,12 @@ mod tests {
         pointer.session = Some(Arc::from("\"s\""));
         pointer.success = Some(true);
         pointer.arguments_truncated = true;
+        let mut row = String::new();
+        pointer.write_row(&mut row);
+        assert_eq!(
+            row,
+            r#"["grep_1.json","grep","grep: a\"b",{"pattern":"a\"b"},7,"q",12,345,true,true,["https://a"]]"#
+        );
         let mut out = String::new();
         pointer.write_json("/tmp/c/", &mut out);
         assert_eq!(

@@ -114,7 +114,7 @@ impl Manager {
             return self.pointers_from(0, limit.unwrap_or(usize::MAX));
         }
         let sequences: Vec<u64> = hits.into_iter().map(|hit| hit.sequence).collect();
-        self.show_all(&self.state(), &sequences)
+        Self::show_all(&self.state(), &sequences)
     }
 
     /// The number of the call that made the context at `path`, told from the path alone.
