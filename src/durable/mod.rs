@@ -34,8 +34,8 @@ pub struct Target<'a> {
 
 /// Creates a file that readers see whole or not at all.
 ///
-/// Written under an exclusive temporary name, brought to the medium at [`Durability::Full`],
-/// renamed, the directory brought to the medium. An injected file system without `rename` writes in
+/// Written without a name where the file system can (Linux), else under an exclusive temporary name, brought to the medium at [`Durability::Full`],
+/// named, the directory brought to the medium. An injected file system without `rename` writes in
 /// place: there the promise is the file system's.
 ///
 /// # Errors
@@ -55,6 +55,13 @@ pub async fn create(
             let _ = file_system.remove(target.path).await;
         }
         return written;
+    }
+    // Half the work for the directory, and a crash leaves nothing: where that works, it is used.
+    if file_system.create_unnamed(target.path, Payload::clone(&contents), sync).await? {
+        if sync {
+            directory_sync.sync(file_system, target.directory).await?;
+        }
+        return Ok(());
     }
     if let Err(error) = file_system.write_new(target.temporary, contents, sync).await {
         // Not ours when the name was taken: then there is nothing to take back.

@@ -7,6 +7,8 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+#[cfg(target_os = "linux")]
+use super::unnamed;
 use super::{Contents, Entry, FileError, FileFuture, FileSystem, Payload};
 
 /// The operating system's file system.
@@ -18,7 +20,7 @@ fn ready<'a, T: Send + 'a>(result: std::result::Result<T, FileError>) -> FileFut
 }
 
 /// Turns an `io::Result` into ours.
-trait At<T> {
+pub(super) trait At<T> {
     fn at(self, operation: &'static str, path: &Path) -> std::result::Result<T, FileError>;
 }
 
@@ -58,6 +60,26 @@ impl FileSystem for LocalDisk {
             task.await.unwrap_or_else(|error| {
                 Err(FileError::system("write", path, io::Error::other(error)))
             })
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn create_unnamed<'a>(
+        &'a self,
+        path: &'a Path,
+        contents: Payload,
+        sync: bool,
+    ) -> FileFuture<'a, bool> {
+        if !sync {
+            return ready(unnamed::create(path, &contents, false));
+        }
+        Box::pin(async move {
+            let owned = path.to_owned();
+            tokio::task::spawn_blocking(move || unnamed::create(&owned, &contents, true))
+                .await
+                .unwrap_or_else(|error| {
+                    Err(FileError::system("write", path, io::Error::other(error)))
+                })
         })
     }
 

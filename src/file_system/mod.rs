@@ -5,6 +5,8 @@
 //! them), an injected file system's wait for JavaScript.
 
 mod local;
+#[cfg(target_os = "linux")]
+mod unnamed;
 
 use std::{
     fmt,
@@ -120,6 +122,17 @@ pub trait FileSystem: Send + Sync + 'static {
     /// errors go (a crash may leave a part); with `sync` it is on the medium afterwards.
     fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, sync: bool)
     -> FileFuture<'a, ()>;
+
+    /// Writes a file that has no name until it is whole, and gives it `path`, which must be free.
+    /// `false`: this file system cannot, and nothing happened.
+    fn create_unnamed<'a>(
+        &'a self,
+        _path: &'a Path,
+        _contents: Payload,
+        _sync: bool,
+    ) -> FileFuture<'a, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
 
     /// Whether [`FileSystem::rename_new`] works here.
     fn can_rename(&self) -> bool;
