@@ -2,9 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../index.js'
 
 /** Runs `work` in a directory of its own, which is gone afterwards. */
@@ -297,11 +308,14 @@ export function runScript(
   return inDirectory((directory) => {
     chmodSync(directory, 0o755)
     const script = join(directory, 'script.mjs')
+    // Another user may reach neither the repository nor the runtime: it gets copies.
+    const entry = options.uid === undefined ? new URL('../../index.js', import.meta.url) : copyPackage(directory)
+    const runtime = options.uid === undefined ? process.execPath : reachableRuntime(directory, options.uid)
     writeFileSync(
       script,
       `import { writeSync } from 'node:fs'
 import * as fs from 'node:fs'
-import { ContextManager } from ${JSON.stringify(new URL('../../index.js', import.meta.url).href)}
+import { ContextManager } from ${JSON.stringify(entry.href)}
 const input = JSON.parse(process.argv[2])
 const report = (value) => writeSync(1, JSON.stringify(value))
 const failure = (error) => ({ code: error.code, message: error.message, cause: error.cause?.code })
@@ -310,17 +324,39 @@ ${body}
       { mode: 0o644 },
     )
     const isDeno = 'Deno' in globalThis
-    const ran = spawnSync(
-      process.execPath,
-      [...(isDeno ? ['run', '-A'] : []), script, JSON.stringify(options.input ?? null)],
-      {
-        encoding: 'utf8',
-        cwd: directory,
-        env: options.env ?? { ...process.env, NODE_OPTIONS: '' },
-        ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-      },
-    )
+    const ran = spawnSync(runtime, [...(isDeno ? ['run', '-A'] : []), script, JSON.stringify(options.input ?? null)], {
+      encoding: 'utf8',
+      cwd: directory,
+      env: options.env ?? { ...process.env, NODE_OPTIONS: '' },
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+    })
     assert.equal(ran.status, 0, `${ran.signal ?? ''} ${ran.error?.message ?? ''} ${ran.stderr}`)
     return JSON.parse(ran.stdout) as unknown
   })
+}
+
+/** What is needed to import the package, in a folder that everybody can read. */
+function copyPackage(directory: string): URL {
+  const repository = fileURLToPath(new URL('../..', import.meta.url))
+  const copy = join(directory, 'package')
+  mkdirSync(copy)
+  const isNeeded = (name: string): boolean =>
+    ['index.js', 'native.js', 'package.json'].includes(name) || name.endsWith('.node')
+  for (const name of readdirSync(repository).filter(isNeeded)) {
+    copyFileSync(join(repository, name), join(copy, name))
+    chmodSync(join(copy, name), 0o644)
+  }
+  chmodSync(copy, 0o755)
+  return pathToFileURL(join(copy, 'index.js'))
+}
+
+/** This runtime, or a copy of it where the user cannot reach it. */
+function reachableRuntime(directory: string, uid: number): string {
+  if (spawnSync(process.execPath, ['--version'], { uid, gid: uid, cwd: directory }).status === 0) {
+    return process.execPath
+  }
+  const copy = join(directory, 'runtime')
+  copyFileSync(process.execPath, copy)
+  chmodSync(copy, 0o755)
+  return copy
 }
