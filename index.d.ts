@@ -437,7 +437,7 @@ interface ToolRecorderOptions {
  * await recorder.flush()
  * ```
  */
-declare function createToolRecorder<Task extends TaskId = number>(manager: ContextManager<Task>, options?: ToolRecorderOptions): ToolRecorder;
+declare function createToolRecorder<Task extends TaskId = number>(manager: ContextManager<Task>, options?: ToolRecorderOptions | null): ToolRecorder;
 
 export { ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD, createToolRecorder };
 export type { CancellationOptions, ContextError, ContextErrorCode, ContextManagerOptions, ContextPointer, ContextStats, IFileSystem, JsonValue, RetentionOptions, SelectOptions, SelectablePointer, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolExecutionResult, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse };

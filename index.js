@@ -131,14 +131,12 @@ function dispatch(kind, id, text2) {
   } else if (kind === 4 /* Call */) {
     void call(id, text2);
   } else {
-    const texts = kind === 2 /* Texts */ ? takeTexts(id) : NO_TEXTS;
     const operation = finish(id);
-    if (kind === 1 /* Failed */) {
-      operation?.reject(fromNative(text2));
-      return;
-    }
     try {
-      operation?.settle(text2, texts);
+      if (kind === 1 /* Failed */) {
+        throw fromNative(text2);
+      }
+      operation?.settle(text2, kind === 2 /* Texts */ ? takeTexts(id) : NO_TEXTS);
     } catch (error) {
       operation?.reject(error);
     }
@@ -146,8 +144,20 @@ function dispatch(kind, id, text2) {
 }
 function takeTexts(operation) {
   const texts = [];
-  for (let text2 = outbox.nextText(operation); text2 !== null; text2 = outbox.nextText(operation)) {
-    texts.push(text2);
+  let failure;
+  for (; ; ) {
+    try {
+      const text2 = outbox.nextText(operation);
+      if (text2 === null) {
+        break;
+      }
+      texts.push(text2);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  if (failure !== void 0) {
+    throw contextError("ERR_CONTEXT_TOO_LARGE", "the answer has more text than a string can hold", failure);
   }
   return texts;
 }
@@ -158,9 +168,9 @@ function debug(hooks, message, data) {
   }
 }
 async function call(id, text2) {
-  const content = outbox.content(id);
   const { manager, method, path, argument } = JSON.parse(text2);
   try {
+    const content = outbox.content(id);
     const fileSystem = hooksByManager.get(manager)?.deref()?.fileSystem;
     if (fileSystem === void 0) {
       throw new Error("the manager is gone");
@@ -1573,7 +1583,7 @@ function asContextError(error) {
 // lib/recorder.ts
 var MAXIMUM_REMEMBERED = 1e4;
 var MAXIMUM_FAILURES = 1e3;
-function createToolRecorder(manager, options = {}) {
+function createToolRecorder(manager, options) {
   const queries = /* @__PURE__ */ new Map();
   const calls = /* @__PURE__ */ new Map();
   const saves = /* @__PURE__ */ new Set();
@@ -1583,7 +1593,7 @@ function createToolRecorder(manager, options = {}) {
       failures.push(error);
     }
     try {
-      options.onError?.(error, toolName);
+      options?.onError?.(error, toolName);
     } catch {
     }
   }
@@ -1591,7 +1601,7 @@ function createToolRecorder(manager, options = {}) {
     const { result, outcome } = unpack(response, execution);
     const args = calls.get(context.spanId) ?? {};
     calls.delete(context.spanId);
-    const taskId = options.taskId?.(context);
+    const taskId = options?.taskId?.(context);
     const saving = manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome).then(
       () => {
       },
@@ -1679,7 +1689,8 @@ function isResponse(value) {
     return false;
   }
   const { success } = value;
-  return success === true && "result" in value || success === false && "error" in value;
+  const isBare = typeof success === "boolean" && Object.keys(value).every((key) => key === "success" || key === "message");
+  return isBare || success === true && "result" in value || success === false && "error" in value;
 }
 function wrap(recorder, callbacks) {
   const wrapped = {};

@@ -6,7 +6,7 @@
 import { setInterval } from 'node:timers'
 import { Outbox } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
-import { fromNative, keepThrown } from './errors.ts'
+import { contextError, fromNative, keepThrown } from './errors.ts'
 
 /** What a manager lets the native side call. */
 export interface Hooks {
@@ -115,24 +115,35 @@ function dispatch(kind: Kind, id: number, text: string): void {
   } else if (kind === Kind.Call) {
     void call(id, text)
   } else {
-    const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
     const operation = finish(id)
-    if (kind === Kind.Failed) {
-      operation?.reject(fromNative(text))
-      return
-    }
     try {
-      operation?.settle(text, texts)
+      if (kind === Kind.Failed) {
+        throw fromNative(text)
+      }
+      operation?.settle(text, kind === Kind.Texts ? takeTexts(id) : NO_TEXTS)
     } catch (error) {
       operation?.reject(error)
     }
   }
 }
 
+/** The texts of an operation, all of them taken whatever happens; the engine refuses what no string can hold. */
 function takeTexts(operation: number): readonly string[] {
   const texts: string[] = []
-  for (let text = outbox.nextText(operation); text !== null; text = outbox.nextText(operation)) {
-    texts.push(text)
+  let failure: unknown
+  for (;;) {
+    try {
+      const text = outbox.nextText(operation)
+      if (text === null) {
+        break
+      }
+      texts.push(text)
+    } catch (error) {
+      failure = error
+    }
+  }
+  if (failure !== undefined) {
+    throw contextError('ERR_CONTEXT_TOO_LARGE', 'the answer has more text than a string can hold', failure)
   }
   return texts
 }
@@ -156,9 +167,9 @@ interface FileSystemCall {
 
 /** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
 async function call(id: number, text: string): Promise<void> {
-  const content = outbox.content(id)
   const { manager, method, path, argument } = JSON.parse(text) as FileSystemCall
   try {
+    const content = outbox.content(id)
     const fileSystem = hooksByManager.get(manager)?.deref()?.fileSystem as
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined

@@ -79,7 +79,7 @@ const MAXIMUM_FAILURES = 1000
  */
 export function createToolRecorder<Task extends TaskId = number>(
   manager: ContextManager<Task>,
-  options: ToolRecorderOptions = {},
+  options?: ToolRecorderOptions | null,
 ): ToolRecorder {
   const queries = new Map<string, string>()
   const calls = new Map<string, Record<string, unknown>>()
@@ -91,7 +91,7 @@ export function createToolRecorder<Task extends TaskId = number>(
       failures.push(error)
     }
     try {
-      options.onError?.(error, toolName)
+      options?.onError?.(error, toolName)
     } catch {
       // A report that fails must not break the agent.
     }
@@ -106,7 +106,7 @@ export function createToolRecorder<Task extends TaskId = number>(
     const { result, outcome } = unpack(response, execution)
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
-    const taskId = options.taskId?.(context)
+    const taskId = options?.taskId?.(context)
     const saving = manager
       .saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
       .then(
@@ -208,13 +208,15 @@ function unpack(
   return { result, outcome }
 }
 
-/** Other values may say `success`, too: only one with a result or an error wraps the tool's value. */
+/** Other values may say `success`, too: only one with a result, an error or nothing but a message wraps a tool's value. */
 function isResponse(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return false
   }
   const { success } = value as { success?: unknown }
-  return (success === true && 'result' in value) || (success === false && 'error' in value)
+  const isBare =
+    typeof success === 'boolean' && Object.keys(value).every((key) => key === 'success' || key === 'message')
+  return isBare || (success === true && 'result' in value) || (success === false && 'error' in value)
 }
 
 function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Required<ToolCallbacks> {

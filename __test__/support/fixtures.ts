@@ -327,7 +327,11 @@ ${body}
     const ran = spawnSync(runtime, [...(isDeno ? ['run', '-A'] : []), script, JSON.stringify(options.input ?? null)], {
       encoding: 'utf8',
       cwd: directory,
-      env: options.env ?? { ...process.env, NODE_OPTIONS: '' },
+      env: {
+        ...(options.env ?? { ...process.env, NODE_OPTIONS: '' }),
+        // Deno does not start without a folder for its cache.
+        ...(isDeno ? { DENO_DIR: join(directory, 'deno') } : {}),
+      },
       ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     })
     assert.equal(ran.status, 0, `${ran.signal ?? ''} ${ran.error?.message ?? ''} ${ran.stderr}`)

@@ -22,6 +22,12 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// How many calls there were.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.next
+    }
+
     /// No call is under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {

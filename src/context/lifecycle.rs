@@ -1,14 +1,22 @@
 //! The end of contexts: one by one, by session, by directory.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use chrono::Utc;
 use serde_json::json;
 
-use super::{list, manager::Manager, pointer::Pointer, sweep};
+use super::{
+    list::{self, NoHead},
+    manager::Manager,
+    pointer::Pointer,
+    sweep,
+};
 use crate::{
     error::{Code, Error, Result},
-    file_system::FileError,
+    file_system::{Entry, FileError},
     names,
 };
 
@@ -75,7 +83,7 @@ impl Manager {
             has_unknown_files |= manager.clear_own(*cutoff, &mut removals).await;
         }
         if has_unknown_files {
-            self.remove_session_files(called, &siblings, &mut removals).await?;
+            self.remove_session_files(called, &siblings, &mut removals).await;
         }
         for (_, manager) in &siblings {
             // What resisted is looked for again.
@@ -139,18 +147,19 @@ impl Manager {
         called: i64,
         siblings: &[(u64, Arc<Self>)],
         removals: &mut Removals,
-    ) -> Result<()> {
+    ) {
         let directory = PathBuf::from(&self.options.directory);
-        let failed = |error| Error::from_file("list the context directory", &directory, error);
         let prefix = match self.options.session_is_named {
             true => names::session_prefix(&self.options.session),
             false => String::new(),
         };
-        let entries = self.file_system.list(&directory).await.map_err(failed)?;
-        if entries.is_empty() {
-            return Ok(());
-        }
-        let root = self.file_system.canonical(&directory).await.map_err(failed)?;
+        let (entries, root) = match self.entries(&directory).await {
+            Ok(found) => found,
+            Err(error) => {
+                removals.failure.get_or_insert((directory, error));
+                return;
+            }
+        };
         for entry in entries.into_iter().filter(|entry| entry.name.starts_with(&prefix)) {
             let Some(stamp) = names::parse_context(&entry.name) else { continue };
             // Saved since the call, here or elsewhere: not meant.
@@ -161,15 +170,29 @@ impl Manager {
             if is_later {
                 continue;
             }
-            let Ok(file) = list::read_head(self.file_system.as_ref(), &root, &entry.name).await
-            else {
-                continue;
-            };
-            if file.session_id().as_deref() == Some(&self.options.session) {
-                self.remove_file(&entry.name, removals).await;
+            match list::read_head(self.file_system.as_ref(), &root, &entry.name).await {
+                Ok(file) if file.session_id().as_deref() == Some(&self.options.session) => {
+                    self.remove_file(&entry.name, removals).await;
+                }
+                Err(NoHead::Unreadable(error)) if !error.is_not_found() => {
+                    removals.failure.get_or_insert((root.join(&entry.name), error));
+                }
+                _ => {}
             }
         }
-        Ok(())
+    }
+
+    /// The directory's files and its path without symbolic links; nothing when it is not there.
+    async fn entries(
+        &self,
+        directory: &Path,
+    ) -> std::result::Result<(Vec<Entry>, PathBuf), FileError> {
+        let entries = self.file_system.list(directory).await?;
+        if entries.is_empty() {
+            return Ok((entries, directory.to_owned()));
+        }
+        let root = self.file_system.canonical(directory).await?;
+        Ok((entries, root))
     }
 
     /// Drops every pointer and what only memory holds, of every save called before; files stay.
@@ -194,18 +217,15 @@ impl Manager {
         for filename in filenames {
             self.remove_file(&filename, &mut removals).await;
         }
-        self.remove_session_files(called, &siblings, &mut removals).await?;
+        self.remove_session_files(called, &siblings, &mut removals).await;
         self.state().has_unknown_files |= removals.failure.is_some();
         self.release_when_idle();
         if self.file_system.has_locks() {
             let directory = PathBuf::from(&self.options.directory);
             if let Ok(root) = self.file_system.canonical(&directory).await {
-                match sweep::remove_dead(self.file_system.as_ref(), &root).await {
-                    Ok(deleted) => removals.deleted += deleted,
-                    Err(error) => {
-                        removals.failure.get_or_insert((directory, error));
-                    }
-                }
+                let (deleted, failure) = sweep::remove_dead(self.file_system.as_ref(), &root).await;
+                removals.deleted += deleted;
+                removals.failure = removals.failure.or(failure);
             }
         }
         self.report_cleared(removals)
@@ -252,8 +272,12 @@ impl Manager {
             let is_same = manager.options.session == self.options.session
                 && self.shares_directory(&manager).await;
             if is_same && let Some(pointer) = manager.drop_pointer(&relative) {
-                if pointer.on_disk {
-                    self.file_system.remove(&file).await.map_err(failed)?;
+                if pointer.on_disk
+                    && let Err(error) = self.file_system.remove(&file).await
+                {
+                    // No pointer names the file any more: clearing has to look for it.
+                    manager.state().has_unknown_files = true;
+                    return Err(failed(error));
                 }
                 return Ok(true);
             }
@@ -287,8 +311,6 @@ impl Manager {
     pub async fn close(&self, calls: u64) {
         self.in_flight.wait_before(calls).await;
         // A later save has begun the session again.
-        if self.calls() == calls {
-            self.reopen();
-        }
+        self.release_if(|so_far| so_far.count() == calls);
     }
 }

@@ -16,12 +16,16 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    file_system::{Entry, FileSystem},
+    file_system::{Entry, FileError, FileSystem},
     json, names,
 };
 
 /// How much of a file is read at first; more when its arguments are long.
 const HEAD: u64 = 16 * 1024;
+/// Files between two pauses.
+const BATCH: usize = 64;
+/// Longer heads are not looked for, in bytes.
+const MAX_HEAD: u64 = 64 * 1024 * 1024;
 /// Pointers are handed over in texts of about this many bytes.
 const TEXT: usize = 4 * 1024 * 1024;
 
@@ -64,25 +68,39 @@ impl FileHead {
     }
 }
 
+/// Why there is no head.
+pub(super) enum NoHead {
+    Unreadable(FileError),
+    NoRecord(NoRecord),
+}
+
+impl NoHead {
+    fn reason(&self) -> String {
+        match self {
+            Self::Unreadable(error) => error.to_string(),
+            Self::NoRecord(reason) => reason.reason().to_owned(),
+        }
+    }
+}
+
 /// Reads a record's head.
 pub(super) async fn read_head(
     file_system: &dyn FileSystem,
     root: &Path,
     name: &str,
-) -> std::result::Result<FileHead, String> {
+) -> std::result::Result<FileHead, NoHead> {
     let mut limit = HEAD;
     loop {
-        let contents = file_system
-            .read(root, Path::new(name), limit)
-            .await
-            .map_err(|error| error.to_string())?;
+        let contents =
+            file_system.read(root, Path::new(name), limit).await.map_err(NoHead::Unreadable)?;
         let partial = (contents.bytes.len() as u64) < contents.length;
         match record::parse_head(&contents.bytes) {
             Ok(head) => {
                 return Ok(FileHead { text: contents.bytes, length: contents.length, head });
             }
-            Err(NoRecord::Incomplete) if partial => limit = limit.saturating_mul(8),
-            Err(reason) => return Err(reason.reason().to_owned()),
+            // A head beyond the bound is none: a folder may hold JSON of any size.
+            Err(NoRecord::Incomplete) if partial && limit < MAX_HEAD => limit *= 8,
+            Err(reason) => return Err(NoHead::NoRecord(reason)),
         }
     }
 }
@@ -103,7 +121,12 @@ impl Manager {
         let entries = self.file_system.list(&directory).await.map_err(failed)?;
         if !entries.is_empty() {
             let root = self.file_system.canonical(&directory).await.map_err(failed)?;
-            for entry in entries.into_iter().filter(|entry| !in_memory.contains(&entry.name)) {
+            let wanted = entries.into_iter().filter(|entry| !in_memory.contains(&entry.name));
+            for (number, entry) in wanted.enumerate() {
+                if number % BATCH == BATCH - 1 {
+                    // Others get their turn, and a cancelled listing stops here.
+                    tokio::task::yield_now().await;
+                }
                 if let Some(pointer) = self.list_file(&root, &entry, session).await {
                     found.push(pointer);
                 }
@@ -173,7 +196,7 @@ impl Manager {
                 is_wanted.then(|| from_head(entry, &file))
             }
             Err(reason) => {
-                skipped(&self.debug, &self.path_of(&entry.name), &reason);
+                skipped(&self.debug, &self.path_of(&entry.name), &reason.reason());
                 None
             }
         }

@@ -13,7 +13,7 @@ use std::{
 use super::{
     directory::{SessionLease, SharedDirectory},
     held::Held,
-    in_flight::InFlight,
+    in_flight::{Calls, InFlight},
     options::{Debug, ManagerOptions},
     pointer::{Groups, Pointer},
     tiers::MemoryTier,
@@ -124,12 +124,13 @@ impl State {
                 _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
             };
         }
-        let earlier: Vec<u64> = self.pointers.keys().copied().collect();
-        let pointers = earlier
-            .into_iter()
-            .filter_map(|sequence| Some((sequence, self.remove(sequence)?)))
-            .collect();
-        self.pointers = later;
+        let pointers = std::mem::replace(&mut self.pointers, later);
+        for (&sequence, pointer) in &pointers {
+            self.memory.remove(sequence);
+            self.left_disk(pointer);
+        }
+        self.by_query.remove_before(sequence);
+        self.by_task.remove_before(sequence);
         Taken {
             pointers,
             _memory: MemoryTier::new(0),
@@ -326,10 +327,20 @@ impl Manager {
     /// The session's lease goes when nothing of the session needs it: no save is under way and no
     /// file is left.
     pub(super) fn release_when_idle(&self) {
-        let is_idle = self.in_flight.calls().is_idle();
-        if is_idle && self.state().disk_files == 0 {
-            self.reopen();
-        }
+        self.release_if(|calls| calls.is_idle() && self.state().disk_files == 0);
+    }
+
+    /// Lets go of the directory when `is_over` says so. No save begins between the question and the
+    /// answer's effect; what giving up the lease costs comes after.
+    pub(super) fn release_if(&self, is_over: impl FnOnce(&Calls) -> bool) {
+        let released = {
+            let calls = self.in_flight.calls();
+            let released = is_over(&calls)
+                .then(|| self.opened.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(calls);
+            released
+        };
+        drop(released);
     }
 
     /// A context's path, as the caller's directory spells it.

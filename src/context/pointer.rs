@@ -196,6 +196,14 @@ impl Groups {
         }
     }
 
+    /// Takes out every context of calls below `sequence`.
+    pub fn remove_before(&mut self, sequence: u64) {
+        self.0.retain(|_, members| {
+            members.drain(..members.partition_point(|&member| member < sequence));
+            !members.is_empty()
+        });
+    }
+
     /// The contexts of a group, in the order of the calls.
     #[must_use]
     pub fn get(&self, token: &str) -> &[u64] {
@@ -265,6 +273,9 @@ mod tests {
             groups.insert("\"q\"", sequence);
         }
         assert_eq!(groups.get("\"q\""), [1, 2, 3, 4, 5]);
+        groups.insert("\"r\"", 0);
+        groups.remove_before(1);
+        assert!(groups.get("\"r\"").is_empty() && groups.get("\"q\"").len() == 5);
         groups.remove("\"q\"", 3);
         groups.remove("\"q\"", 9);
         assert_eq!(groups.get("\"q\""), [1, 2, 4, 5]);

@@ -120,17 +120,27 @@ async fn sweep(
     Ok(report)
 }
 
-/// Removes every context of sessions that are over; returns how many.
+/// Removes every context of sessions that are over; returns how many, and the first failure: one
+/// that resists does not keep the others.
 pub(super) async fn remove_dead(
     file_system: &dyn FileSystem,
     root: &Path,
-) -> std::result::Result<u64, FileError> {
-    let (left, _) = survey(file_system, root).await?;
-    let mut deleted = 0;
+) -> (u64, Option<(PathBuf, FileError)>) {
+    let left = match survey(file_system, root).await {
+        Ok((left, _)) => left,
+        Err(error) => return (0, Some((root.to_owned(), error))),
+    };
+    let (mut deleted, mut failure) = (0, None);
     for context in left {
-        deleted += u64::from(file_system.remove(&root.join(&context.name)).await?);
+        let path = root.join(&context.name);
+        match file_system.remove(&path).await {
+            Ok(removed) => deleted += u64::from(removed),
+            Err(error) => {
+                failure.get_or_insert((path, error));
+            }
+        }
     }
-    Ok(deleted)
+    (deleted, failure)
 }
 
 /// Who is alive in the directory.

@@ -6,7 +6,7 @@
 //! random and never used again, so a file that stands under its name is the one that was locked.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -55,10 +55,13 @@ impl Lease {
             let mut lease = Self { owner, path, file, ended: 0 };
             // A sweeper may have seen the file before it was locked, and removed it.
             if lease.is_in_place() {
-                for session in sessions.clone() {
-                    lease.begin(session)?;
-                }
-                return Ok(lease);
+                return match sessions.clone().try_for_each(|session| lease.begin(session)) {
+                    Ok(()) => Ok(lease),
+                    Err(error) => {
+                        lease.release();
+                        Err(error)
+                    }
+                };
             }
         }
     }
@@ -89,7 +92,8 @@ impl Lease {
     /// # Errors
     /// When the file cannot be written.
     pub fn begin(&mut self, session: &str) -> io::Result<()> {
-        self.file.write_all(format!("+{session}\n").as_bytes())
+        // A line that was cut short must not swallow this one.
+        self.file.write_all(format!("\n+{session}\n").as_bytes())
     }
 
     /// Lists a session as over; `false` when so many are over that a new lease pays.
@@ -97,7 +101,7 @@ impl Lease {
     /// # Errors
     /// When the file cannot be written.
     pub fn end(&mut self, session: &str) -> io::Result<bool> {
-        self.file.write_all(format!("-{session}\n").as_bytes())?;
+        self.file.write_all(format!("\n-{session}\n").as_bytes())?;
         self.ended += 1;
         Ok(self.ended < MAX_ENDED)
     }
@@ -147,20 +151,44 @@ impl LiveSessions {
 /// When the directory cannot be listed.
 pub fn live_sessions(directory: &Path) -> io::Result<LiveSessions> {
     let mut live = LiveSessions::default();
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(live),
-        other => other?,
-    };
-    for entry in entries {
-        let name = entry?.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let Some(owner) = names::parse_lease(name) else { continue };
-        judge(&directory.join(name), owner, &mut live);
+    // A process that renews its lease takes the new one first. A listing may miss that and find
+    // the old one gone: only a listing that shows what the one before showed counts.
+    let mut before = None;
+    loop {
+        let names = lease_names(directory)?;
+        if before.as_ref() == Some(&names) {
+            return Ok(live);
+        }
+        live = LiveSessions::default();
+        let mut remaining = BTreeSet::new();
+        for name in names {
+            let Some(owner) = names::parse_lease(&name) else { continue };
+            if judge(&directory.join(&name), owner, &mut live) {
+                remaining.insert(name);
+            }
+        }
+        before = Some(remaining);
     }
-    Ok(live)
 }
 
-fn judge(path: &Path, owner: &str, live: &mut LiveSessions) {
+fn lease_names(directory: &Path) -> io::Result<BTreeSet<String>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        other => other?,
+    };
+    let mut leases = BTreeSet::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string()
+            && names::parse_lease(&name).is_some()
+        {
+            leases.insert(name);
+        }
+    }
+    Ok(leases)
+}
+
+/// `false` when the lease is gone.
+fn judge(path: &Path, owner: &str, live: &mut LiveSessions) -> bool {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -172,16 +200,16 @@ fn judge(path: &Path, owner: &str, live: &mut LiveSessions) {
     }
     let mut file = match options.open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
         Err(_) => {
             live.uncertain = true;
-            return;
+            return true;
         }
     };
     match file.try_lock() {
         Ok(()) => {
             // Its process is gone, and nobody else judges it while we hold the lock.
-            let _ = fs::remove_file(path);
+            return fs::remove_file(path).is_err();
         }
         Err(TryLockError::WouldBlock) => {
             live.owners.insert(owner.to_owned());
@@ -195,6 +223,7 @@ fn judge(path: &Path, owner: &str, live: &mut LiveSessions) {
         }
         Err(TryLockError::Error(_)) => live.uncertain = true,
     }
+    true
 }
 
 fn replay(text: &str, sessions: &mut HashSet<String>) {

@@ -58,10 +58,7 @@ pub async fn create(
     }
     // Half the work for the directory, and a crash leaves nothing: where that works, it is used.
     if file_system.create_unnamed(target.path, Payload::clone(&contents), sync).await? {
-        if sync {
-            directory_sync.sync(file_system, target.directory).await?;
-        }
-        return Ok(());
+        return finish(file_system, target, sync, directory_sync).await;
     }
     if let Err(error) = file_system.write_new(target.temporary, contents, sync).await {
         // Not ours when the name was taken: then there is nothing to take back.
@@ -75,8 +72,22 @@ pub async fn create(
         let _ = file_system.remove(target.temporary).await;
         return Err(error);
     }
-    if sync {
-        directory_sync.sync(file_system, target.directory).await?;
+    finish(file_system, target, sync, directory_sync).await
+}
+
+/// Brings the new entry to the medium, or takes it back: what is refused leaves nothing.
+async fn finish(
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    sync: bool,
+    directory_sync: &DirectorySync,
+) -> Result<(), FileError> {
+    if !sync {
+        return Ok(());
     }
-    Ok(())
+    let synced = directory_sync.sync(file_system, target.directory).await;
+    if synced.is_err() {
+        let _ = file_system.remove(target.path).await;
+    }
+    synced
 }
