@@ -287,6 +287,41 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_cut_short_swallows_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lease = Lease::acquire(folder.path(), ["a"].into_iter()).unwrap();
+        lease.file.write_all(b"\n+cut sh").unwrap();
+        lease.begin("b").unwrap();
+        lease.end("a").unwrap();
+        let live = live_sessions(folder.path()).unwrap();
+        assert!(live.contains("b") && !live.contains("a"));
+        lease.release();
+    }
+
+    #[test]
+    fn a_lease_that_is_renewed_all_the_time_is_never_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let is_over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stop = std::sync::Arc::clone(&is_over);
+        let renewing = std::thread::spawn(move || {
+            let mut lease = Lease::acquire(&path, ["alive"].into_iter()).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let next = Lease::acquire(&path, ["alive"].into_iter()).unwrap();
+                std::mem::replace(&mut lease, next).release();
+                std::thread::sleep(std::time::Duration::from_micros(300));
+            }
+            lease.release();
+        });
+        while !live_sessions(folder.path()).unwrap().contains("alive") {}
+        for _ in 0..500 {
+            assert!(live_sessions(folder.path()).unwrap().contains("alive"));
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        renewing.join().unwrap();
+    }
+
+    #[test]
     fn foreign_files_are_no_leases() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("my.lease"), "+a\n").unwrap();
