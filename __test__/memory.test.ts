@@ -8,8 +8,8 @@ const MIB = 1024 * 1024
 const skip = 'Deno' in globalThis ? 'the marks are too early for Deno' : false
 
 interface Measured {
-  halfway: number
-  end: number
+  /** After every 10 000 outputs, which are 200 MB. */
+  resident: [number, number, number, number]
   memoryBytes: number
   diskContexts: number
   whole: number
@@ -17,16 +17,20 @@ interface Measured {
 }
 
 test(
-  '20 000 outputs of 20 KB through a budget of 16 MiB: resident memory levels off and all can be loaded',
+  '40 000 outputs of 20 KB through a budget of 16 MiB: resident memory levels off and all can be loaded',
   { ...PATIENT, skip },
   inDirectory(async (contextDir) => {
     const [line = ''] = await run('memory.mjs', [contextDir])
-    const { halfway, end, memoryBytes, diskContexts, whole, sample } = JSON.parse(line) as Measured
+    const { resident, memoryBytes, diskContexts, whole, sample } = JSON.parse(line) as Measured
     const mebibytes = (bytes: number): string => (bytes / MIB).toFixed(1)
-    console.log(`resident: ${mebibytes(halfway)} MiB after 10 000, ${mebibytes(end)} MiB after 20 000 outputs`)
-    holds(end - halfway < 30 * MIB, `grew by ${mebibytes(end - halfway)} MiB`)
+    console.log(`resident, MiB, after every 10 000 outputs: ${resident.map(mebibytes).join(', ')}`)
+    // Engines and allocators take what they like and keep it: half of what passes is never there…
+    const [, second, , last] = resident
+    holds(Math.max(...resident) < 400 * MIB)
+    // … and of the 400 MB that pass between these marks, hardly more than the pointers stays.
+    holds(last - second < 64 * MIB, `grew by ${mebibytes(last - second)} MiB`)
     holds(memoryBytes <= 16 * MIB)
-    assert.equal(diskContexts, 20_000)
+    assert.equal(diskContexts, 40_000)
     assert.equal(whole, sample)
     assert.deepEqual(namesIn(contextDir), [])
   }),
