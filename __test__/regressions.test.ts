@@ -36,6 +36,37 @@ describe('clear() after a failure', () => {
   })
 })
 
+describe('forget() of a context whose save is under way', () => {
+  it('waits for the save, so that no path without a file is acknowledged', async () => {
+    const fileSystem = new MemoryFileSystem()
+    const manager = new ContextManager({ contextDir: '/contexts', fileSystem })
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let write = (_path: string): void => {}
+    const written = new Promise<string>((resolve) => {
+      write = resolve
+    })
+    fileSystem.writeFile = async (path, content) => {
+      fileSystem.files.set(path, content)
+      write(path)
+      await released
+    }
+    const saving = manager.saveContext('tool', {}, 1)
+    const order: string[] = []
+    const forgetting = manager.forget(await written).then((forgot) => order.push(`forgot ${forgot}`))
+    void saving.then(() => order.push('saved'))
+    // Room for a forget() that does not wait.
+    await manager.listContexts()
+    await manager.listContexts()
+    release()
+    await Promise.all([saving, forgetting])
+    assert.deepEqual(order, ['saved', 'forgot true'])
+    assert.deepEqual([manager.size, fileSystem.files.size], [0, 0])
+  })
+})
+
 describe('clear() with later saves', () => {
   it('takes one group of many contexts at once and keeps what came later', () =>
     inDirectory(async (contextDir) => {

@@ -62,10 +62,20 @@ impl InFlight {
 
     /// Waits until no call below `sequence` is under way.
     pub async fn wait_before(&self, sequence: u64) {
+        self.wait_until(|calls| calls.under_way.first().is_none_or(|&first| first >= sequence))
+            .await;
+    }
+
+    /// Waits until the call is not under way.
+    pub async fn wait_for(&self, sequence: u64) {
+        self.wait_until(|calls| !calls.under_way.contains(&sequence)).await;
+    }
+
+    async fn wait_until(&self, is_over: impl Fn(&Calls) -> bool) {
         loop {
             // Made before the look: a call that ends in between still wakes it.
             let done = self.done.notified();
-            if self.calls().under_way.first().is_none_or(|&first| first >= sequence) {
+            if is_over(&self.calls()) {
                 return;
             }
             done.await;

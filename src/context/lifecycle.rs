@@ -268,7 +268,14 @@ impl Manager {
         let relative = self.locate(path).await?;
         let file = PathBuf::from(self.path_of(&relative));
         let failed = |error| Error::from_file("remove the context", &file, error);
+        let stamp = names::parse_context(&relative);
         for manager in self.neighbours() {
+            // The file of a save under way is there before its pointer is.
+            if let Some(stamp) = stamp
+                && stamp.random == manager.identity(stamp.counter)
+            {
+                manager.in_flight.wait_for(stamp.counter).await;
+            }
             let is_same = manager.options.session == self.options.session
                 && self.shares_directory(&manager).await;
             if is_same && let Some(pointer) = manager.drop_pointer(&relative) {
@@ -282,7 +289,7 @@ impl Manager {
                 return Ok(true);
             }
         }
-        if names::parse_context(&relative).is_none() {
+        if stamp.is_none() {
             return Ok(false);
         }
         let Ok(root) = self.root(path).await else { return Ok(false) };
