@@ -73,20 +73,20 @@ var BATCH = 512;
 var NO_TEXTS = [];
 var numbers = new Int32Array(1 + 2 * BATCH);
 var operations = /* @__PURE__ */ new Map();
-var hooksByManager = /* @__PURE__ */ new Map();
-var forgetHooks = new FinalizationRegistry((manager) => hooksByManager.delete(manager));
+var hooksByNumber = /* @__PURE__ */ new Map();
+var forgetHooks = new FinalizationRegistry((number) => hooksByNumber.delete(number));
 var nextOperation = 1;
-var nextManager = 1;
+var nextHooks = 1;
 var outbox = new Outbox(receive);
 var keepAlive = setInterval(() => {
 }, 2147483647).unref();
-function registerManager(hooks) {
-  const manager = nextManager++;
+function registerHooks(hooks) {
+  const number = nextHooks++;
   if (hooks.fileSystem !== void 0 || hooks.onDebug !== void 0) {
-    hooksByManager.set(manager, new WeakRef(hooks));
-    forgetHooks.register(hooks, manager);
+    hooksByNumber.set(number, new WeakRef(hooks));
+    forgetHooks.register(hooks, number);
   }
-  return manager;
+  return number;
 }
 function operate(hooks, start, settle) {
   return new Promise((resolve2, reject) => {
@@ -127,7 +127,7 @@ function receive() {
 function dispatch(kind, id, text2) {
   if (kind === 3 /* Debug */) {
     const { message, data } = JSON.parse(text2);
-    debug(hooksByManager.get(id)?.deref(), message, data);
+    debug(hooksByNumber.get(id)?.deref(), message, data);
   } else if (kind === 4 /* Call */) {
     void call(id, text2);
   } else {
@@ -168,12 +168,12 @@ function debug(hooks, message, data) {
   }
 }
 async function call(id, text2) {
-  const { manager, method, path, argument } = JSON.parse(text2);
+  const { hooks, method, path, argument } = JSON.parse(text2);
   try {
     const content = outbox.content(id);
-    const fileSystem = hooksByManager.get(manager)?.deref()?.fileSystem;
+    const fileSystem = hooksByNumber.get(hooks)?.deref()?.fileSystem;
     if (fileSystem === void 0) {
-      throw new Error("the manager is gone");
+      throw new Error("whoever brought this file system is gone");
     }
     const parameters = [path, ...content === null ? [] : [content], ...argument === null ? [] : [argument]];
     if (typeof fileSystem[method] !== "function") {
@@ -221,6 +221,7 @@ function describeThrown(thrown) {
 // lib/options.ts
 import { homedir } from "node:os";
 import { resolve, sep } from "node:path";
+import { newScope } from "./native.js";
 var DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 var DEFAULT_PERSIST_THRESHOLD = 32768;
 var DEFAULT_MEMORY_BUDGET = 64 * 1024 * 1024;
@@ -269,9 +270,7 @@ function checkOptions(options) {
     maxBytes: count(retention.maxBytes, "retention.maxBytes", DEFAULT_MAXIMUM_BYTES),
     maxResultBytes: count(retention.maxResultBytes, "retention.maxResultBytes", DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: durability === "full",
-    hasFileSystem: fileSystem !== void 0,
-    canRename: isMethod(fileSystem, "rename"),
-    canChmod: isMethod(fileSystem, "chmod"),
+    ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) },
     hasDebug: typeof options.onDebug === "function"
   };
 }
@@ -309,6 +308,21 @@ function checkSession(value, name) {
 }
 function isMethod(object, name) {
   return typeof object?.[name] === "function";
+}
+var scopes = /* @__PURE__ */ new WeakMap();
+function describeFileSystem(fileSystem, prefix) {
+  let scope = scopes.get(fileSystem);
+  if (scope === void 0) {
+    scope = newScope();
+    scopes.set(fileSystem, scope);
+  }
+  return {
+    scope,
+    prefix,
+    canRename: isMethod(fileSystem, "rename"),
+    canAppend: isMethod(fileSystem, "appendFile"),
+    canChmod: isMethod(fileSystem, "chmod")
+  };
 }
 function checkFileSystem(value, name) {
   checkObject(value, name);
@@ -1051,7 +1065,7 @@ var ContextManager = class {
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? void 0 };
     this.#shouldPersist = given.shouldPersist ?? void 0;
     this.#describe = given.describe ?? void 0;
-    this.#native = new NativeManager(outbox, { ...this.#options, id: registerManager(this.#hooks) });
+    this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) });
     debug(this.#hooks, "ContextManager initialized", {
       contextDir: this.#options.directory,
       persistThreshold: this.#options.persistThreshold,

@@ -100,6 +100,17 @@ export interface ContextStats {
   spills: number
 }
 
+/** What the JavaScript side tells of an injected file system. Checked there. */
+export interface NativeFileSystem {
+  /** From `newScope`: the same number for the same object. */
+  scope: number
+  /** What the paths of the directory in use begin with, as the object's `joinPath` spells them. */
+  prefix: string
+  canRename: boolean
+  canAppend: boolean
+  canChmod: boolean
+}
+
 /** What the constructor is told. Checked and completed on the JavaScript side. */
 export interface NativeOptions {
   /** Number of the manager in its environment, for debug messages and file-system calls. */
@@ -116,11 +127,12 @@ export interface NativeOptions {
   maxBytes: number
   maxResultBytes: number
   isDurable: boolean
-  hasFileSystem: boolean
-  canRename: boolean
-  canChmod: boolean
+  fileSystem?: NativeFileSystem
   hasDebug: boolean
 }
+
+/** A number that no other file system in this process has. */
+export declare function newScope(): number
 
 /** The SHA-256 of a text, in hex. */
 export declare function sha256(text: string): string

@@ -773,8 +773,9 @@ if (
   }
 }
 
-const { NativeManager, Outbox, sha256 } = nativeBinding
+const { NativeManager, Outbox, newScope, sha256 } = nativeBinding
 export { NativeManager }
 export { Outbox }
+export { newScope }
 export { sha256 }
 export const __napiBindingTarget = __napiLoadedBindingTarget

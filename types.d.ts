@@ -55,6 +55,8 @@ export interface IFileSystem {
   readdir(path: string): Promise<string[]>
   /** With it, readers see a new file whole or not at all. */
   rename?(oldPath: string, newPath: string): Promise<void>
+  /** Adds text at a file's end, creating the file. With it, appending costs no reading and rewriting. */
+  appendFile?(path: string, content: string): Promise<void>
 }
 
 /** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */

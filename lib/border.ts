@@ -8,7 +8,7 @@ import { Outbox } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
 import { contextError, fromNative, keepThrown } from './errors.ts'
 
-/** What a manager lets the native side call. */
+/** What an object of this package lets the native side call. */
 export interface Hooks {
   readonly fileSystem: IFileSystem | undefined
   readonly onDebug: ((message: string, data?: unknown) => void) | undefined
@@ -36,10 +36,10 @@ const NO_TEXTS: readonly string[] = []
 
 const numbers = new Int32Array(1 + 2 * BATCH)
 const operations = new Map<number, Operation>()
-const hooksByManager = new Map<number, WeakRef<Hooks>>()
-const forgetHooks = new FinalizationRegistry<number>((manager) => hooksByManager.delete(manager))
+const hooksByNumber = new Map<number, WeakRef<Hooks>>()
+const forgetHooks = new FinalizationRegistry<number>((number) => hooksByNumber.delete(number))
 let nextOperation = 1
-let nextManager = 1
+let nextHooks = 1
 
 /** The native end of the queue, one per environment. */
 export const outbox = new Outbox(receive)
@@ -47,14 +47,14 @@ export const outbox = new Outbox(receive)
 /** Keeps the process alive while operations are under way, and only then. */
 const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
 
-/** Numbers a manager and lets the native side reach its hooks while it lives. */
-export function registerManager(hooks: Hooks): number {
-  const manager = nextManager++
+/** Numbers hooks and lets the native side reach them while their owner lives. */
+export function registerHooks(hooks: Hooks): number {
+  const number = nextHooks++
   if (hooks.fileSystem !== undefined || hooks.onDebug !== undefined) {
-    hooksByManager.set(manager, new WeakRef(hooks))
-    forgetHooks.register(hooks, manager)
+    hooksByNumber.set(number, new WeakRef(hooks))
+    forgetHooks.register(hooks, number)
   }
-  return manager
+  return number
 }
 
 /**
@@ -111,7 +111,7 @@ function receive(): void {
 function dispatch(kind: Kind, id: number, text: string): void {
   if (kind === Kind.Debug) {
     const { message, data } = JSON.parse(text) as { message: string; data: unknown }
-    debug(hooksByManager.get(id)?.deref(), message, data)
+    debug(hooksByNumber.get(id)?.deref(), message, data)
   } else if (kind === Kind.Call) {
     void call(id, text)
   } else {
@@ -158,7 +158,7 @@ export function debug(hooks: Hooks | undefined, message: string, data?: unknown)
 }
 
 interface FileSystemCall {
-  manager: number
+  hooks: number
   method: keyof IFileSystem
   path: string
   /** The other path of `rename`, the mode of `chmod`. */
@@ -167,14 +167,14 @@ interface FileSystemCall {
 
 /** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
 async function call(id: number, text: string): Promise<void> {
-  const { manager, method, path, argument } = JSON.parse(text) as FileSystemCall
+  const { hooks, method, path, argument } = JSON.parse(text) as FileSystemCall
   try {
     const content = outbox.content(id)
-    const fileSystem = hooksByManager.get(manager)?.deref()?.fileSystem as
+    const fileSystem = hooksByNumber.get(hooks)?.deref()?.fileSystem as
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined
     if (fileSystem === undefined) {
-      throw new Error('the manager is gone')
+      throw new Error('whoever brought this file system is gone')
     }
     const parameters = [path, ...(content === null ? [] : [content]), ...(argument === null ? [] : [argument])]
     if (typeof fileSystem[method] !== 'function') {

@@ -12,7 +12,7 @@ import type {
   StoredContext,
   TaskId,
 } from '../types.d.ts'
-import { abandon, debug, type Hooks, operate, outbox, registerManager } from './border.ts'
+import { abandon, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
 import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
@@ -68,7 +68,7 @@ export class ContextManager<Task extends TaskId = number> {
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined }
     this.#shouldPersist = given.shouldPersist ?? undefined
     this.#describe = given.describe ?? undefined
-    this.#native = new NativeManager(outbox, { ...this.#options, id: registerManager(this.#hooks) })
+    this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
       persistThreshold: this.#options.persistThreshold,

@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os'
 import { resolve, sep } from 'node:path'
-import type { NativeOptions } from '../native.js'
+import { type NativeFileSystem, type NativeOptions, newScope } from '../native.js'
 import type { ContextManagerOptions, IFileSystem } from '../types.d.ts'
 import { contextError, invalidArgument } from './errors.ts'
 
@@ -61,9 +61,7 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
     maxBytes: count(retention.maxBytes, 'retention.maxBytes', DEFAULT_MAXIMUM_BYTES),
     maxResultBytes: count(retention.maxResultBytes, 'retention.maxResultBytes', DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: durability === 'full',
-    hasFileSystem: fileSystem !== undefined,
-    canRename: isMethod(fileSystem, 'rename'),
-    canChmod: isMethod(fileSystem, 'chmod'),
+    ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) }),
     hasDebug: typeof options.onDebug === 'function',
   }
 }
@@ -114,6 +112,24 @@ function checkSession(value: string, name: string): string {
 
 function isMethod(object: object | undefined, name: string): boolean {
   return typeof (object as Record<string, unknown> | undefined)?.[name] === 'function'
+}
+
+const scopes = new WeakMap<IFileSystem, number>()
+
+/** What the native side has to know of an injected file system. */
+function describeFileSystem(fileSystem: IFileSystem, prefix: string): NativeFileSystem {
+  let scope = scopes.get(fileSystem)
+  if (scope === undefined) {
+    scope = newScope()
+    scopes.set(fileSystem, scope)
+  }
+  return {
+    scope,
+    prefix,
+    canRename: isMethod(fileSystem, 'rename'),
+    canAppend: isMethod(fileSystem, 'appendFile'),
+    canChmod: isMethod(fileSystem, 'chmod'),
+  }
 }
 
 function checkFileSystem(value: IFileSystem, name: string): IFileSystem {

@@ -11,9 +11,11 @@
 //! | [`durable`] | whole files, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk and the seam for injected file systems |
 //! | [`names`] | every on-disk name |
+//! | [`debug`] | the caller's debug callback |
 //! | [`error`] | the one error type and its codes |
 
 pub mod context;
+pub mod debug;
 pub mod durable;
 pub mod error;
 pub mod file_system;

@@ -14,9 +14,9 @@ use std::{
 
 use agent_context::{
     context::{
-        Candidate, Debug, Details, ForeignPointer, Held, Manager, ManagerOptions, Retention,
-        SaveRequest,
+        Candidate, Details, ForeignPointer, Held, Manager, ManagerOptions, Retention, SaveRequest,
     },
+    debug::Debug,
     durable::Durability,
     error::{Code, Result},
     file_system::{Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Payload},
@@ -357,8 +357,11 @@ impl FileSystem for Faulty {
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
         self.act("unlink", path, |files| Ok(files.remove(path).is_some()))
     }
-    fn has_locks(&self) -> bool {
-        false
+    fn rename_over<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()> {
+        self.rename_new(from, to)
+    }
+    fn scope(&self) -> u64 {
+        1
     }
 }
 

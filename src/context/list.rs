@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::{
     manager::Manager,
-    options::Debug,
     pointer::{Pointer, PointerParts},
     record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
 };
 use crate::{
+    debug::Debug,
     error::{Error, Result},
     file_system::{Entry, FileError, FileSystem},
     json, names,

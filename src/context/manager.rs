@@ -14,11 +14,12 @@ use super::{
     directory::{SessionLease, SharedDirectory},
     held::Held,
     in_flight::{Calls, InFlight},
-    options::{Debug, ManagerOptions},
+    options::ManagerOptions,
     pointer::{Groups, Pointer},
     tiers::MemoryTier,
 };
 use crate::{
+    debug::Debug,
     durable::DirectorySync,
     error::{Error, Result},
     file_system::FileSystem,

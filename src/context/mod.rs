@@ -20,7 +20,7 @@ pub use held::Held;
 pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;
 pub use manager::{Manager, Stats};
-pub use options::{Debug, ManagerOptions, Retention};
+pub use options::{ManagerOptions, Retention};
 pub use save::{Details, SaveRequest};
 pub use select::{Candidate, ForeignPointer};
 pub use sweep::SweepReport;

@@ -1,9 +1,5 @@
 //! What a manager is told at its construction.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use crate::durable::Durability;
 
 /// Bounds of what dead sessions leave behind, and of any single result.
@@ -40,24 +36,4 @@ pub struct ManagerOptions {
     pub retention: Retention,
     /// What an acknowledged save survives.
     pub durability: Durability,
-}
-
-/// The caller's debug callback. Messages about one operation arrive before it is complete.
-#[derive(Clone, Default)]
-pub struct Debug(Option<Arc<Callback>>);
-
-type Callback = dyn Fn(&str, Value) + Send + Sync;
-
-impl Debug {
-    /// Sends messages to `callback`.
-    pub fn new(callback: impl Fn(&str, Value) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(callback)))
-    }
-
-    /// Sends a message; `data` is made only when somebody listens.
-    pub fn say(&self, message: &str, data: impl FnOnce() -> Value) {
-        if let Some(callback) = &self.0 {
-            callback(message, data());
-        }
-    }
 }

@@ -9,12 +9,9 @@ use std::{
 use chrono::Utc;
 use serde_json::json;
 
-use super::{
-    list,
-    manager::Manager,
-    options::{Debug, Retention},
-};
+use super::{list, manager::Manager, options::Retention};
 use crate::{
+    debug::Debug,
     durable::{self, LiveSessions},
     error::{Error, Result},
     file_system::{Entry, FileError, FileSystem},

@@ -9,15 +9,11 @@ use std::{
 
 #[cfg(target_os = "linux")]
 use super::unnamed;
-use super::{Contents, Entry, FileError, FileFuture, FileSystem, Payload};
+use super::{Access, Contents, Disk, Entry, FileError, FileResult, OpenFile, open_file};
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalDisk;
-
-fn ready<'a, T: Send + 'a>(result: std::result::Result<T, FileError>) -> FileFuture<'a, T> {
-    Box::pin(std::future::ready(result))
-}
 
 /// Turns an `io::Result` into ours.
 pub(super) trait At<T> {
@@ -30,100 +26,62 @@ impl<T> At<T> for io::Result<T> {
     }
 }
 
-impl FileSystem for LocalDisk {
-    fn create_directories<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()> {
+impl Disk for LocalDisk {
+    fn create_directories(&self, path: &Path) -> FileResult<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        ready(builder.create(path).at("mkdir", path))
+        builder.create(path).at("mkdir", path)
     }
 
-    fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf> {
-        ready(fs::canonicalize(path).at("realpath", path))
+    fn canonical(&self, path: &Path) -> FileResult<PathBuf> {
+        fs::canonicalize(path).at("realpath", path)
     }
 
-    fn write_new<'a>(
-        &'a self,
-        path: &'a Path,
-        contents: Payload,
-        sync: bool,
-    ) -> FileFuture<'a, ()> {
-        if !sync {
-            return ready(write_new(path, &contents, false));
-        }
-        // Waiting for the medium would keep a worker from other saves: it happens on a thread of
-        // its own, so that many files are on their way to the medium at once.
-        Box::pin(async move {
-            let owned = path.to_owned();
-            let task = tokio::task::spawn_blocking(move || write_new(&owned, &contents, true));
-            task.await.unwrap_or_else(|error| {
-                Err(FileError::system("write", path, io::Error::other(error)))
-            })
-        })
+    fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
+        write_new(path, contents, sync)
     }
 
     #[cfg(target_os = "linux")]
-    fn create_unnamed<'a>(
-        &'a self,
-        path: &'a Path,
-        contents: Payload,
-        sync: bool,
-    ) -> FileFuture<'a, bool> {
-        if !sync {
-            return ready(unnamed::create(path, &contents, false));
-        }
-        Box::pin(async move {
-            let owned = path.to_owned();
-            tokio::task::spawn_blocking(move || unnamed::create(&owned, &contents, true))
-                .await
-                .unwrap_or_else(|error| {
-                    Err(FileError::system("write", path, io::Error::other(error)))
-                })
-        })
+    fn create_unnamed(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<bool> {
+        unnamed::create(path, contents, sync)
     }
 
-    fn can_rename(&self) -> bool {
-        true
+    fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {
+        rename_new(from, to).at("rename", to)
     }
 
-    fn rename_new<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()> {
-        ready(rename_new(from, to).at("rename", to))
+    fn rename_over(&self, from: &Path, to: &Path) -> FileResult<()> {
+        rename_over(from, to).at("rename", to)
     }
 
-    fn sync_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()> {
-        Box::pin(async move {
-            let owned = path.to_owned();
-            tokio::task::spawn_blocking(move || sync_directory(&owned))
-                .await
-                .unwrap_or_else(|error| Err(io::Error::other(error)))
-                .at("fsync", path)
-        })
+    fn sync_directory(&self, path: &Path) -> FileResult<()> {
+        sync_directory(path).at("fsync", path)
     }
 
-    fn read<'a>(
-        &'a self,
-        root: &'a Path,
-        relative: &'a Path,
-        limit: u64,
-    ) -> FileFuture<'a, Contents> {
-        ready(read(root, relative, limit).at("read", &root.join(relative)))
+    fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
+        read(root, relative, limit).at("read", &root.join(relative))
     }
 
-    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
-        ready(list(directory).at("readdir", directory))
+    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+        list(directory).at("readdir", directory)
     }
 
-    fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
-        ready(match fs::remove_file(path) {
+    fn remove(&self, path: &Path) -> FileResult<bool> {
+        match fs::remove_file(path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(FileError::system("unlink", path, error)),
-        })
+        }
     }
 
-    fn has_locks(&self) -> bool {
-        true
+    fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
+        open_file::open(path, access)
+    }
+
+    fn scope(&self) -> u64 {
+        0
     }
 }
 
@@ -162,6 +120,29 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     // Names carry 64 random bits: a plain rename does not replace anything in practice.
+    fs::rename(from, to)
+}
+
+/// On Windows a reader, a virus scanner or an indexer may have the target open for a moment.
+#[cfg(windows)]
+const RENAME_ATTEMPTS: u64 = 10;
+
+#[cfg(not(windows))]
+fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+#[cfg(windows)]
+fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    for attempt in 1..RENAME_ATTEMPTS {
+        match fs::rename(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                // 10, 20, … 90 ms: less than half a second in all.
+                std::thread::sleep(std::time::Duration::from_millis(10 * attempt));
+            }
+            other => return other,
+        }
+    }
     fs::rename(from, to)
 }
 
@@ -276,15 +257,14 @@ fn list(directory: &Path) -> io::Result<Vec<Entry>> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn writes_exclusively_and_for_the_owner_alone() {
+    #[test]
+    fn writes_exclusively_and_for_the_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b");
-        LocalDisk.create_directories(&path).await.unwrap();
+        LocalDisk.create_directories(&path).unwrap();
         let file = path.join("x.json");
-        LocalDisk.write_new(&file, Payload::new(b"one".to_vec()), true).await.unwrap();
-        let again =
-            LocalDisk.write_new(&file, Payload::new(b"two".to_vec()), false).await.unwrap_err();
+        LocalDisk.write_new(&file, b"one", true).unwrap();
+        let again = LocalDisk.write_new(&file, b"two", false).unwrap_err();
         assert_eq!(again.kind, io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&file).unwrap(), b"one", "the failed attempt removed nothing");
         #[cfg(unix)]
@@ -295,19 +275,19 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_rename_replaces_nothing() {
+    #[test]
+    fn a_rename_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&from, "new").unwrap();
         fs::write(&to, "old").unwrap();
-        assert!(LocalDisk.rename_new(&from, &to).await.is_err());
+        assert!(LocalDisk.rename_new(&from, &to).is_err());
         assert_eq!(fs::read(&to).unwrap(), b"old");
     }
 
     #[cfg(unix)]
-    #[tokio::test]
-    async fn reads_regular_files_below_the_root_and_nothing_else() {
+    #[test]
+    fn reads_regular_files_below_the_root_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap();
         fs::create_dir(root.join("inner")).unwrap();
@@ -322,27 +302,27 @@ mod tests {
             0,
         )
         .unwrap();
-        let read = async |path: &str| LocalDisk.read(&root, Path::new(path), 3).await;
-        let contents = read("inner/x.json").await.unwrap();
+        let read = |path: &str| LocalDisk.read(&root, Path::new(path), 3);
+        let contents = read("inner/x.json").unwrap();
         assert_eq!((contents.bytes.as_slice(), contents.length), (&b"123"[..], 5));
         for path in ["link.json", "linked/passwd", "fifo", "inner", "../x", "/etc/passwd", "", "."]
         {
-            assert!(read(path).await.is_err(), "{path}");
+            assert!(read(path).is_err(), "{path}");
         }
-        assert!(read("missing.json").await.unwrap_err().is_not_found());
+        assert!(read("missing.json").unwrap_err().is_not_found());
     }
 
-    #[tokio::test]
-    async fn lists_regular_files_and_removes_them_once() {
+    #[test]
+    fn lists_regular_files_and_removes_them_once() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("inner")).unwrap();
         fs::write(folder.path().join("x.json"), "12345").unwrap();
-        let files = LocalDisk.list(folder.path()).await.unwrap();
+        let files = LocalDisk.list(folder.path()).unwrap();
         assert_eq!(files.len(), 1);
         assert_eq!((files[0].name.as_str(), files[0].length), ("x.json", Some(5)));
         assert!(files[0].modified.is_some());
-        assert!(LocalDisk.remove(&folder.path().join("x.json")).await.unwrap());
-        assert!(!LocalDisk.remove(&folder.path().join("x.json")).await.unwrap());
-        assert!(LocalDisk.list(&folder.path().join("missing")).await.unwrap().is_empty());
+        assert!(LocalDisk.remove(&folder.path().join("x.json")).unwrap());
+        assert!(!LocalDisk.remove(&folder.path().join("x.json")).unwrap());
+        assert!(LocalDisk.list(&folder.path().join("missing")).unwrap().is_empty());
     }
 }

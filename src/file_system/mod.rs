@@ -4,7 +4,9 @@
 //! the local disk's are complete when they are returned (they block the worker thread that calls
 //! them), an injected file system's wait for JavaScript.
 
+mod disk;
 mod local;
+mod open_file;
 #[cfg(target_os = "linux")]
 mod unnamed;
 
@@ -17,6 +19,7 @@ use std::{
     sync::Arc,
 };
 
+pub use disk::{Access, Disk, FileResult, LockAttempt, OpenFile};
 pub use local::LocalDisk;
 
 /// A file operation under way.
@@ -140,6 +143,15 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Gives a file its name, which must be free.
     fn rename_new<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()>;
 
+    /// Gives a file another's name: that one is gone, and nobody sees the name missing.
+    fn rename_over<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()>;
+
+    /// Adds text at a file's end in one operation; `false`: this file system cannot, and nothing
+    /// happened.
+    fn append<'a>(&'a self, _path: &'a Path, _contents: Payload) -> FileFuture<'a, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// Puts a directory's entries on the medium.
     fn sync_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()>;
 
@@ -158,6 +170,16 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Removes a file; `false` when it was not there.
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool>;
 
-    /// Whether the operating system's locks work here, so that sessions can hold leases.
-    fn has_locks(&self) -> bool;
+    /// The disk behind it, where files can be kept open and locked.
+    fn disk(&self) -> Option<Arc<dyn Disk>> {
+        None
+    }
+
+    /// Tells this file system from others in the process: the same number, the same files.
+    fn scope(&self) -> u64;
+
+    /// Whether there are locks, so that sessions can hold leases.
+    fn has_locks(&self) -> bool {
+        self.disk().is_some()
+    }
 }

@@ -15,19 +15,20 @@ use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    file_system::InjectedFileSystem,
-    outbox::{Message, Outbox, Queue},
+    file_system::{self, NativeFileSystem},
+    numbers::{count, number, size, time, whole},
+    outbox::{Outbox, Queue},
     runtime::{Answer, Cancellable, run, run_cancellable, started},
     text::{JsText, Utf8},
     value,
 };
 use crate::{
     context::{
-        Candidate, Debug, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
+        Candidate, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
     },
     durable::Durability,
     error::{Code, Error},
-    file_system::{FileSystem, LocalDisk, Payload},
+    file_system::Payload,
     json,
 };
 
@@ -51,9 +52,7 @@ pub struct NativeOptions {
     pub max_bytes: f64,
     pub max_result_bytes: f64,
     pub is_durable: bool,
-    pub has_file_system: bool,
-    pub can_rename: bool,
-    pub can_chmod: bool,
+    pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
 }
 
@@ -129,32 +128,6 @@ pub struct NativeManager {
     cancellable: Arc<Cancellable>,
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casts saturate, and the JavaScript side lets only whole numbers from 0 up pass"
-)]
-fn whole(number: f64) -> u64 {
-    number as u64
-}
-
-fn size(number: f64) -> usize {
-    usize::try_from(whole(number)).unwrap_or(usize::MAX)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
-fn number(count: u64) -> f64 {
-    count as f64
-}
-
-fn count(count: usize) -> f64 {
-    number(count as u64)
-}
-
-fn time(milliseconds: f64) -> i64 {
-    i64::try_from(whole(milliseconds)).unwrap_or(i64::MAX)
-}
-
 /// A JSON token of a plain string.
 fn token(text: Utf8) -> String {
     let mut out = Vec::new();
@@ -162,28 +135,13 @@ fn token(text: Utf8) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn debug(queue: &Arc<Queue>, options: &NativeOptions) -> Debug {
-    if !options.has_debug {
-        return Debug::default();
-    }
-    let (queue, id) = (Arc::clone(queue), options.id);
-    Debug::new(move |message, data| {
-        let text = serde_json::json!({ "message": message, "data": data }).to_string();
-        queue.post(Message::Debug(id, text));
-    })
-}
-
 #[napi]
 impl NativeManager {
     #[napi(constructor)]
     pub fn new(outbox: &Outbox, options: NativeOptions) -> Self {
         let queue = outbox.queue();
-        let file_system: Arc<dyn FileSystem> = if options.has_file_system {
-            Arc::new(InjectedFileSystem::new(Arc::clone(&queue), &options))
-        } else {
-            Arc::new(LocalDisk)
-        };
-        let debug = debug(&queue, &options);
+        let file_system = file_system::of(&queue, options.id, options.file_system);
+        let debug = queue.debug(options.id, options.has_debug);
         let options = ManagerOptions {
             directory: options.directory,
             prefix: options.prefix,

@@ -3,26 +3,54 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
+use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{context_manager::NativeOptions, outbox::Queue};
-use crate::file_system::{Contents, Entry, FileError, FileFuture, FileSystem, Origin, Payload};
+use super::{numbers::whole, outbox::Queue};
+use crate::file_system::{
+    Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Origin, Payload,
+};
 
 /// Owner-only permissions.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// The injected object, by the number under which the JavaScript side knows its manager.
+/// The injected object, by the number under which the JavaScript side keeps it.
 pub struct InjectedFileSystem {
     queue: Arc<Queue>,
-    manager: u32,
+    hooks: u32,
     prefix: String,
+    scope: u64,
     can_rename: bool,
+    can_append: bool,
     can_chmod: bool,
+}
+
+/// What the JavaScript side tells of an injected file system. Checked there.
+#[napi(object, object_to_js = false)]
+pub struct NativeFileSystem {
+    /// From `newScope`: the same number for the same object.
+    pub scope: f64,
+    /// What the paths of the directory in use begin with, as the object's `joinPath` spells them.
+    pub prefix: String,
+    pub can_rename: bool,
+    pub can_append: bool,
+    pub can_chmod: bool,
+}
+
+/// A number that no other file system in this process has.
+#[napi]
+#[must_use]
+pub fn new_scope() -> f64 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    f64::from(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// What the JavaScript side says of a thrown value.
@@ -35,13 +63,28 @@ struct Thrown {
 
 type Outcome<T> = std::result::Result<T, FileError>;
 
+/// The injected file system, or the local disk without one.
+pub fn of(
+    queue: &Arc<Queue>,
+    hooks: u32,
+    options: Option<NativeFileSystem>,
+) -> Arc<dyn FileSystem> {
+    match options {
+        Some(options) => Arc::new(InjectedFileSystem::new(Arc::clone(queue), hooks, options)),
+        None => Arc::new(LocalDisk),
+    }
+}
+
 impl InjectedFileSystem {
-    pub fn new(queue: Arc<Queue>, options: &NativeOptions) -> Self {
+    /// The file system that the JavaScript side keeps with the hooks number `hooks`.
+    pub fn new(queue: Arc<Queue>, hooks: u32, options: NativeFileSystem) -> Self {
         Self {
             queue,
-            manager: options.id,
-            prefix: options.prefix.clone(),
+            hooks,
+            prefix: options.prefix,
+            scope: whole(options.scope),
             can_rename: options.can_rename,
+            can_append: options.can_append,
             can_chmod: options.can_chmod,
         }
     }
@@ -55,12 +98,12 @@ impl InjectedFileSystem {
     ) -> Outcome<String> {
         let error =
             |kind, origin| FileError { kind, operation: method, path: path.to_owned(), origin };
-        let manager = self.manager;
+        let hooks = self.hooks;
         let answer = self
             .queue
             .call(|_| {
                 let call = json!({
-                    "manager": manager,
+                    "hooks": hooks,
                     "method": method,
                     "path": path.to_str().unwrap_or_default(),
                     "argument": argument,
@@ -152,6 +195,19 @@ impl FileSystem for InjectedFileSystem {
         })
     }
 
+    fn rename_over<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()> {
+        self.rename_new(from, to)
+    }
+
+    fn append<'a>(&'a self, path: &'a Path, contents: Payload) -> FileFuture<'a, bool> {
+        Box::pin(async move {
+            if self.can_append {
+                self.call("appendFile", path, json!(null), Some(contents)).await?;
+            }
+            Ok(self.can_append)
+        })
+    }
+
     fn sync_directory<'a>(&'a self, _: &'a Path) -> FileFuture<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -198,7 +254,7 @@ impl FileSystem for InjectedFileSystem {
         })
     }
 
-    fn has_locks(&self) -> bool {
-        false
+    fn scope(&self) -> u64 {
+        self.scope
     }
 }

@@ -13,6 +13,7 @@
 mod context_manager;
 mod error;
 mod file_system;
+mod numbers;
 mod outbox;
 mod runtime;
 mod text;

@@ -21,7 +21,7 @@ use napi_derive::napi;
 use tokio::sync::oneshot;
 
 use super::text::{JsText, Utf8};
-use crate::{context::Manager, file_system::Payload};
+use crate::{context::Manager, debug::Debug, file_system::Payload};
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;
@@ -103,6 +103,18 @@ impl Queue {
             // A closing environment takes no more calls: nobody is left to tell.
             let _ = self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
+    }
+
+    /// A debug callback that posts to the hooks of that number, when they listen.
+    pub fn debug(self: &Arc<Self>, hooks: u32, is_heard: bool) -> Debug {
+        if !is_heard {
+            return Debug::default();
+        }
+        let queue = Arc::clone(self);
+        Debug::new(move |message, data| {
+            let text = serde_json::json!({ "message": message, "data": data }).to_string();
+            queue.post(Message::Debug(hooks, text));
+        })
     }
 
     /// Calls an injected file system; `request` is made from the call's number.

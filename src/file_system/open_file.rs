@@ -1,0 +1,302 @@
+//! Open files of the local disk.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{Access, FileError, FileResult, LockAttempt, OpenFile, local::At};
+
+/// A file of the operating system, kept open.
+#[derive(Debug)]
+struct LocalFile {
+    file: File,
+    path: PathBuf,
+}
+
+/// Opens a regular file, through no symbolic link at the path's end.
+pub(super) fn open(path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
+    let file = options(access).open(path).map_err(refuse_link).at("open", path)?;
+    let is_file = file.metadata().at("stat", path)?.is_file();
+    if !is_file {
+        let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+        return Err(FileError::system("open", path, error));
+    }
+    Ok(Box::new(LocalFile { file, path: path.to_owned() }))
+}
+
+fn options(access: Access) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    match access {
+        Access::Read => {}
+        Access::Append => {
+            options.create(true);
+        }
+        Access::AppendNew => {
+            options.create_new(true);
+        }
+    }
+    if access != Access::Read {
+        // Windows cuts only files that are open for writing anywhere.
+        if cfg!(windows) {
+            options.write(true)
+        } else {
+            options.append(true)
+        };
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A FIFO would block an ordinary open; what is no regular file is refused afterwards.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        // The flags fit: they are small positive numbers on every platform.
+        options.mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::OpenOptionsExt;
+        const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+        options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+    }
+    options
+}
+
+/// Says in words what `O_NOFOLLOW` says with an error number.
+#[cfg(unix)]
+fn refuse_link(error: io::Error) -> io::Error {
+    use rustix::io::Errno;
+    match Errno::from_io_error(&error) {
+        Some(Errno::LOOP | Errno::MLINK) => {
+            io::Error::new(io::ErrorKind::InvalidInput, "a symbolic link, which is not followed")
+        }
+        Some(Errno::NOTDIR) => {
+            io::Error::new(io::ErrorKind::NotADirectory, "a part of the path is no directory")
+        }
+        _ => error,
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_link(error: io::Error) -> io::Error {
+    error
+}
+
+/// How file systems say that they have no locks.
+fn has_no_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP))
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::Unsupported
+    }
+}
+
+impl OpenFile for LocalFile {
+    fn length(&self) -> FileResult<u64> {
+        Ok(self.file.metadata().at("stat", &self.path)?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match read_at(&self.file, rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(FileError::system("read", &self.path, error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn append(&self, bytes: &[u8]) -> FileResult<()> {
+        append(&self.file, bytes).at("write", &self.path)
+    }
+
+    fn truncate(&self, length: u64) -> FileResult<()> {
+        self.file.set_len(length).at("ftruncate", &self.path)
+    }
+
+    fn sync(&self) -> FileResult<()> {
+        // Apple's variant of this call flushes the drive as well (`F_FULLFSYNC`).
+        self.file.sync_data().at("fsync", &self.path)
+    }
+
+    fn try_lock(&self) -> FileResult<LockAttempt> {
+        loop {
+            return match self.file.try_lock() {
+                Ok(()) => Ok(LockAttempt::Taken),
+                Err(TryLockError::WouldBlock) => Ok(LockAttempt::Held),
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {
+                    continue;
+                }
+                Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+                    Ok(LockAttempt::Unsupported)
+                }
+                Err(TryLockError::Error(error)) => {
+                    Err(FileError::system("lock", &self.path, error))
+                }
+            };
+        }
+    }
+
+    fn unlock(&self) {
+        // Closing the file frees the lock in any case.
+        let _ = self.file.unlock();
+    }
+
+    #[cfg(unix)]
+    fn is_linked(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        self.file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+    }
+
+    #[cfg(not(unix))]
+    fn is_linked(&self) -> bool {
+        self.is_at(&self.path)
+    }
+
+    #[cfg(unix)]
+    fn is_at(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let (Ok(ours), Ok(theirs)) = (self.file.metadata(), std::fs::symlink_metadata(path)) else {
+            return false;
+        };
+        (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())
+    }
+
+    #[cfg(not(unix))]
+    fn is_at(&self, path: &Path) -> bool {
+        let ours = self.file.try_clone().and_then(same_file::Handle::from_file);
+        matches!((ours, same_file::Handle::from_path(path)), (Ok(ours), Ok(theirs)) if ours == theirs)
+    }
+
+    #[cfg(unix)]
+    fn identity(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        self.file.metadata().map_or(0, |metadata| metadata.ino())
+    }
+
+    #[cfg(not(unix))]
+    fn identity(&self) -> u64 {
+        use std::time::UNIX_EPOCH;
+        // Compaction makes a new file: the time of its creation tells it from the old one.
+        let created = self.file.metadata().and_then(|metadata| metadata.created()).ok();
+        let age = created.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        age.and_then(|age| u64::try_from(age.as_nanos()).ok()).unwrap_or_default()
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// The file is in append mode: the system writes at the end, whatever others do.
+#[cfg(unix)]
+fn append(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    io::Write::write_all(&mut file, bytes)
+}
+
+/// Whoever appends holds the log's lock: the end stays where it is.
+#[cfg(windows)]
+fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+    let mut end = file.metadata()?.len();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match file.seek_write(rest, end) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                end += count as u64;
+                rest = rest.get(count..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_adds_and_cuts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        assert!(open(&path, Access::Read).err().unwrap().is_not_found());
+        let file = open(&path, Access::Append).unwrap();
+        file.append(b"one\n").unwrap();
+        open(&path, Access::Append).unwrap().append(b"two\n").unwrap();
+        file.append(b"three\n").unwrap();
+        let mut buffer = [0; 100];
+        assert_eq!(file.read_at(4, &mut buffer).unwrap(), 10);
+        assert_eq!(&buffer[..10], b"two\nthree\n");
+        file.truncate(4).unwrap();
+        file.sync().unwrap();
+        assert_eq!(file.length().unwrap(), 4);
+        assert_eq!(
+            open(&path, Access::AppendNew).err().unwrap().kind,
+            io::ErrorKind::AlreadyExists
+        );
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn locks_belong_to_the_open_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let one = open(&path, Access::Append).unwrap();
+        let other = open(&path, Access::Append).unwrap();
+        assert_eq!(one.try_lock().unwrap(), LockAttempt::Taken);
+        assert_eq!(other.try_lock().unwrap(), LockAttempt::Held);
+        one.unlock();
+        assert_eq!(other.try_lock().unwrap(), LockAttempt::Taken);
+        drop(other);
+        assert_eq!(one.try_lock().unwrap(), LockAttempt::Taken);
+    }
+
+    #[test]
+    fn knows_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("x"), folder.path().join("y"));
+        let file = open(&path, Access::Append).unwrap();
+        assert!(file.is_linked() && file.is_at(&path));
+        std::fs::rename(&path, &aside).unwrap();
+        assert!(file.is_linked() && !file.is_at(&path) && file.is_at(&aside));
+        let new = open(&path, Access::Append).unwrap();
+        assert_ne!(file.identity(), new.identity());
+        std::fs::rename(&path, &aside).unwrap();
+        assert!(!file.is_linked() && !file.is_at(&aside));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn opens_regular_files_alone_and_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        for access in [Access::Read, Access::Append, Access::AppendNew] {
+            assert!(open(&link, access).is_err(), "{access:?}");
+            assert!(open(folder.path(), access).is_err(), "{access:?}");
+        }
+        assert!(!target.exists());
+    }
+}
