@@ -9,6 +9,35 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+export declare class NativeHistory {
+  constructor(outbox: Outbox, options: NativeHistoryOptions)
+  /**
+   * Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
+   * result, and the members of `rest`, a JSON object with at least one.
+   */
+  append(operation: number, toolName: string, params: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], rest: string): void
+  /** Answers with the most recent entries as JSON arrays, oldest first. */
+  read(operation: number, limit: number): void
+  /** Searches; the filter is JSON. Answers as `read`. */
+  search(operation: number, filter: string): void
+  /**
+   * First half of a compaction; the policy is JSON. Answers with the plan (JSON, to be handed
+   * back) and, when they are wanted, the entries that would go.
+   */
+  planCompaction(operation: number, policy: string): void
+  /**
+   * Second half: `summary` is a line as it stands on disk, or empty. Answers with a report as
+   * JSON.
+   */
+  compact(operation: number, plan: string, summary: string): void
+  /** Answers with a report as JSON. */
+  verify(operation: number): void
+  /** Waits for every append called before. */
+  close(operation: number): void
+  /** Stops a cancellable operation. */
+  cancel(operation: number): void
+}
+
 export declare class NativeManager {
   constructor(outbox: Outbox, options: NativeOptions)
   /** Saves; answers with the path. `kind` to `chunks` are an encoded value, `details` is JSON. */
@@ -109,6 +138,18 @@ export interface NativeFileSystem {
   canRename: boolean
   canAppend: boolean
   canChmod: boolean
+}
+
+/** What the constructor is told. Checked and completed on the JavaScript side. */
+export interface NativeHistoryOptions {
+  /** Number of the history's hooks in its environment. */
+  id: number
+  path: string
+  isDurable: boolean
+  lockTimeout: number
+  maxEntryBytes: number
+  fileSystem?: NativeFileSystem
+  hasDebug: boolean
 }
 
 /** What the constructor is told. Checked and completed on the JavaScript side. */

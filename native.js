@@ -773,7 +773,8 @@ if (
   }
 }
 
-const { NativeManager, Outbox, newScope, sha256 } = nativeBinding
+const { NativeHistory, NativeManager, Outbox, newScope, sha256 } = nativeBinding
+export { NativeHistory }
 export { NativeManager }
 export { Outbox }
 export { newScope }

@@ -22,6 +22,10 @@ pub enum Code {
     TooLarge,
     /// Somebody else uses what the call wanted to change.
     Conflict,
+    /// Another process held a file's lock too long.
+    LockTimeout,
+    /// The file system lacks what the call needs.
+    Unsupported,
 }
 
 impl Code {
@@ -36,6 +40,8 @@ impl Code {
             Self::Io => "ERR_CONTEXT_IO",
             Self::TooLarge => "ERR_CONTEXT_TOO_LARGE",
             Self::Conflict => "ERR_CONTEXT_CONFLICT",
+            Self::LockTimeout => "ERR_CONTEXT_LOCK_TIMEOUT",
+            Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
         }
     }
 }
@@ -108,11 +114,11 @@ fn remedy(kind: std::io::ErrorKind) -> &'static str {
     use std::io::ErrorKind as Kind;
     match kind {
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
-            "; make the directory writable or set contextDir"
+            "; make the directory writable or choose another"
         }
-        Kind::StorageFull | Kind::QuotaExceeded => "; free some space or set contextDir",
+        Kind::StorageFull | Kind::QuotaExceeded => "; free some space or choose another directory",
         Kind::NotADirectory | Kind::AlreadyExists => {
-            "; a file stands where the directory should be, set contextDir"
+            "; a file stands where the directory should be, choose another"
         }
         _ => "",
     }

@@ -6,10 +6,11 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`context`] | `ContextManager`: every tool output of a session |
+//! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
 //! | [`json`] | JSON as text: what comes from JavaScript, canonical form, walks that keep the text |
-//! | [`durable`] | whole files, leases: the only code that promises durability |
-//! | [`file_system`] | the local disk and the seam for injected file systems |
+//! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
+//! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
 //! | [`debug`] | the caller's debug callback |
 //! | [`error`] | the one error type and its codes |
@@ -19,6 +20,7 @@ pub mod debug;
 pub mod durable;
 pub mod error;
 pub mod file_system;
+pub mod history;
 pub mod json;
 pub mod names;
 #[cfg(feature = "node")]

@@ -5,6 +5,12 @@
 //! ├── [<session>-]<tool>_<arguments hash: 12 hex>_<epoch ms>_<counter>_<16 hex>.json   a context
 //! ├── .<16 hex>-<counter>.tmp     a context while the holder of that lease writes it
 //! └── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
+//!
+//! .wink/
+//! ├── context.jsonl               a log, one record per line
+//! ├── context.jsonl.lock          locked by whoever changes the log; empty, never removed
+//! ├── context.jsonl.index         a cache: where which records are
+//! └── .context.jsonl.<16 hex>.tmp what is about to replace one of them
 //! ```
 //!
 //! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
@@ -18,6 +24,8 @@ const MAX_SESSION: usize = 64;
 const CONTEXT_SUFFIX: &str = ".json";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 const LEASE_SUFFIX: &str = ".lease";
+const LOCK_SUFFIX: &str = ".lock";
+const INDEX_SUFFIX: &str = ".index";
 const ARGUMENTS_HASH: usize = 12;
 const RANDOM: usize = 16;
 
@@ -148,6 +156,35 @@ pub fn parse_temporary(name: &str) -> Option<&str> {
     Some(owner).filter(|owner| is_hex(owner, RANDOM))
 }
 
+/// The file that is locked by whoever changes `name`.
+#[must_use]
+pub fn lock(name: &str) -> String {
+    format!("{name}{LOCK_SUFFIX}")
+}
+
+/// The file that says where in `name` which records are.
+#[must_use]
+pub fn index(name: &str) -> String {
+    format!("{name}{INDEX_SUFFIX}")
+}
+
+/// A fresh name for what is about to replace `name`.
+#[must_use]
+pub fn replacement(name: &str) -> String {
+    format!(".{name}.{:016x}{TEMPORARY_SUFFIX}", random())
+}
+
+/// Whether `candidate` was to replace `name`.
+#[must_use]
+pub fn is_replacement(candidate: &str, name: &str) -> bool {
+    candidate
+        .strip_prefix('.')
+        .and_then(|rest| rest.strip_prefix(name))
+        .and_then(|rest| rest.strip_prefix('.'))
+        .and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX))
+        .is_some_and(|random| is_hex(random, RANDOM))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +237,17 @@ mod tests {
         let owner = new_owner();
         assert_eq!(parse_lease(&lease(&owner)), Some(owner.as_str()));
         assert_eq!(parse_temporary(&temporary(&owner, 12)), Some(owner.as_str()));
+    }
+
+    #[test]
+    fn recognises_what_was_to_replace_a_file() {
+        let made = replacement("context.jsonl");
+        assert!(is_replacement(&made, "context.jsonl"));
+        assert_eq!(parse_temporary(&made), None);
+        for foreign in ["context.jsonl", ".context.jsonl.tmp", ".context.jsonl.x.tmp", ".a.tmp"] {
+            assert!(!is_replacement(foreign, "context.jsonl"), "{foreign}");
+        }
+        assert!(!is_replacement(&made, "context"), "a file with a longer name has its own");
     }
 
     proptest! {

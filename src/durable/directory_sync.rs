@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::file_system::{FileError, FileSystem, Origin};
+use crate::file_system::{Disk, FileError, FileSystem, Origin};
 
 /// One directory's group commit.
 #[derive(Debug, Default)]
@@ -85,6 +85,25 @@ impl DirectorySync {
             }
         }
     }
+}
+
+/// Brings a directory's own entry to the medium, and those of the directories above it: who was
+/// created by whom, and whether that is on the medium, nobody can tell. With `itself`, the entries in
+/// it as well. Directories above it that may not be opened were not created by this process.
+///
+/// # Errors
+/// The file system's.
+pub fn sync_ancestors(disk: &dyn Disk, directory: &Path, itself: bool) -> Result<(), FileError> {
+    if itself {
+        disk.sync_directory(directory)?;
+    }
+    for ancestor in directory.ancestors().skip(1) {
+        match disk.sync_directory(ancestor) {
+            Err(error) if error.kind == io::ErrorKind::PermissionDenied => return Ok(()),
+            other => other?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

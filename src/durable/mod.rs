@@ -2,11 +2,14 @@
 //! exactly as long as its process lives.
 
 mod directory_sync;
+mod file_lock;
 mod lease;
+pub mod log;
 
 use std::path::Path;
 
 pub use directory_sync::DirectorySync;
+pub use file_lock::{FileLock, LockError, LockGuard};
 pub use lease::{Lease, LiveSessions, live_sessions};
 
 use crate::file_system::{FileError, FileSystem, Payload};

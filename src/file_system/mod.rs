@@ -63,6 +63,21 @@ impl FileError {
         Self { kind: error.kind(), operation, path: path.to_owned(), origin: Origin::System(error) }
     }
 
+    /// The same error, for another who waits for the same operation.
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        let origin = match &self.origin {
+            Origin::System(error) => Origin::System(error.raw_os_error().map_or_else(
+                || io::Error::new(error.kind(), error.to_string()),
+                io::Error::from_raw_os_error,
+            )),
+            Origin::Injected { message, handle } => {
+                Origin::Injected { message: message.clone(), handle: *handle }
+            }
+        };
+        Self { kind: self.kind, operation: self.operation, path: self.path.clone(), origin }
+    }
+
     /// The file or directory is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

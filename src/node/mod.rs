@@ -10,6 +10,7 @@
     reason = "napi-derive generates undocumented items, and registers exports only in the addon itself"
 )]
 
+mod context_history;
 mod context_manager;
 mod error;
 mod file_system;

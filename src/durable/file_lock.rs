@@ -1,0 +1,246 @@
+//! A lock between processes: the operating system's, on a file that exists for nothing else.
+//!
+//! The file is never unlinked, and no lock is ever stolen: the kernel frees it when its holder dies,
+//! however it dies, and keeps it while its holder is merely stopped. Who waits polls with short
+//! jittered pauses; who has just held it and met others there lets them in before it comes back.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    file_system::{Access, Disk, FileError, FileResult, LockAttempt, OpenFile},
+    names,
+};
+
+/// Pauses between two attempts, in µs: so long, and up to so much longer.
+const PAUSE: u64 = 40;
+const JITTER: u64 = 80;
+/// Who waits longer than this is no longer in a hurry: its pauses grow to milliseconds.
+const HURRY: Duration = Duration::from_secs(1);
+const SLOW_PAUSE: u64 = 1;
+const SLOW_JITTER: u64 = 3;
+/// Longer than anybody in a hurry pauses: whoever waits gets an attempt.
+const COURTESY: Duration = Duration::from_micros(PAUSE + JITTER + 30);
+/// Others were met so recently that they may still be there.
+const RECENT: Duration = Duration::from_millis(100);
+/// The lock file may be replaced between its opening and its locking, not for ever.
+const MAX_REOPENED: usize = 100;
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub enum LockError {
+    /// Others held it until the deadline.
+    TimedOut,
+    /// The lock file cannot be opened or locked.
+    File(FileError),
+}
+
+impl From<FileError> for LockError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// A lock file. One caller at a time: the queue in front of it is the caller's.
+pub struct FileLock {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<Arc<dyn OpenFile>>,
+    /// When somebody else was last found holding it.
+    met: Option<Instant>,
+}
+
+/// Holds the lock until it is dropped.
+pub struct LockGuard {
+    file: Option<Arc<dyn OpenFile>>,
+}
+
+impl LockGuard {
+    /// Whether others are really kept out: `false` where the file system has no locks.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.file.is_some()
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            file.unlock();
+        }
+    }
+}
+
+impl FileLock {
+    /// A lock on the file at `path`, which is created when it is first needed.
+    #[must_use]
+    pub fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self { disk, path, state: Mutex::default() }
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the lock until `deadline`; there is always one attempt.
+    ///
+    /// # Errors
+    /// `TimedOut`, or the file system's error.
+    pub async fn acquire(self: &Arc<Self>, deadline: Instant) -> Result<LockGuard, LockError> {
+        let begun = Instant::now();
+        let met = self.state().met;
+        if met.is_some_and(|met| begun.duration_since(met) < RECENT) {
+            std::thread::sleep(COURTESY);
+        }
+        if let Some(guard) = self.try_acquire()? {
+            return Ok(guard);
+        }
+        // Timers count in milliseconds, and workers have other things to do: a thread of its own.
+        let (lock, hurry) = (Arc::clone(self), deadline.min(begun + HURRY));
+        let hurried = tokio::task::spawn_blocking(move || lock.poll(hurry)).await;
+        if let Some(guard) = hurried.unwrap_or(Ok(None))? {
+            return Ok(guard);
+        }
+        while Instant::now() < deadline {
+            let pause = SLOW_PAUSE + names::random() % SLOW_JITTER;
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            if let Some(guard) = self.try_acquire()? {
+                return Ok(guard);
+            }
+        }
+        Err(LockError::TimedOut)
+    }
+
+    fn poll(&self, deadline: Instant) -> FileResult<Option<LockGuard>> {
+        while Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(PAUSE + names::random() % JITTER));
+            if let Some(guard) = self.try_acquire()? {
+                return Ok(Some(guard));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One attempt; `None`: somebody else holds it.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn try_acquire(&self) -> FileResult<Option<LockGuard>> {
+        for _ in 0..MAX_REOPENED {
+            let file = self.file()?;
+            match file.try_lock()? {
+                LockAttempt::Held => {
+                    self.state().met = Some(Instant::now());
+                    return Ok(None);
+                }
+                LockAttempt::Unsupported => return Ok(Some(LockGuard { file: None })),
+                LockAttempt::Taken => {}
+            }
+            let guard = LockGuard { file: Some(Arc::clone(&file)) };
+            if file.is_linked() {
+                return Ok(Some(guard));
+            }
+            // Somebody removed the file: who opens it now locks another one.
+            self.state().file = None;
+        }
+        let error = std::io::Error::other("the lock file is removed all the time");
+        Err(FileError::system("lock", &self.path, error))
+    }
+
+    fn file(&self) -> FileResult<Arc<dyn OpenFile>> {
+        let mut state = self.state();
+        if let Some(file) = &state.file {
+            return Ok(Arc::clone(file));
+        }
+        let file: Arc<dyn OpenFile> = Arc::from(self.disk.open(&self.path, Access::Append)?);
+        state.file = Some(Arc::clone(&file));
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_system::LocalDisk;
+
+    fn lock(path: &Path) -> Arc<FileLock> {
+        Arc::new(FileLock::new(Arc::new(LocalDisk), path.to_owned()))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    #[tokio::test]
+    async fn excludes_others_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        let guard = one.acquire(soon()).await.unwrap();
+        assert!(guard.is_exclusive());
+        let begun = Instant::now();
+        let refused = other.acquire(begun + Duration::from_millis(30)).await;
+        assert!(matches!(refused, Err(LockError::TimedOut)));
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+        let waiting = tokio::spawn(async move { other.acquire(soon()).await.is_ok() });
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        drop(guard);
+        assert!(waiting.await.unwrap());
+        assert!(path.exists(), "the lock file stays");
+    }
+
+    #[tokio::test]
+    async fn a_removed_lock_file_is_not_mistaken_for_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        drop(one.acquire(soon()).await.unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let guard = one.acquire(soon()).await.unwrap();
+        assert!(other.try_acquire().unwrap().is_none(), "both open the same file");
+        drop(guard);
+    }
+
+    #[tokio::test]
+    async fn everybody_gets_a_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let over = Instant::now() + Duration::from_millis(400);
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let lock = lock(&path);
+                std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_time()
+                        .build()
+                        .unwrap();
+                    runtime.block_on(async {
+                        let mut turns = 0;
+                        while Instant::now() < over {
+                            drop(lock.acquire(soon()).await.unwrap());
+                            turns += 1;
+                        }
+                        turns
+                    })
+                })
+            })
+            .collect();
+        let turns: Vec<u32> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
+        let (least, most) = (turns.iter().min().unwrap(), turns.iter().max().unwrap());
+        assert!(*least > 0 && most / least < 20, "{turns:?}");
+    }
+}

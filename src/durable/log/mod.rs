@@ -1,0 +1,457 @@
+//! An append-only log of lines: whole records, in the order of the calls, however many processes
+//! write and wherever they crash.
+//!
+//! - Writers take turns. In a process records queue; between processes a [`FileLock`] decides. In a
+//!   turn every record is one write; a record that could not be written whole is taken back.
+//! - A last line without its end, as a crash leaves it, is ended before the next record, so that
+//!   it never runs into it.
+//! - At [`Durability::Full`] the records of a turn share one trip to the medium (group commit); the
+//!   lock is free meanwhile.
+//! - Readers take no lock: a line that has no end yet is not there yet, everything before it is.
+//! - A rewrite (compaction) makes a new file, brings it to the medium, and gives it the log's name.
+
+mod lines;
+mod on_disk;
+mod plain;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+pub use lines::{Line, LinesBackwards, LinesForwards, ReadAt};
+
+use super::{Durability, file_lock::LockError};
+use crate::{
+    file_system::{FileError, FileSystem, OpenFile},
+    names,
+};
+use on_disk::DiskLog;
+use plain::PlainLog;
+
+/// Records of one turn: more of them, or of their bytes, wait for the next.
+const MAX_TURN_RECORDS: usize = 256;
+const MAX_TURN_BYTES: usize = 1024 * 1024;
+
+/// Where a log is.
+#[derive(Debug, Clone)]
+pub struct LogPath {
+    /// Its directory, absolute.
+    pub directory: PathBuf,
+    /// What the paths of the directory's files begin with, as the file system spells them.
+    pub prefix: String,
+    /// Its file name.
+    pub name: String,
+}
+
+impl LogPath {
+    /// The path of a file beside the log, or of the log itself.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}{name}", self.prefix))
+    }
+
+    /// A fresh path for what is about to replace one of the log's files.
+    #[must_use]
+    pub fn replacement(&self) -> PathBuf {
+        self.beside(&names::replacement(&self.name))
+    }
+
+    /// The log's file.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.beside(&self.name)
+    }
+}
+
+/// Why a log was not changed.
+#[derive(Debug)]
+pub enum LogError {
+    /// The file system refused; what was written in part was taken back.
+    File(FileError),
+    /// Others held the lock too long.
+    LockTimeout,
+    /// The log is not the one that was looked at: somebody replaced it.
+    Replaced,
+    /// There are no locks here, and without one others' records could be lost.
+    Unlockable,
+}
+
+impl LogError {
+    fn duplicate(&self) -> Self {
+        match self {
+            Self::File(error) => Self::File(error.duplicate()),
+            Self::LockTimeout => Self::LockTimeout,
+            Self::Replaced => Self::Replaced,
+            Self::Unlockable => Self::Unlockable,
+        }
+    }
+}
+
+impl From<FileError> for LogError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<LockError> for LogError {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::TimedOut => Self::LockTimeout,
+            LockError::File(error) => Self::File(error),
+        }
+    }
+}
+
+/// A log as a reader found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The file's identity.
+    pub identity: u64,
+    /// Its length in bytes: everything before it stays as it is.
+    pub length: u64,
+    /// The bytes before `length`, to tell a file that has taken the identity of another.
+    pub tail: Vec<u8>,
+}
+
+/// Bytes of a [`Snapshot`]'s tail.
+const TAIL: u64 = 64;
+
+impl Snapshot {
+    /// What of `source` ends at `length`.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn of<S: ReadAt + ?Sized>(
+        source: &S,
+        identity: u64,
+        length: u64,
+    ) -> Result<Self, FileError> {
+        let start = length.saturating_sub(TAIL);
+        let mut tail = vec![0; usize::try_from(length - start).unwrap_or_default()];
+        let read = source.read_at(start, &mut tail)?;
+        tail.truncate(read);
+        Ok(Self { identity, length, tail })
+    }
+
+    /// Whether `source` still begins with what the snapshot saw.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn is_of<S: ReadAt + ?Sized>(&self, source: &S, identity: u64) -> Result<bool, FileError> {
+        Ok(self.identity == identity && *self == Self::of(source, identity, self.length)?)
+    }
+}
+
+/// What a log is to become: `head`, the kept parts of what a snapshot saw, and everything since.
+#[derive(Debug)]
+pub struct Rewrite {
+    /// What was looked at.
+    pub snapshot: Snapshot,
+    /// Whole lines that come first.
+    pub head: Vec<u8>,
+    /// Which parts of the snapshot stay, whole lines each, in order.
+    pub kept: Vec<std::ops::Range<u64>>,
+}
+
+/// A file to read a log from.
+pub enum LogReader {
+    /// An open file.
+    File(Box<dyn OpenFile>),
+    /// The whole text: this file system keeps no files open.
+    Text(Vec<u8>),
+}
+
+impl ReadAt for LogReader {
+    fn length(&self) -> Result<u64, FileError> {
+        match self {
+            Self::File(file) => file.length(),
+            Self::Text(text) => text.length(),
+        }
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, FileError> {
+        match self {
+            Self::File(file) => file.read_at(offset, buffer),
+            Self::Text(text) => text.read_at(offset, buffer),
+        }
+    }
+}
+
+impl LogReader {
+    /// Tells the file from others; 0 for a text.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        match self {
+            Self::File(file) => file.identity(),
+            Self::Text(_) => 0,
+        }
+    }
+}
+
+/// Makes a record's line, without the newline character, on the thread that writes.
+pub type MakeLine<E> = Box<dyn FnOnce() -> Result<Vec<u8>, E> + Send>;
+
+/// Why there is no new record: its line could not be made, or not written.
+#[derive(Debug)]
+pub enum AppendError<E> {
+    /// What making the line said.
+    Line(E),
+    /// What writing it said.
+    Log(LogError),
+}
+
+type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
+
+enum Job<E> {
+    Append { make: MakeLine<E>, durability: Durability, deadline: Instant, done: Done<E> },
+    Rewrite { rewrite: Rewrite, deadline: Instant, done: oneshot::Sender<Result<u64, LogError>> },
+}
+
+impl<E> Job<E> {
+    fn deadline(&self) -> Instant {
+        match self {
+            Self::Append { deadline, .. } | Self::Rewrite { deadline, .. } => *deadline,
+        }
+    }
+}
+
+/// A line to be written: with its newline character.
+struct Record {
+    line: Vec<u8>,
+    durability: Durability,
+}
+
+struct Queue<E> {
+    jobs: VecDeque<Job<E>>,
+    /// Somebody serves the queue.
+    is_served: bool,
+}
+
+enum Store {
+    Disk(DiskLog),
+    Plain(PlainLog),
+}
+
+/// A log. All who use the same file in this process share it.
+pub struct Log<E> {
+    store: Store,
+    queue: Mutex<Queue<E>>,
+}
+
+type Logs<E> = Mutex<HashMap<(u64, PathBuf), Weak<Log<E>>>>;
+
+/// Keeps the logs in use of one kind of record.
+pub struct Registry<E>(OnceLock<Logs<E>>);
+
+impl<E: Send + 'static> Registry<E> {
+    /// No logs yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The log at `path`. Touches no file.
+    pub fn log(&self, file_system: &Arc<dyn FileSystem>, path: &LogPath) -> Arc<Log<E>> {
+        let logs = self.0.get_or_init(Mutex::default);
+        let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file_system.scope(), path.file());
+        if let Some(log) = logs.get(&key).and_then(Weak::upgrade) {
+            return log;
+        }
+        logs.retain(|_, log| log.strong_count() > 0);
+        let store = match file_system.disk() {
+            Some(disk) => Store::Disk(DiskLog::new(disk, path.clone())),
+            None => Store::Plain(PlainLog::new(Arc::clone(file_system), path.clone())),
+        };
+        let queue = Mutex::new(Queue { jobs: VecDeque::new(), is_served: false });
+        let log = Arc::new(Log { store, queue });
+        logs.insert(key, Arc::downgrade(&log));
+        log
+    }
+}
+
+impl<E: Send + 'static> Default for Registry<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A job in the queue.
+#[must_use = "the queue is served when the outcome is awaited"]
+pub struct Pending<E, T> {
+    log: Arc<Log<E>>,
+    outcome: oneshot::Receiver<T>,
+}
+
+impl<E: Send + 'static, T> Pending<E, T> {
+    /// The outcome; `None` when the runtime ended before it was there.
+    pub async fn outcome(self) -> Option<T> {
+        if self.log.claims_service() {
+            tokio::spawn(Arc::clone(&self.log).serve());
+        }
+        self.outcome.await.ok()
+    }
+}
+
+impl<E: Send + 'static> Log<E> {
+    fn queue(&self) -> MutexGuard<'_, Queue<E>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a record: its place among the others is decided now. Waits at most `patience` for
+    /// other processes.
+    pub fn append(
+        self: &Arc<Self>,
+        make: MakeLine<E>,
+        durability: Durability,
+        patience: Duration,
+    ) -> Pending<E, Result<(), AppendError<E>>> {
+        let (done, outcome) = oneshot::channel();
+        let deadline = Instant::now() + patience;
+        self.queue().jobs.push_back(Job::Append { make, durability, deadline, done });
+        Pending { log: Arc::clone(self), outcome }
+    }
+
+    /// Queues a rewrite. The outcome is the new file's length in bytes.
+    pub fn rewrite(
+        self: &Arc<Self>,
+        rewrite: Rewrite,
+        patience: Duration,
+    ) -> Pending<E, Result<u64, LogError>> {
+        let (done, outcome) = oneshot::channel();
+        let deadline = Instant::now() + patience;
+        self.queue().jobs.push_back(Job::Rewrite { rewrite, deadline, done });
+        Pending { log: Arc::clone(self), outcome }
+    }
+
+    /// The log to read from; `None` when there is no file.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub async fn reader(&self) -> Result<Option<LogReader>, FileError> {
+        let opened = match &self.store {
+            Store::Disk(log) => log.open().map(LogReader::File),
+            Store::Plain(log) => log.text().await.map(LogReader::Text),
+        };
+        match opened {
+            Err(error) if error.is_not_found() => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Whether several processes can write without harm: `None` before the first write.
+    #[must_use]
+    pub fn has_locks(&self) -> Option<bool> {
+        match &self.store {
+            Store::Disk(log) => log.has_locks(),
+            Store::Plain(_) => Some(false),
+        }
+    }
+
+    fn claims_service(&self) -> bool {
+        let mut queue = self.queue();
+        let claims = !queue.is_served && !queue.jobs.is_empty();
+        queue.is_served |= claims;
+        claims
+    }
+
+    /// Serves everybody who waits, turn after turn.
+    async fn serve(self: Arc<Self>) {
+        while let Some(jobs) = self.next_turn() {
+            self.take_turn(jobs).await;
+        }
+    }
+
+    /// A rewrite, or appends as they follow each other; `None`: nobody waits any more.
+    fn next_turn(&self) -> Option<Vec<Job<E>>> {
+        let mut queue = self.queue();
+        let mut turn = Vec::new();
+        while turn.len() < MAX_TURN_RECORDS {
+            let is_rewrite = match queue.jobs.front() {
+                None => break,
+                Some(job) => matches!(job, Job::Rewrite { .. }),
+            };
+            if is_rewrite && !turn.is_empty() {
+                break;
+            }
+            turn.extend(queue.jobs.pop_front());
+            if is_rewrite {
+                break;
+            }
+        }
+        queue.is_served = !turn.is_empty();
+        queue.is_served.then_some(turn)
+    }
+
+    async fn take_turn(&self, jobs: Vec<Job<E>>) {
+        let (mut records, mut waiting, mut bytes) = (Vec::new(), Vec::new(), 0);
+        // The first has waited longest.
+        let mut deadline = None;
+        for job in jobs {
+            let job_deadline = job.deadline();
+            match job {
+                Job::Rewrite { rewrite, done, .. } => {
+                    // Nobody waits any more: nothing to tell, here and below.
+                    let _ = done.send(self.do_rewrite(rewrite, job_deadline).await);
+                }
+                Job::Append { make, durability, done, .. } => match make() {
+                    Err(error) => drop(done.send(Err(AppendError::Line(error)))),
+                    Ok(mut line) => {
+                        line.push(b'\n');
+                        bytes += line.len();
+                        records.push(Record { line, durability });
+                        waiting.push(done);
+                        let deadline = *deadline.get_or_insert(job_deadline);
+                        if bytes >= MAX_TURN_BYTES {
+                            let records = std::mem::take(&mut records);
+                            self.write(records, std::mem::take(&mut waiting), deadline).await;
+                            bytes = 0;
+                        }
+                    }
+                },
+            }
+        }
+        if let Some(deadline) = deadline {
+            self.write(records, waiting, deadline).await;
+        }
+    }
+
+    async fn write(&self, records: Vec<Record>, waiting: Vec<Done<E>>, deadline: Instant) {
+        if records.is_empty() {
+            return;
+        }
+        let outcome = match &self.store {
+            Store::Disk(log) => log.append(records, deadline).await,
+            Store::Plain(log) => {
+                let count = records.len();
+                log.append(&records).await.map(|()| (0..count).map(|_| Ok(())).collect())
+            }
+        };
+        match outcome {
+            Ok(outcomes) => {
+                for (done, outcome) in waiting.into_iter().zip(outcomes) {
+                    let _ = done.send(outcome.map_err(AppendError::Log));
+                }
+            }
+            Err(error) => {
+                for done in waiting {
+                    let _ = done.send(Err(AppendError::Log(error.duplicate())));
+                }
+            }
+        }
+    }
+
+    async fn do_rewrite(&self, rewrite: Rewrite, deadline: Instant) -> Result<u64, LogError> {
+        match &self.store {
+            Store::Disk(log) => log.rewrite(rewrite, deadline).await,
+            Store::Plain(log) => log.rewrite(&rewrite).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

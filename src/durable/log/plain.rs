@@ -1,0 +1,109 @@
+//! A log on an injected file system: no open files, no locks, one process.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{LogError, LogPath, ReadAt, Record, Rewrite};
+use crate::file_system::{FileError, FileSystem, Payload};
+
+pub(super) struct PlainLog {
+    file_system: Arc<dyn FileSystem>,
+    path: LogPath,
+    /// The text is known to end with a whole line.
+    is_whole: AtomicBool,
+}
+
+impl PlainLog {
+    pub fn new(file_system: Arc<dyn FileSystem>, path: LogPath) -> Self {
+        Self { file_system, path, is_whole: AtomicBool::new(false) }
+    }
+
+    /// The log's whole text.
+    pub async fn text(&self) -> Result<Vec<u8>, FileError> {
+        let (root, name) = (&self.path.directory, Path::new(&self.path.name));
+        Ok(self.file_system.read(root, name, u64::MAX).await?.bytes)
+    }
+
+    async fn text_or_nothing(&self) -> Result<Vec<u8>, FileError> {
+        match self.text().await {
+            Err(error) if error.is_not_found() => {
+                self.file_system.create_directories(&self.path.directory).await?;
+                Ok(Vec::new())
+            }
+            other => other,
+        }
+    }
+
+    /// Appends the records in one operation: all of them, or none as far as the file system goes.
+    pub async fn append(&self, records: &[Record]) -> Result<(), LogError> {
+        let lines: Vec<u8> =
+            records.iter().flat_map(|record| record.line.iter().copied()).collect();
+        let is_whole = self.is_whole.swap(false, Ordering::AcqRel);
+        if is_whole && self.add(lines.clone()).await? {
+            self.is_whole.store(true, Ordering::Release);
+            return Ok(());
+        }
+        let mut text = self.text_or_nothing().await?;
+        let is_torn = text.last().is_some_and(|&last| last != b'\n');
+        let mut addition = Vec::with_capacity(lines.len() + 1);
+        if is_torn {
+            addition.push(b'\n');
+        }
+        addition.extend(lines);
+        if !self.add(addition.clone()).await? {
+            text.extend(addition);
+            self.replace(text).await?;
+        }
+        self.is_whole.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// `false`: this file system cannot add to files.
+    async fn add(&self, addition: Vec<u8>) -> Result<bool, FileError> {
+        self.file_system.append(&self.path.file(), Payload::new(addition)).await
+    }
+
+    async fn replace(&self, text: Vec<u8>) -> Result<(), FileError> {
+        let path = self.path.file();
+        if !self.file_system.can_rename() {
+            return self.file_system.write_new(&path, Payload::new(text), false).await;
+        }
+        let replacement = self.path.replacement();
+        let written = self.file_system.write_new(&replacement, Payload::new(text), false).await;
+        let renamed = match written {
+            Ok(()) => self.file_system.rename_over(&replacement, &path).await,
+            Err(error) => Err(error),
+        };
+        if renamed.is_err() {
+            let _ = self.file_system.remove(&replacement).await;
+        }
+        renamed
+    }
+
+    /// Puts the log's new text in its place.
+    pub async fn rewrite(&self, rewrite: &Rewrite) -> Result<u64, LogError> {
+        let old = self.text_or_nothing().await?;
+        if !rewrite.snapshot.is_of(&old, 0)? {
+            return Err(LogError::Replaced);
+        }
+        let mut text = rewrite.head.clone();
+        let since = rewrite.snapshot.length..old.length()?;
+        for range in rewrite.kept.iter().chain(std::iter::once(&since)) {
+            let start = usize::try_from(range.start).unwrap_or(usize::MAX);
+            let end = usize::try_from(range.end).unwrap_or(usize::MAX);
+            text.extend_from_slice(old.get(start..end).unwrap_or_default());
+            if text.last().is_some_and(|&last| last != b'\n') {
+                text.push(b'\n');
+            }
+        }
+        let length = text.len() as u64;
+        self.is_whole.store(false, Ordering::Release);
+        self.replace(text).await?;
+        Ok(length)
+    }
+}

@@ -1,0 +1,238 @@
+//! Compaction in two halves: a plan, made without a lock, and its execution, which keeps whatever was
+//! appended since. Between them the caller may fold what is dropped into a summary.
+
+use std::{ops::Range, sync::Arc};
+
+use chrono::Utc;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Cancelled, History, aside,
+    entry::{Entry, trim},
+    recall::{Recalled, texts},
+};
+use crate::{
+    durable::log::{LinesForwards, LogReader, Rewrite, Snapshot},
+    error::{Code, Error, Result},
+    file_system::FileError,
+};
+
+/// What stays: entries that every bound allows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Policy {
+    /// At most this many, the most recent ones.
+    pub keep_last: Option<u64>,
+    /// None older than this, in ms. Entries without a time have no age.
+    pub max_age: Option<i64>,
+    /// At most so many bytes of lines, the most recent ones.
+    pub max_bytes: Option<u64>,
+}
+
+/// What would go and what would stay.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// Entries that stay.
+    pub kept_entries: u64,
+    /// Entries that go.
+    pub dropped_entries: u64,
+    /// Lines without an entry that go: those before the first entry that stays.
+    pub dropped_bad_lines: u64,
+    identity: u64,
+    length: u64,
+    tail: Vec<u8>,
+    kept: Vec<Range<u64>>,
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactReport {
+    /// Entries that stayed, without those that were appended meanwhile.
+    pub kept_entries: u64,
+    /// Entries that went.
+    pub dropped_entries: u64,
+    /// Lines without an entry that went.
+    pub dropped_bad_lines: u64,
+    /// The log's length when the plan was made.
+    pub bytes_before: u64,
+    /// The new log's length.
+    pub bytes_after: u64,
+}
+
+/// A line as far as a plan needs it.
+struct Seen {
+    range: Range<u64>,
+    /// An entry's time, where it has one; `None`: no entry.
+    entry: Option<Option<i64>>,
+    is_blank: bool,
+}
+
+impl History {
+    /// Decides what would go. With `wants_entries` also returns the entries that would.
+    ///
+    /// # Errors
+    /// `Io` when the log cannot be read.
+    pub async fn plan(
+        self: &Arc<Self>,
+        policy: Policy,
+        wants_entries: bool,
+    ) -> Result<(Plan, Recalled)> {
+        let Some(reader) = self.reader().await? else {
+            return Ok((Plan::nothing(), Vec::new()));
+        };
+        let history = Arc::clone(self);
+        aside(move |cancelled| {
+            history
+                .try_plan(&reader, &policy, wants_entries, cancelled)
+                .map_err(|error| history.unreadable(error))
+        })
+        .await
+    }
+
+    fn try_plan(
+        &self,
+        reader: &LogReader,
+        policy: &Policy,
+        wants_entries: bool,
+        cancelled: &Cancelled,
+    ) -> std::result::Result<(Plan, Recalled), FileError> {
+        let max_line = self.options.max_entry_bytes;
+        let mut seen = Vec::new();
+        let mut lines = LinesForwards::new(reader, 0, max_line);
+        let mut length = 0;
+        while let Some(line) = lines.next_line()? {
+            if cancelled.is_set() {
+                return Ok((Plan::nothing(), Vec::new()));
+            }
+            let text = line.bytes.as_deref().map(trim);
+            let entry = text.and_then(|text| Entry::parse(text).ok()).map(|entry| entry.time());
+            if !line.is_terminated && entry.is_none() {
+                // Somebody is writing it: it counts as appended later.
+                break;
+            }
+            length = line.end();
+            let is_blank = text.is_some_and(<[u8]>::is_empty);
+            seen.push(Seen { range: line.offset..length, entry, is_blank });
+        }
+        let snapshot = Snapshot::of(reader, reader.identity(), length)?;
+        let keeps = keep(&seen, policy);
+        let plan = Plan::new(&seen, &keeps, snapshot);
+        let mut dropped = Vec::new();
+        if wants_entries {
+            for (line, _) in
+                seen.iter().zip(&keeps).filter(|(line, keeps)| !**keeps && line.entry.is_some())
+            {
+                let mut lines = LinesForwards::new(reader, line.range.start, max_line);
+                let Some(line) = lines.next_line()? else { continue };
+                if let Ok(entry) = Entry::parse(trim(line.bytes.as_deref().unwrap_or_default())) {
+                    let mut public = Vec::new();
+                    entry.write_public(&mut public);
+                    dropped.push(public);
+                }
+            }
+        }
+        Ok((plan, texts(dropped)))
+    }
+
+    /// Does what the plan says; `summary`, a whole line as it stands on disk, comes first. What was
+    /// appended since the plan stays. Readers see the old log or the new one.
+    ///
+    /// # Errors
+    /// `Conflict` when the log is not the planned one any more, `LockTimeout`, `Unsupported` where
+    /// there are no locks, or `Io`. The log is as it was then.
+    pub async fn compact(&self, plan: Plan, summary: Option<&str>) -> Result<CompactReport> {
+        let mut head = Vec::new();
+        if let Some(summary) = summary {
+            if Entry::parse(summary.as_bytes()).is_err() || summary.contains('\n') {
+                return Err(Error::new(Code::InvalidArgument, "the summary is no entry"));
+            }
+            head.extend_from_slice(summary.as_bytes());
+            head.push(b'\n');
+        }
+        let bytes_before = plan.length;
+        let snapshot = Snapshot { identity: plan.identity, length: plan.length, tail: plan.tail };
+        let rewrite = Rewrite { snapshot, head, kept: plan.kept };
+        let pending = self.log.rewrite(rewrite, self.options.lock_timeout);
+        let bytes_after = pending
+            .outcome()
+            .await
+            .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted: the process ends"))?
+            .map_err(|error| self.failed("compact", error))?;
+        Ok(CompactReport {
+            kept_entries: plan.kept_entries,
+            dropped_entries: plan.dropped_entries,
+            dropped_bad_lines: plan.dropped_bad_lines,
+            bytes_before,
+            bytes_after,
+        })
+    }
+}
+
+/// Which lines stay, decided from the most recent on.
+fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
+    let now = Utc::now().timestamp_millis();
+    let (mut entries, mut bytes, mut is_full) = (0, 0_u64, false);
+    let mut keeps: Vec<bool> = seen
+        .iter()
+        .rev()
+        .map(|line| {
+            let Some(time) = line.entry else { return true };
+            let size = line.range.end - line.range.start;
+            is_full = is_full
+                || policy.keep_last.is_some_and(|most| entries >= most)
+                || policy.max_bytes.is_some_and(|most| bytes.saturating_add(size) > most);
+            let is_young = match (policy.max_age, time) {
+                (Some(most), Some(time)) => now.saturating_sub(time) <= most,
+                _ => true,
+            };
+            let keeps = !is_full && is_young;
+            if keeps {
+                entries += 1;
+                bytes += size;
+            }
+            keeps
+        })
+        .collect();
+    keeps.reverse();
+    let is_kept = |(line, keeps): (&Seen, &bool)| line.entry.is_some() && *keeps;
+    let first = seen.iter().zip(&keeps).position(is_kept).unwrap_or(seen.len());
+    // What holds no entry stays only behind one that stays.
+    for slot in keeps.iter_mut().take(first) {
+        *slot = false;
+    }
+    keeps
+}
+
+impl Plan {
+    fn nothing() -> Self {
+        let snapshot = Snapshot { identity: 0, length: 0, tail: Vec::new() };
+        Self::new(&[], &[], snapshot)
+    }
+
+    fn new(seen: &[Seen], keeps: &[bool], snapshot: Snapshot) -> Self {
+        let Snapshot { identity, length, tail } = snapshot;
+        let mut plan = Self {
+            kept_entries: 0,
+            dropped_entries: 0,
+            dropped_bad_lines: 0,
+            identity,
+            length,
+            tail,
+            kept: Vec::new(),
+        };
+        for (line, &keeps) in seen.iter().zip(keeps) {
+            let is_entry = line.entry.is_some();
+            if keeps {
+                plan.kept_entries += u64::from(is_entry);
+                match plan.kept.last_mut() {
+                    Some(last) if last.end == line.range.start => last.end = line.range.end,
+                    _ => plan.kept.push(line.range.clone()),
+                }
+            } else {
+                plan.dropped_entries += u64::from(is_entry);
+                plan.dropped_bad_lines += u64::from(!is_entry && !line.is_blank);
+            }
+        }
+        plan
+    }
+}

@@ -1,0 +1,280 @@
+//! One line of a history: what it says, and the object that JavaScript gets for it.
+
+use std::ops::Range;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use sha2::{Digest, Sha256};
+
+use crate::json::{self, Members};
+
+/// Keys as they stand on disk.
+const TOOL_NAME: &str = "tool_name";
+const PARAMS: &str = "params";
+const RESULT: &str = "result";
+const SUCCESS: &str = "success";
+const SUMMARY: &str = "summary";
+const TIMESTAMP: &str = "timestamp";
+const ID: &str = "id";
+/// What [`TOOL_NAME`] is called in JavaScript.
+const PUBLIC_TOOL_NAME: &str = "toolName";
+
+/// A line that holds an entry. Everything is a part of the line; nothing is changed.
+pub(super) struct Entry<'a> {
+    line: &'a [u8],
+    tool_name: Range<usize>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    success: bool,
+    summary: Option<Range<usize>>,
+    timestamp: Option<Range<usize>>,
+    id: Option<Range<usize>>,
+    /// Keys and values of members that we do not know.
+    others: Vec<(&'a [u8], Range<usize>)>,
+}
+
+/// What of a line is looked at: lines of others may end with a carriage return or begin with a
+/// byte-order mark.
+pub(super) fn trim(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
+}
+
+impl<'a> Entry<'a> {
+    /// The entry in a trimmed line.
+    ///
+    /// # Errors
+    /// Why there is none, in a few words.
+    pub fn parse(line: &'a [u8]) -> Result<Self, &'static str> {
+        const NOT_JSON: &str = "not a whole JSON object";
+        let mut members = Members::new(line, 0).map_err(|_| NOT_JSON)?;
+        let mut entry = Self {
+            line,
+            tool_name: 0..0,
+            params: None,
+            result: None,
+            success: true,
+            summary: None,
+            timestamp: None,
+            id: None,
+            others: Vec::new(),
+        };
+        let mut tool_name = None;
+        while let Some(key) = members.next_key().map_err(|_| NOT_JSON)? {
+            // The last byte of a member at the very end of the text is its object's brace.
+            let value = members.skip_value().map_err(|_| NOT_JSON)?;
+            let token = line.get(value.clone()).unwrap_or_default();
+            let text = token.starts_with(b"\"").then(|| value.clone());
+            match json::decode_string(key).as_deref() {
+                Some(TOOL_NAME) => tool_name = text,
+                Some(PARAMS) => entry.params = Some(value),
+                Some(RESULT) => entry.result = Some(value),
+                Some(SUCCESS) => entry.success = token != b"false",
+                Some(SUMMARY) => entry.summary = text,
+                Some(TIMESTAMP) => entry.timestamp = text,
+                Some(ID) => entry.id = text,
+                // They would hide what we call so.
+                Some(PUBLIC_TOOL_NAME) => {}
+                _ => entry.others.push((key, value)),
+            }
+        }
+        if members.end() != Some(line.len()) {
+            return Err("something follows the JSON object");
+        }
+        entry.tool_name = tool_name.ok_or("no tool_name")?;
+        Ok(entry)
+    }
+
+    fn token(&self, range: Option<&Range<usize>>) -> &'a [u8] {
+        range.and_then(|range| self.line.get(range.clone())).unwrap_or(b"null")
+    }
+
+    fn text(&self, range: Option<&Range<usize>>) -> Option<String> {
+        json::decode_string(self.token(range)).map(std::borrow::Cow::into_owned)
+    }
+
+    /// The tool's name.
+    pub fn tool_name(&self) -> String {
+        self.text(Some(&self.tool_name)).unwrap_or_default()
+    }
+
+    /// Whether the tool succeeded; a line that does not say so means yes.
+    pub fn success(&self) -> bool {
+        self.success
+    }
+
+    /// The time of the call in ms since 1970, where the line has one that can be read. A time
+    /// without a zone means UTC.
+    pub fn time(&self) -> Option<i64> {
+        let text = self.text(self.timestamp.as_ref())?;
+        let text = text.trim();
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Some(time.timestamp_millis());
+        }
+        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
+            .iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+            .or_else(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0))
+            .map(|time| time.and_utc().timestamp_millis())
+    }
+
+    /// The timestamp as it stands in the line, a JSON token.
+    pub fn timestamp(&self) -> &'a [u8] {
+        self.token(self.timestamp.as_ref())
+    }
+
+    /// Whether the lower-case `needle` occurs in the tool's name, the parameters, the result or the
+    /// summary.
+    pub fn contains(&self, needle: &str) -> bool {
+        let name = Some(&self.tool_name);
+        [name, self.summary.as_ref(), self.params.as_ref(), self.result.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|range| {
+                let mut text = String::new();
+                json::append_text(self.token(Some(range)), &mut text, usize::MAX);
+                text.to_lowercase().contains(needle)
+            })
+    }
+
+    /// Appends the entry as JavaScript sees it.
+    pub fn write_public(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"id\":");
+        match &self.id {
+            Some(id) => out.extend_from_slice(self.token(Some(id))),
+            None => write_id_of(self.line, out),
+        }
+        for (key, range) in [
+            (PUBLIC_TOOL_NAME, Some(&self.tool_name)),
+            (PARAMS, self.params.as_ref()),
+            (RESULT, self.result.as_ref()),
+        ] {
+            write_member(key, self.token(range), out);
+        }
+        write_member(SUCCESS, if self.success { b"true" } else { b"false" }, out);
+        write_member(SUMMARY, self.token(self.summary.as_ref()), out);
+        write_member(TIMESTAMP, self.timestamp(), out);
+        for (key, value) in &self.others {
+            out.push(b',');
+            out.extend_from_slice(key);
+            out.push(b':');
+            out.extend_from_slice(self.token(Some(value)));
+        }
+        out.push(b'}');
+    }
+}
+
+fn write_member(key: &str, token: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    out.extend_from_slice(token);
+}
+
+/// The id of a line that has none: the same for the same line, in the form of a UUID (version 8).
+fn write_id_of(line: &[u8], out: &mut Vec<u8>) {
+    let hash = Sha256::digest(line);
+    let bytes = hash.first_chunk::<16>().copied().unwrap_or_default();
+    let id = uuid::Builder::from_custom_bytes(bytes).into_uuid();
+    out.extend_from_slice(format!("\"{id}\"").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn public(line: &str) -> Result<Value, &'static str> {
+        let entry = Entry::parse(trim(line.as_bytes()))?;
+        let mut out = Vec::new();
+        entry.write_public(&mut out);
+        Ok(serde_json::from_slice(&out).unwrap())
+    }
+
+    #[test]
+    fn known_keys_are_renamed_and_unknown_ones_kept() {
+        let line = r#"{"tool_name":"grep","params":{"a":1},"result":[1.50],"success":false,"summary":"s","timestamp":"2025-12-18T10:30:00Z","id":"x","cost":2,"nested":{"tool_name":3}}"#;
+        assert_eq!(
+            public(line).unwrap(),
+            json!({"id":"x","toolName":"grep","params":{"a":1},"result":[1.50],"success":false,
+                "summary":"s","timestamp":"2025-12-18T10:30:00Z","cost":2,"nested":{"tool_name":3}})
+        );
+    }
+
+    #[test]
+    fn missing_keys_get_their_defaults_and_a_stable_id() {
+        let one = public("\u{feff}{\"tool_name\":\"x\"}\r").unwrap();
+        assert_eq!(one, public("{\"tool_name\":\"x\"}").unwrap());
+        let id = one["id"].as_str().unwrap();
+        assert_eq!(uuid::Uuid::parse_str(id).unwrap().get_version_num(), 8);
+        assert_ne!(public("{\"tool_name\":\"y\"}").unwrap()["id"], one["id"]);
+        assert_eq!(
+            one,
+            json!({"id":id,"toolName":"x","params":null,"result":null,"success":true,"summary":null,
+                "timestamp":null})
+        );
+    }
+
+    #[test]
+    fn what_is_no_entry_is_refused_with_a_reason() {
+        for line in [
+            "",
+            "1",
+            "[]",
+            "{}",
+            "{\"tool_name\":1}",
+            "{\"tool_name\":\"x\"",
+            "{\"tool_name\":\"x\"}{}",
+            "\0\0",
+        ] {
+            assert!(public(line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_others_write_them() {
+        let time = |text: &str| {
+            let line = json!({"tool_name": "x", "timestamp": text}).to_string();
+            Entry::parse(line.as_bytes()).unwrap().time()
+        };
+        assert_eq!(time("1970-01-01T00:00:01Z"), Some(1000));
+        assert_eq!(time("1970-01-01T01:00:01.5+01:00"), Some(1500));
+        assert_eq!(time("1970-01-01T00:00:01.000250"), Some(1000));
+        assert_eq!(time("1970-01-02"), Some(86_400_000));
+        assert_eq!(time("yesterday"), None);
+    }
+
+    #[test]
+    fn text_is_found_decoded_and_whatever_its_case() {
+        let line = r#"{"tool_name":"Grep","params":{"path":"caf\u00e9"},"result":"A\nb","summary":"Über"}"#;
+        let entry = Entry::parse(line.as_bytes()).unwrap();
+        for needle in ["grep", "café", "a\nb", "über", "path"] {
+            assert!(entry.contains(needle), "{needle}");
+        }
+        assert!(!entry.contains("tool_name") && !entry.contains("u00e9"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_judged_without_panic(bytes in any::<Vec<u8>>()) {
+            if let Ok(entry) = Entry::parse(trim(&bytes)) {
+                let mut out = Vec::new();
+                entry.write_public(&mut out);
+                prop_assert!(json::validate_document(&out).is_ok());
+            }
+        }
+
+        #[test]
+        fn a_damaged_line_never_panics(at in 0_usize..80, byte in any::<u8>()) {
+            let mut line =
+                br#"{"tool_name":"grep","params":{"a":[1,"x"]},"id":"y","success":true}"#.to_vec();
+            if let Some(slot) = line.get_mut(at) {
+                *slot = byte;
+            }
+            if let Ok(entry) = Entry::parse(trim(&line)) {
+                let mut out = Vec::new();
+                entry.write_public(&mut out);
+                prop_assert!(json::validate_document(&out).is_ok());
+            }
+        }
+    }
+}

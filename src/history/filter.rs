@@ -1,0 +1,53 @@
+//! Which entries are looked for.
+
+use super::entry::Entry;
+
+/// What entries have to be like; absent conditions hold for all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// One of these tools.
+    pub tool_names: Option<Vec<String>>,
+    /// How the call ended.
+    pub success: Option<bool>,
+    /// Not before this time, ms since 1970.
+    pub since: Option<i64>,
+    /// Not after this time, ms since 1970.
+    pub until: Option<i64>,
+    /// Text in the tool's name, the parameters, the result or the summary, whatever its case.
+    pub text: Option<String>,
+    /// At most this many, the most recent ones.
+    pub limit: usize,
+}
+
+impl Filter {
+    /// The filter with its text in lower case, as it is compared.
+    pub(super) fn prepared(mut self) -> Self {
+        self.text = self.text.map(|text| text.to_lowercase()).filter(|text| !text.is_empty());
+        self
+    }
+
+    /// Whether an index can tell some of the entries that do not match.
+    pub(super) fn is_indexed(&self) -> bool {
+        self.tool_names.is_some()
+            || self.success.is_some()
+            || self.since.is_some()
+            || self.until.is_some()
+    }
+
+    pub(super) fn matches_time(&self, time: Option<i64>) -> bool {
+        match time {
+            None => self.since.is_none() && self.until.is_none(),
+            Some(time) => {
+                self.since.is_none_or(|since| since <= time)
+                    && self.until.is_none_or(|until| time <= until)
+            }
+        }
+    }
+
+    pub(super) fn matches(&self, entry: &Entry<'_>) -> bool {
+        self.success.is_none_or(|success| success == entry.success())
+            && self.tool_names.as_ref().is_none_or(|names| names.contains(&entry.tool_name()))
+            && ((self.since.is_none() && self.until.is_none()) || self.matches_time(entry.time()))
+            && self.text.as_ref().is_none_or(|text| entry.contains(text))
+    }
+}

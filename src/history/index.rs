@@ -1,0 +1,283 @@
+//! The index: where which entries are. A cache and nothing else: it is believed only as far as it
+//! describes the log at hand, and made anew where it does not.
+//!
+//! On disk beside the log: one line with the SHA-256 of the rest, then one JSON object.
+
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Cancelled, History,
+    entry::{Entry, trim},
+    filter::Filter,
+};
+use crate::{
+    durable::log::{Line, LinesForwards, LogReader, ReadAt, Snapshot},
+    file_system::{Disk, FileError},
+    names,
+};
+
+/// Shorter logs, in bytes, are read as fast as an index.
+const MIN_LOG: u64 = 256 * 1024;
+/// More entries than these are not indexed: the log wants compacting.
+const MAX_ROWS: usize = 4_000_000;
+/// So many bytes that the file does not cover are worth writing it again.
+const MIN_PROGRESS: u64 = 256 * 1024;
+/// A longer file is no index of ours.
+const MAX_FILE: u64 = 1024 * 1024 * 1024;
+const FORMAT: u32 = 1;
+
+/// An entry: offset and length of its line, its time, its tool, how it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Row(u64, u64, Option<i64>, u32, bool);
+
+/// What is known of a log up to some line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Index {
+    format: u32,
+    identity: u64,
+    length: u64,
+    tail: Vec<u8>,
+    tools: Vec<String>,
+    rows: Vec<Row>,
+    bad_lines: u64,
+    first_bad: Option<u64>,
+    /// How far the file on disk goes.
+    #[serde(skip)]
+    written: u64,
+}
+
+/// What stands where the index says.
+pub(super) enum Lookup {
+    /// The entry's line.
+    Line(Line),
+    /// Something else.
+    Wrong,
+}
+
+/// Why there is no index on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoIndex {
+    Missing,
+    Damaged,
+}
+
+impl Index {
+    fn new(identity: u64) -> Self {
+        Self {
+            format: FORMAT,
+            identity,
+            length: 0,
+            tail: Vec::new(),
+            tools: Vec::new(),
+            rows: Vec::new(),
+            bad_lines: 0,
+            first_bad: None,
+            written: 0,
+        }
+    }
+
+    /// An index of the log as it is now, from what is known, from the file, or made anew. `None` when
+    /// it does not pay.
+    pub fn current(
+        history: &History,
+        reader: &LogReader,
+        known: Option<Arc<Self>>,
+        cancelled: &Cancelled,
+    ) -> Result<Option<Arc<Self>>, FileError> {
+        if reader.length()? < MIN_LOG {
+            return Ok(None);
+        }
+        let is_current = |index: &Self| index.describes(reader);
+        let known = match known {
+            Some(index) if is_current(&index)? => index,
+            _ => match Self::load(history) {
+                Ok(index) if is_current(&index)? => Arc::new(index),
+                _ => Arc::new(Self::new(reader.identity())),
+            },
+        };
+        let mut index = Arc::unwrap_or_clone(known);
+        index.extend(reader, history.options.max_entry_bytes, u64::MAX, cancelled)?;
+        if cancelled.is_set() || index.rows.len() > MAX_ROWS {
+            return Ok(None);
+        }
+        if index.length - index.written >= MIN_PROGRESS {
+            index.save(history);
+        }
+        Ok(Some(Arc::new(index)))
+    }
+
+    /// Whether the log still begins with what was indexed.
+    pub fn describes(&self, reader: &LogReader) -> Result<bool, FileError> {
+        let snapshot =
+            Snapshot { identity: self.identity, length: self.length, tail: self.tail.clone() };
+        snapshot.is_of(reader, reader.identity())
+    }
+
+    /// Adds the whole lines that begin before `end`.
+    fn extend(
+        &mut self,
+        reader: &LogReader,
+        max_line: usize,
+        end: u64,
+        cancelled: &Cancelled,
+    ) -> Result<(), FileError> {
+        let mut tools: HashMap<String, u32> =
+            (0..).zip(&self.tools).map(|(number, tool)| (tool.clone(), number)).collect();
+        let before = self.length;
+        let mut lines = LinesForwards::new(reader, self.length, max_line);
+        while let Some(line) = lines.next_line()? {
+            if !line.is_terminated || line.offset >= end || cancelled.is_set() {
+                break;
+            }
+            self.add(&line, &mut tools);
+            self.length = line.end();
+        }
+        if self.length != before {
+            self.tail = Snapshot::of(reader, self.identity, self.length)?.tail;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, line: &Line, tools: &mut HashMap<String, u32>) {
+        let text = line.bytes.as_deref().map(trim);
+        if text.is_some_and(<[u8]>::is_empty) {
+            return;
+        }
+        let Some(Ok(entry)) = text.map(Entry::parse) else {
+            self.bad_lines += 1;
+            self.first_bad.get_or_insert(line.offset);
+            return;
+        };
+        let name = entry.tool_name();
+        let next = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
+        let tool = *tools.entry(name).or_insert_with_key(|name| {
+            self.tools.push(name.clone());
+            next
+        });
+        self.rows.push(Row(line.offset, line.length, entry.time(), tool, entry.success()));
+    }
+
+    /// Entries that may match, from the most recent on.
+    pub fn matching<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = Row> + 'a {
+        let tools: Option<Vec<bool>> = filter
+            .tool_names
+            .as_ref()
+            .map(|names| self.tools.iter().map(|tool| names.contains(tool)).collect());
+        self.rows.iter().rev().copied().filter(move |&Row(_, _, time, tool, success)| {
+            let is_tool = |tools: &Vec<bool>| tools.get(tool as usize).copied().unwrap_or(false);
+            tools.as_ref().is_none_or(is_tool)
+                && filter.success.is_none_or(|wanted| wanted == success)
+                && filter.matches_time(time)
+        })
+    }
+
+    /// The line of an entry, when it is what the index says.
+    pub fn line(&self, reader: &LogReader, row: Row, max_line: usize) -> Result<Lookup, FileError> {
+        let Row(offset, length, time, tool, success) = row;
+        if length > max_line as u64 {
+            return Ok(Lookup::Wrong);
+        }
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+        if reader.read_at(offset, &mut bytes)? < bytes.len() || bytes.contains(&b'\n') {
+            return Ok(Lookup::Wrong);
+        }
+        let is_right = Entry::parse(trim(&bytes)).is_ok_and(|entry| {
+            entry.time() == time
+                && entry.success() == success
+                && self.tools.get(tool as usize).is_some_and(|name| *name == entry.tool_name())
+        });
+        if !is_right {
+            return Ok(Lookup::Wrong);
+        }
+        Ok(Lookup::Line(Line { offset, length, bytes: Some(bytes), is_terminated: true }))
+    }
+
+    /// How many lines hold no entry, and where the first of them is.
+    pub fn bad_lines(&self) -> (u64, Option<(u64, &'static str)>) {
+        (self.bad_lines, self.first_bad.map(|offset| (offset, "not an entry")))
+    }
+
+    /// The index on disk, whatever it describes.
+    pub fn load(history: &History) -> Result<Self, NoIndex> {
+        let disk = history.file_system.disk().ok_or(NoIndex::Missing)?;
+        let path = &history.options.path;
+        let name = names::index(&path.name);
+        let contents = disk.read(&path.directory, Path::new(&name), MAX_FILE).map_err(|error| {
+            if error.is_not_found() { NoIndex::Missing } else { NoIndex::Damaged }
+        })?;
+        let mut index = Self::decode(&contents.bytes).ok_or(NoIndex::Damaged)?;
+        index.written = index.length;
+        Ok(index)
+    }
+
+    fn decode(text: &[u8]) -> Option<Self> {
+        let end = memchr::memchr(b'\n', text)?;
+        let (hash, body) = (text.get(..end)?, text.get(end + 1..)?);
+        if hash != hex(&Sha256::digest(body)).as_bytes() {
+            return None;
+        }
+        serde_json::from_slice(body).ok().filter(|index: &Self| index.format == FORMAT)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let body = serde_json::to_vec(self).unwrap_or_default();
+        let mut text = hex(&Sha256::digest(&body)).into_bytes();
+        text.push(b'\n');
+        text.extend(body);
+        text
+    }
+
+    /// Writes the index beside the log. A cache that cannot be written is made again next time.
+    fn save(&mut self, history: &History) {
+        let Some(disk) = history.file_system.disk() else { return };
+        match self.try_save(history, disk.as_ref()) {
+            Ok(()) => self.written = self.length,
+            Err(error) => history.debug.say(
+                "Failed to write the history's index",
+                || json!({ "path": history.path(), "error": error.to_string() }),
+            ),
+        }
+    }
+
+    fn try_save(&self, history: &History, disk: &dyn Disk) -> Result<(), FileError> {
+        let path = &history.options.path;
+        let replacement = path.replacement();
+        let written = disk
+            .write_new(&replacement, &self.encode(), false)
+            .and_then(|()| disk.rename_over(&replacement, &path.beside(&names::index(&path.name))));
+        if written.is_err() {
+            let _ = disk.remove(&replacement);
+        }
+        written
+    }
+
+    /// Removes the index on disk.
+    pub fn remove(history: &History) {
+        if let Some(disk) = history.file_system.disk() {
+            let path = &history.options.path;
+            // One that stays is not believed.
+            let _ = disk.remove(&path.beside(&names::index(&path.name)));
+        }
+    }
+
+    /// Whether this is what a fresh look at the same part of the log gives.
+    pub fn is_right(
+        &self,
+        reader: &LogReader,
+        max_line: usize,
+        cancelled: &Cancelled,
+    ) -> Result<bool, FileError> {
+        let mut fresh = Self::new(self.identity);
+        fresh.extend(reader, max_line, self.length, cancelled)?;
+        fresh.written = self.written;
+        Ok(fresh == *self)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

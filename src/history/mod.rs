@@ -1,0 +1,166 @@
+//! `ContextHistory`: an append-only log of tool invocations, one JSON object per line.
+
+mod compact;
+mod entry;
+mod filter;
+mod index;
+mod recall;
+mod record;
+mod verify;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+pub use compact::{CompactReport, Plan, Policy};
+pub use filter::Filter;
+pub use record::NewEntry;
+pub use verify::{IndexState, Problem, VerifyReport};
+
+use crate::{
+    debug::Debug,
+    durable::{
+        Durability,
+        log::{Log, LogError, LogPath, LogReader, Registry},
+    },
+    error::{Code, Error, Result},
+    file_system::{FileError, FileSystem},
+};
+use index::Index;
+
+/// What a history is told at its construction.
+#[derive(Debug, Clone)]
+pub struct HistoryOptions {
+    /// Where the log is.
+    pub path: LogPath,
+    /// What an acknowledged entry survives.
+    pub durability: Durability,
+    /// How long a call waits for other processes.
+    pub lock_timeout: Duration,
+    /// Entries whose line has more bytes are refused, and skipped when they are read.
+    pub max_entry_bytes: usize,
+}
+
+/// A log of tool invocations.
+pub struct History {
+    options: HistoryOptions,
+    file_system: Arc<dyn FileSystem>,
+    debug: Debug,
+    log: Arc<Log<Error>>,
+    index: Mutex<Option<Arc<Index>>>,
+    /// Appends queued so far, and done so far.
+    begun: AtomicU64,
+    done: tokio::sync::watch::Sender<u64>,
+    told_unlocked: AtomicBool,
+}
+
+static LOGS: Registry<Error> = Registry::new();
+
+impl History {
+    /// A history; touches no file. All that name the same file in this process share its queue.
+    #[must_use]
+    pub fn new(
+        options: HistoryOptions,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
+        let log = LOGS.log(&file_system, &options.path);
+        Arc::new(Self {
+            options,
+            file_system,
+            debug,
+            log,
+            index: Mutex::default(),
+            begun: AtomicU64::new(0),
+            done: tokio::sync::watch::Sender::new(0),
+            told_unlocked: AtomicBool::new(false),
+        })
+    }
+
+    /// The log's file, for messages.
+    fn path(&self) -> PathBuf {
+        self.options.path.file()
+    }
+
+    async fn reader(&self) -> Result<Option<LogReader>> {
+        self.log.reader().await.map_err(|error| self.unreadable(error))
+    }
+
+    fn unreadable(&self, error: FileError) -> Error {
+        Error::from_file("read the history", &self.path(), error)
+    }
+
+    /// Waits for every append queued so far.
+    pub async fn close(&self) {
+        let begun = self.begun.load(Ordering::Acquire);
+        // The sender lives as long as `self`.
+        let _ = self.done.subscribe().wait_for(|&done| done >= begun).await;
+    }
+
+    fn failed(&self, what: &str, error: LogError) -> Error {
+        let path = self.path();
+        match error {
+            LogError::File(error) => Error::from_file(what, &path, error),
+            LogError::LockTimeout => Error::new(
+                Code::LockTimeout,
+                format!(
+                    "could not {what} {}: another process held its lock for {} ms; look for a stopped process or raise lockTimeout",
+                    path.display(),
+                    self.options.lock_timeout.as_millis()
+                ),
+            ),
+            LogError::Replaced => Error::new(
+                Code::Conflict,
+                format!(
+                    "could not {what} {}: it was replaced meanwhile; try again",
+                    path.display()
+                ),
+            ),
+            LogError::Unlockable => Error::new(
+                Code::Unsupported,
+                format!(
+                    "could not {what} {}: its file system has no locks, and entries that others append meanwhile would be lost; move it to a local disk",
+                    path.display()
+                ),
+            ),
+        }
+    }
+}
+
+/// Set when whoever waits for the work has gone.
+#[derive(Clone, Default)]
+struct Cancelled(Arc<AtomicBool>);
+
+/// Sets a flag when it is dropped.
+struct CancelOnDrop(Cancelled);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Cancelled {
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs work that reads much on a thread of its own; it stops when the caller is gone.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce(&Cancelled) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let cancelled = Cancelled::default();
+    let _guard = CancelOnDrop(cancelled.clone());
+    tokio::task::spawn_blocking(move || work(&cancelled)).await.unwrap_or_else(|error| {
+        Err(Error::new(Code::Io, format!("reading the history was interrupted: {error}")))
+    })
+}
+
+#[cfg(test)]
+mod tests;

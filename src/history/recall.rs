@@ -1,0 +1,221 @@
+//! Reading and searching, most recent entries first.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::json;
+
+use super::{
+    Cancelled, History, aside,
+    entry::{Entry, trim},
+    filter::Filter,
+    index::{Index, Lookup},
+};
+use crate::{
+    durable::log::{Line, LinesBackwards, LogReader},
+    error::{Error, Result},
+    file_system::FileError,
+};
+
+/// Entries are handed over in texts of about this many bytes.
+const TEXT: usize = 4 * 1024 * 1024;
+/// The log may be cut while it is read (a failed append is taken back), not for ever.
+const MAX_ATTEMPTS: usize = 10;
+
+/// Entries as JSON arrays, several so that no text grows without bound.
+pub type Recalled = Vec<Vec<u8>>;
+
+/// Entries found from the most recent on, and the lines that hold none.
+#[derive(Default)]
+struct Found {
+    entries: Vec<Vec<u8>>,
+    bad_lines: u64,
+    /// Where the last of them is, which is the first of the log, and what is wrong with it.
+    bad: Option<(u64, &'static str)>,
+}
+
+impl Found {
+    /// Looks at a line: whether it holds an entry that matches.
+    fn take(&mut self, line: &Line, filter: Option<&Filter>) {
+        let Some(bytes) = &line.bytes else {
+            self.count_bad(line, "longer than maxEntryBytes");
+            return;
+        };
+        let text = trim(bytes);
+        if text.is_empty() {
+            return;
+        }
+        match Entry::parse(text) {
+            Ok(entry) => {
+                if filter.is_none_or(|filter| filter.matches(&entry)) {
+                    let mut public = Vec::with_capacity(text.len() + 64);
+                    entry.write_public(&mut public);
+                    self.entries.push(public);
+                }
+            }
+            // Somebody is writing it, or a crash left it: not there yet.
+            Err(_) if !line.is_terminated => {}
+            Err(reason) => self.count_bad(line, reason),
+        }
+    }
+
+    fn count_bad(&mut self, line: &Line, reason: &'static str) {
+        self.bad_lines += 1;
+        self.bad = Some((line.offset, reason));
+    }
+}
+
+impl History {
+    /// The most recent entries, at most `limit`, oldest first.
+    ///
+    /// # Errors
+    /// `Io` when the log cannot be read.
+    pub async fn read(&self, limit: usize) -> Result<Recalled> {
+        let found = self.backwards(limit, None, &Cancelled::default()).await?;
+        Ok(self.recalled(found))
+    }
+
+    /// The most recent entries that match, oldest first.
+    ///
+    /// # Errors
+    /// `Io` when the log cannot be read.
+    pub async fn search(self: &Arc<Self>, filter: Filter) -> Result<Recalled> {
+        let filter = filter.prepared();
+        let history = Arc::clone(self);
+        let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
+        let found = aside(move |cancelled| {
+            let indexed = match &reader {
+                LogReader::File(_) if filter.is_indexed() => {
+                    history.look_up(&reader, &filter, cancelled)?
+                }
+                _ => None,
+            };
+            match indexed {
+                Some(found) => Ok(found),
+                None => scan(&reader, filter.limit, Some(&filter), &history, cancelled),
+            }
+        })
+        .await?;
+        Ok(self.recalled(found))
+    }
+
+    async fn backwards(
+        &self,
+        limit: usize,
+        filter: Option<&Filter>,
+        cancelled: &Cancelled,
+    ) -> Result<Found> {
+        match self.reader().await? {
+            None => Ok(Found::default()),
+            Some(reader) => scan(&reader, limit, filter, self, cancelled),
+        }
+    }
+
+    /// What the index finds; `None` when it cannot help.
+    fn look_up(
+        &self,
+        reader: &LogReader,
+        filter: &Filter,
+        cancelled: &Cancelled,
+    ) -> Result<Option<Found>> {
+        let failed = |error| self.unreadable(error);
+        let known = self.index.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(index) = Index::current(self, reader, known, cancelled).map_err(failed)? else {
+            return Ok(None);
+        };
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&index));
+        let mut found = Found::default();
+        for row in index.matching(filter) {
+            if found.entries.len() >= filter.limit || cancelled.is_set() {
+                break;
+            }
+            match index.line(reader, row, self.options.max_entry_bytes).map_err(failed)? {
+                Lookup::Line(line) => found.take(&line, Some(filter)),
+                Lookup::Wrong => {
+                    // Not the file that was indexed: the file itself is what counts.
+                    self.forget_index();
+                    return Ok(None);
+                }
+            }
+        }
+        (found.bad_lines, found.bad) = index.bad_lines();
+        Ok(Some(found))
+    }
+
+    fn forget_index(&self) {
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Index::remove(self);
+    }
+
+    /// Puts what was found in order, and tells what was skipped.
+    fn recalled(&self, found: Found) -> Recalled {
+        let Found { mut entries, bad_lines, bad } = found;
+        if let Some((offset, reason)) = bad {
+            self.debug.say(
+                "Skipped lines of the history that hold no entry",
+                || json!({ "path": self.path(), "badLines": bad_lines, "firstOffset": offset, "reason": reason }),
+            );
+        }
+        entries.reverse();
+        texts(entries)
+    }
+}
+
+/// Reads lines backwards until there are `limit` entries.
+fn scan(
+    reader: &LogReader,
+    limit: usize,
+    filter: Option<&Filter>,
+    history: &History,
+    cancelled: &Cancelled,
+) -> Result<Found> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match try_scan(reader, limit, filter, history.options.max_entry_bytes, cancelled) {
+            Err(error)
+                if error.kind == std::io::ErrorKind::Interrupted && attempts < MAX_ATTEMPTS => {}
+            other => {
+                return other.map_err(|error: FileError| -> Error { history.unreadable(error) });
+            }
+        }
+    }
+}
+
+fn try_scan(
+    reader: &LogReader,
+    limit: usize,
+    filter: Option<&Filter>,
+    max_line: usize,
+    cancelled: &Cancelled,
+) -> std::result::Result<Found, FileError> {
+    let mut found = Found::default();
+    if limit == 0 {
+        return Ok(found);
+    }
+    let mut lines = LinesBackwards::new(reader, max_line)?;
+    while found.entries.len() < limit && !cancelled.is_set() {
+        let Some(line) = lines.next_line()? else { break };
+        found.take(&line, filter);
+    }
+    Ok(found)
+}
+
+/// Joins entries to JSON arrays.
+pub(super) fn texts(entries: Vec<Vec<u8>>) -> Recalled {
+    let mut texts = Vec::new();
+    let mut text = vec![b'['];
+    for entry in entries {
+        if text.len() > 1 {
+            if text.len() + entry.len() > TEXT {
+                text.push(b']');
+                texts.push(std::mem::replace(&mut text, vec![b'[']));
+            } else {
+                text.push(b',');
+            }
+        }
+        text.extend(entry);
+    }
+    text.push(b']');
+    texts.push(text);
+    texts
+}
