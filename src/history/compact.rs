@@ -158,6 +158,7 @@ impl History {
             .await
             .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted: the process ends"))?
             .map_err(|error| self.failed("compact", error))?;
+        self.forget_index();
         Ok(CompactReport {
             kept_entries: plan.kept_entries,
             dropped_entries: plan.dropped_entries,

@@ -141,7 +141,8 @@ impl History {
         Ok(Some(found))
     }
 
-    fn forget_index(&self) {
+    /// The index describes a log that is no longer there.
+    pub(super) fn forget_index(&self) {
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Index::remove(self);
     }
