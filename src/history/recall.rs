@@ -201,6 +201,13 @@ fn try_scan(
     Ok(found)
 }
 
+/// What a scan finds in a text.
+#[cfg(test)]
+pub(super) fn scan_for_tests(reader: &LogReader, filter: &Filter, history: &History) -> Recalled {
+    let found = scan(reader, filter.limit, Some(filter), history, &Cancelled::default()).unwrap();
+    history.recalled(found)
+}
+
 /// Joins entries to JSON arrays.
 pub(super) fn texts(entries: Vec<Vec<u8>>) -> Recalled {
     let mut texts = Vec::new();

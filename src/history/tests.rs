@@ -1,1 +1,312 @@
+use std::{fs, path::Path};
 
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{file_system::LocalDisk, json::Encoded, names};
+
+fn options(directory: &Path) -> HistoryOptions {
+    let path = LogPath {
+        directory: directory.to_owned(),
+        prefix: format!("{}/", directory.display()),
+        name: "context.jsonl".to_owned(),
+    };
+    HistoryOptions {
+        path,
+        durability: Durability::Process,
+        lock_timeout: Duration::from_secs(20),
+        max_entry_bytes: 1 << 20,
+    }
+}
+
+fn history_in(directory: &Path) -> Arc<History> {
+    History::new(options(directory), Arc::new(LocalDisk), Debug::default())
+}
+
+fn told_in(directory: &Path) -> (Arc<History>, Arc<Mutex<Vec<Value>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let debug = Debug::new(move |_, data| heard.lock().unwrap().push(data));
+    (History::new(options(directory), Arc::new(LocalDisk), debug), told)
+}
+
+fn entry(tool: &str, result: &Value, timestamp: &str) -> NewEntry {
+    let text = |value: &Value| Encoded::Text(value.to_string().encode_utf16().collect());
+    let rest = json!({"success": true, "summary": null, "timestamp": timestamp, "id": tool});
+    NewEntry {
+        tool_name: tool.to_owned(),
+        params: text(&json!({})),
+        result: text(result),
+        rest: rest.to_string(),
+    }
+}
+
+async fn append(history: &Arc<History>, tool: &str, result: Value) {
+    history.append(entry(tool, &result, "2026-01-01T00:00:00Z")).outcome().await.unwrap();
+}
+
+fn entries(recalled: &Recalled) -> Vec<Value> {
+    recalled.iter().flat_map(|text| serde_json::from_slice::<Vec<Value>>(text).unwrap()).collect()
+}
+
+async fn tools(history: &History, limit: usize) -> Vec<String> {
+    let read = entries(&history.read(limit).await.unwrap());
+    read.iter().map(|entry| entry["toolName"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn found(history: &Arc<History>, filter: Filter) -> Vec<u64> {
+    let found = entries(&history.search(filter).await.unwrap());
+    found.iter().map(|entry| entry["result"].as_u64().unwrap()).collect()
+}
+
+use super::recall::Recalled;
+
+fn filter() -> Filter {
+    Filter { limit: 100, ..Filter::default() }
+}
+
+#[tokio::test]
+async fn what_was_appended_is_read_most_recent_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    assert!(tools(&history, 10).await.is_empty());
+    for tool in ["a", "b", "c"] {
+        append(&history, tool, json!(1)).await;
+    }
+    assert_eq!(tools(&history, 10).await, ["a", "b", "c"]);
+    assert_eq!(tools(&history, 2).await, ["b", "c"]);
+    assert!(tools(&history, 0).await.is_empty());
+    let line = fs::read_to_string(folder.path().join("context.jsonl")).unwrap();
+    assert_eq!(
+        line.lines().next().unwrap(),
+        r#"{"tool_name":"a","params":{},"result":1,"success":true,"summary":null,"timestamp":"2026-01-01T00:00:00Z","id":"a"}"#
+    );
+}
+
+#[tokio::test]
+async fn bad_lines_are_skipped_counted_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (history, told) = told_in(folder.path());
+    let long = format!("{{\"tool_name\":\"{}\"}}", "x".repeat(2 << 20));
+    let text = format!(
+        "{{\"tool_name\":\"a\"}}\r\n\n  \nnot json\n{{\"tool_name\":5}}\n{long}\n{{\"tool_name\":\"b\"}}\n{{\"tool_na"
+    );
+    fs::write(folder.path().join("context.jsonl"), text).unwrap();
+    assert_eq!(tools(&history, 10).await, ["a", "b"]);
+    {
+        let told = told.lock().unwrap();
+        assert_eq!((&told[0]["badLines"], &told[0]["firstOffset"]), (&json!(3), &json!(23)));
+    }
+    let report = history.verify().await.unwrap();
+    assert_eq!((report.entries, report.bad_lines, report.has_torn_tail), (2, 3, true));
+    let lines: Vec<u64> = report.problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [4, 5, 6]);
+    append(&history, "c", json!(1)).await;
+    assert_eq!(tools(&history, 10).await, ["a", "b", "c"]);
+    assert_eq!(history.verify().await.unwrap().bad_lines, 4, "the torn line was ended");
+}
+
+#[tokio::test]
+async fn a_last_line_without_its_end_counts_when_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    fs::write(folder.path().join("context.jsonl"), "{\"tool_name\":\"a\"}").unwrap();
+    assert_eq!(tools(&history, 10).await, ["a"]);
+    append(&history, "b", json!(1)).await;
+    assert_eq!(tools(&history, 10).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn entries_beyond_the_bound_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    let long = entry("a", &json!("x".repeat(1 << 20)), "");
+    let error = history.append(long).outcome().await.unwrap_err();
+    assert_eq!(error.code, Code::TooLarge);
+    assert!(error.message.contains("maxEntryBytes"));
+    let malformed = NewEntry {
+        result: Encoded::Flat { operations: vec![9], units: Vec::new() },
+        ..entry("a", &json!(1), "")
+    };
+    let error = history.append(malformed).outcome().await.unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument);
+    assert!(tools(&history, 10).await.is_empty());
+    history.close().await;
+}
+
+/// A log long enough for an index: entry `n` is of tool `t<n % 10>`, at `n` seconds, failed if odd.
+fn write_long(directory: &Path, count: u64) {
+    let mut text = String::new();
+    for number in 0..count {
+        let time = chrono::DateTime::from_timestamp_millis(1000 * i64::try_from(number).unwrap());
+        let line = json!({
+            "tool_name": format!("t{}", number % 10),
+            "params": {"padding": "x".repeat(100)},
+            "result": number,
+            "success": number % 2 == 0,
+            "timestamp": time.unwrap().to_rfc3339(),
+        });
+        text.push_str(&line.to_string());
+        text.push('\n');
+        if number == 100 {
+            text.push_str("broken\n");
+        }
+    }
+    fs::write(directory.join("context.jsonl"), text).unwrap();
+}
+
+fn filters() -> Vec<Filter> {
+    let names = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
+    vec![
+        filter(),
+        Filter { tool_names: names(&["t3"]), ..filter() },
+        Filter { tool_names: names(&["t3", "t4"]), limit: 7, ..filter() },
+        Filter { tool_names: names(&["unknown"]), ..filter() },
+        Filter { tool_names: names(&[]), ..filter() },
+        Filter { success: Some(false), limit: 3, ..filter() },
+        Filter { since: Some(10_000), until: Some(12_000), ..filter() },
+        Filter { since: Some(2_000_000), ..filter() },
+        Filter { text: Some("PADDING".to_owned()), limit: 2, ..filter() },
+        Filter { tool_names: names(&["t5"]), text: Some("195".to_owned()), ..filter() },
+        Filter { limit: 0, ..filter() },
+    ]
+}
+
+async fn all_found(history: &Arc<History>) -> Vec<Vec<u64>> {
+    let mut all = Vec::new();
+    for filter in filters() {
+        all.push(found(history, filter).await);
+    }
+    all
+}
+
+#[tokio::test]
+async fn an_index_finds_what_a_scan_finds_and_is_only_a_cache() {
+    let short = tempfile::tempdir().unwrap();
+    let long = tempfile::tempdir().unwrap();
+    let count = 2500;
+    write_long(long.path(), count);
+    // The same entries without an index: an injected file system keeps none.
+    fs::copy(long.path().join("context.jsonl"), short.path().join("context.jsonl")).unwrap();
+    let scanned: Vec<Vec<u64>> = {
+        let text = fs::read(short.path().join("context.jsonl")).unwrap();
+        let reader = LogReader::Text(text);
+        let plain = history_in(short.path());
+        filters()
+            .into_iter()
+            .map(|filter| {
+                let filter = filter.prepared();
+                let found = recall::scan_for_tests(&reader, &filter, &plain);
+                entries(&found).iter().map(|entry| entry["result"].as_u64().unwrap()).collect()
+            })
+            .collect()
+    };
+    assert_eq!(scanned[1].len(), 100);
+    assert_eq!(scanned[6], [10, 11, 12]);
+    let index = long.path().join(names::index("context.jsonl"));
+    let history = history_in(long.path());
+    assert_eq!(all_found(&history).await, scanned);
+    assert!(index.exists());
+    assert_eq!(history.verify().await.unwrap().index, IndexState::Valid);
+    // Another process finds it; so does one that finds it damaged at any place, or gone.
+    let whole = fs::read(&index).unwrap();
+    for at in [0, 70, whole.len() / 2, whole.len() - 2] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&index, damaged).unwrap();
+        let other = history_in(long.path());
+        assert_eq!(other.verify().await.unwrap().index, IndexState::Damaged);
+        *other.index.lock().unwrap() = None;
+        assert_eq!(all_found(&other).await, scanned);
+        assert_eq!(other.verify().await.unwrap().index, IndexState::Valid);
+    }
+    fs::remove_file(&index).unwrap();
+    assert_eq!(history.verify().await.unwrap().index, IndexState::Missing);
+    assert_eq!(all_found(&history).await, scanned);
+}
+
+#[tokio::test]
+async fn an_index_follows_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long(folder.path(), 2500);
+    let (history, told) = told_in(folder.path());
+    let of_t3 = Filter { tool_names: Some(vec!["t3".to_owned()]), limit: 2, ..filter() };
+    assert_eq!(found(&history, of_t3.clone()).await, [2483, 2493]);
+    assert_eq!(told.lock().unwrap()[0]["badLines"], 1);
+    append(&history, "t3", json!(9999)).await;
+    assert_eq!(found(&history, of_t3.clone()).await, [2493, 9999]);
+    // Somebody else's log under the same name.
+    write_long(folder.path(), 2000);
+    assert_eq!(found(&history, of_t3.clone()).await, [1983, 1993]);
+    let policy = Policy { keep_last: Some(1600), ..Policy::default() };
+    let (plan, _) = history.plan(policy, false).await.unwrap();
+    let report = history.compact(plan, None).await.unwrap();
+    assert_eq!(
+        (report.kept_entries, report.dropped_entries, report.dropped_bad_lines),
+        (1600, 400, 1)
+    );
+    assert_eq!(found(&history, of_t3).await, [1983, 1993]);
+    assert_eq!(history.verify().await.unwrap().bad_lines, 0);
+}
+
+#[tokio::test]
+async fn a_policy_keeps_what_every_bound_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    let now = chrono::Utc::now();
+    for (tool, age) in [("a", 10), ("b", 1), ("c", 10), ("d", 1), ("e", 1)] {
+        let time = (now - chrono::Duration::days(age)).to_rfc3339();
+        history.append(entry(tool, &json!(1), &time)).outcome().await.unwrap();
+    }
+    let kept = async |policy: Policy| {
+        let (plan, entries_out) = history.plan(policy, true).await.unwrap();
+        let out = entries(&entries_out);
+        assert_eq!(plan.dropped_entries as usize, out.len());
+        let out: String = out.iter().map(|entry| entry["toolName"].as_str().unwrap()).collect();
+        (plan.kept_entries, out)
+    };
+    let line = fs::read(folder.path().join("context.jsonl")).unwrap().len() as u64 / 5;
+    let days = |days: i64| Some(days * 86_400_000);
+    assert_eq!(kept(Policy::default()).await, (5, String::new()));
+    assert_eq!(kept(Policy { keep_last: Some(2), ..Policy::default() }).await, (2, "abc".into()));
+    assert_eq!(kept(Policy { keep_last: Some(0), ..Policy::default() }).await, (0, "abcde".into()));
+    assert_eq!(kept(Policy { max_age: days(5), ..Policy::default() }).await, (3, "ac".into()));
+    let bytes = Policy { max_bytes: Some(2 * line + 5), ..Policy::default() };
+    assert_eq!(kept(bytes).await, (2, "abc".into()));
+    let both = Policy { keep_last: Some(3), max_age: days(5), ..Policy::default() };
+    assert_eq!(kept(both).await, (3, "ac".into()));
+}
+
+#[tokio::test]
+async fn a_compaction_puts_the_summary_first_and_loses_nothing_appended_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    for tool in ["a", "b", "c"] {
+        append(&history, tool, json!(1)).await;
+    }
+    let policy = Policy { keep_last: Some(1), ..Policy::default() };
+    let (plan, _) = history.plan(policy, false).await.unwrap();
+    let (stale, _) = history.plan(policy, false).await.unwrap();
+    append(&history, "d", json!(1)).await;
+    let summary = json!({"tool_name": "summary", "summary": "a and b"}).to_string();
+    let report = history.compact(plan, Some(&summary)).await.unwrap();
+    assert_eq!((report.kept_entries, report.dropped_entries), (1, 2));
+    assert_eq!(tools(&history, 10).await, ["summary", "c", "d"]);
+    let size = fs::metadata(folder.path().join("context.jsonl")).unwrap().len();
+    assert_eq!(report.bytes_after, size);
+    let error = history.compact(stale, None).await.unwrap_err();
+    assert_eq!(error.code, Code::Conflict);
+    let (plan, _) = history.plan(policy, false).await.unwrap();
+    let error = history.compact(plan, Some("no entry")).await.unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument);
+    assert_eq!(tools(&history, 10).await, ["summary", "c", "d"]);
+}
+
+#[tokio::test]
+async fn compacting_nothing_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    let (plan, dropped) = history.plan(Policy::default(), true).await.unwrap();
+    assert_eq!((plan.kept_entries, plan.dropped_entries, dropped.len()), (0, 0, 0));
+    assert_eq!(history.compact(plan, None).await.unwrap_err().code, Code::Conflict);
+}

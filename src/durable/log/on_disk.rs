@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use super::{LogError, LogPath, Record, Rewrite};
+use super::{LogError, LogPath, ReadAt, Record, Rewrite};
 use crate::{
     durable::{
         Durability,
@@ -282,10 +282,10 @@ fn replace(disk: &dyn Disk, path: &LogPath, rewrite: &Rewrite) -> Result<u64, Lo
     }
 }
 
-fn write_replacement(
+fn write_replacement<S: ReadAt>(
     disk: &dyn Disk,
     replacement: &std::path::Path,
-    old: &Box<dyn OpenFile>,
+    old: &S,
     rewrite: &Rewrite,
 ) -> FileResult<u64> {
     let new = disk.open(replacement, Access::AppendNew)?;
