@@ -7,6 +7,7 @@
 mod disk;
 mod local;
 mod open_file;
+pub mod simulated;
 #[cfg(target_os = "linux")]
 mod unnamed;
 

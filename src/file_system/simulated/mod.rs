@@ -1,0 +1,271 @@
+//! A disk in memory that loses what a power cut may take: what tests of durability run on.
+//!
+//! Every operation is seen at once and written to a journal. [`SimulatedDisk::crash`] gives the
+//! disk that is found after the power was cut behind any operation of the journal:
+//!
+//! - A file's data and length are sure to be there once the file was synchronised. Of later data
+//!   every aligned block of 4096 bytes of every write may be there or not; where one is missing,
+//!   the file has zeros or what was there before. The length is any of those that the file went
+//!   through since.
+//! - An entry is sure to be there once its directory was synchronised; synchronising the file does
+//!   nothing for it. Of later changes of entries each may be there or not. A rename within a
+//!   directory is one change; between directories it is one in each, so that both names may be
+//!   there, or none.
+//! - Who is in a directory that is lost is lost.
+//! - Data that was waiting when a synchronisation failed is not written by the next one.
+//!
+//! This is more than any one file system does, and nothing that the promises of POSIX exclude.
+//!
+//! [`SimulatedDisk::kill`] gives the disk as the next process finds it when only this one ended.
+//! [`SimulatedDisk::fail`] lets calls fail.
+//!
+//! Paths begin at the root, which is there. There are no symbolic links, no modification times, no
+//! permissions, and directories are neither renamed nor removed.
+
+mod calls;
+mod image;
+mod journal;
+mod medium;
+mod open_file;
+mod survival;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+pub use survival::Survival;
+
+use self::{
+    image::{Image, ROOT},
+    journal::{EntryChange, Inode, Name, Operation},
+    medium::Medium,
+};
+use super::{FileError, FileResult};
+
+/// The next disk's scope, far above those of injected file systems.
+static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 40);
+
+/// A disk in memory. Copies are the same disk.
+#[derive(Debug, Clone)]
+pub struct SimulatedDisk {
+    state: Arc<Mutex<State>>,
+    scope: u64,
+    has_unnamed_files: bool,
+    has_locks: bool,
+}
+
+#[derive(Debug)]
+struct State {
+    /// At the journal's beginning.
+    initial: Image,
+    /// As the running system sees it.
+    visible: Image,
+    journal: Vec<Operation>,
+    /// The medium after so many operations: tests crash the same disk at one place after another.
+    medium: (usize, Medium),
+    next_inode: u64,
+    next_open_file: u64,
+    /// The locked files, each with the open file that has the lock.
+    locks: BTreeMap<u64, u64>,
+    calls: usize,
+    failures: BTreeMap<usize, Failure>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    error: io::Error,
+    is_partway: bool,
+}
+
+impl Default for SimulatedDisk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SimulatedDisk {
+    /// An empty disk.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::from_image(Image::default(), ROOT + 1)
+    }
+
+    fn from_image(image: Image, next_inode: u64) -> Self {
+        let state = State {
+            initial: image.clone(),
+            visible: image.clone(),
+            journal: Vec::new(),
+            medium: (0, Medium::new(image)),
+            next_inode,
+            next_open_file: 0,
+            locks: BTreeMap::new(),
+            calls: 0,
+            failures: BTreeMap::new(),
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            scope: NEXT_SCOPE.fetch_add(1, Ordering::Relaxed),
+            has_unnamed_files: true,
+            has_locks: true,
+        }
+    }
+
+    /// The disk without files that get their name when they are whole.
+    #[must_use]
+    pub fn without_unnamed_files(self) -> Self {
+        Self { has_unnamed_files: false, ..self }
+    }
+
+    /// The disk without locks.
+    #[must_use]
+    pub fn without_locks(self) -> Self {
+        Self { has_locks: false, ..self }
+    }
+
+    /// How many operations the journal has. What is acknowledged now was promised at this place.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        self.state().journal.len()
+    }
+
+    /// How many calls were made, of whatever kind: of a [`Disk`](super::Disk) all but its scope, of
+    /// an [`OpenFile`](super::OpenFile) all.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.state().calls
+    }
+
+    /// Lets a call fail, which then does nothing. `at` is the number of calls made before it. Calls
+    /// that return no error say that they cannot tell; a lock stays where it is.
+    pub fn fail(&self, at: usize, error: io::Error) {
+        self.state().failures.insert(at, Failure { error, is_partway: false });
+    }
+
+    /// As [`SimulatedDisk::fail`], but a call that writes first writes half of its bytes.
+    pub fn fail_partway(&self, at: usize, error: io::Error) {
+        self.state().failures.insert(at, Failure { error, is_partway: true });
+    }
+
+    /// The disk after the power was cut behind the first `at` operations (all, when there are not so
+    /// many). Nothing is open, locked or about to fail there, and everything is on the medium.
+    #[must_use]
+    pub fn crash(&self, at: usize, survival: Survival) -> Self {
+        let (image, next_inode) = {
+            let mut state = self.state();
+            (state.medium(at).survivors(survival), state.next_inode)
+        };
+        self.restarted(image, next_inode)
+    }
+
+    /// The disk after the process was ended behind the first `at` operations (all, when there are
+    /// not so many). Nothing is lost, and nothing is open, locked or about to fail there.
+    #[must_use]
+    pub fn kill(&self, at: usize) -> Self {
+        let (image, next_inode) = {
+            let state = self.state();
+            let mut image = state.initial.clone();
+            for operation in state.journal.iter().take(at) {
+                image.apply(operation);
+            }
+            (image.linked(), state.next_inode)
+        };
+        self.restarted(image, next_inode)
+    }
+
+    fn restarted(&self, image: Image, next_inode: u64) -> Self {
+        Self {
+            has_unnamed_files: self.has_unnamed_files,
+            has_locks: self.has_locks,
+            ..Self::from_image(image, next_inode)
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a call that does nothing when it fails.
+    fn call(&self, operation: &'static str, path: &Path) -> FileResult<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        match state.count_call() {
+            Some(Failure { error, .. }) => Err(FileError::system(operation, path, error)),
+            None => Ok(state),
+        }
+    }
+
+    /// Begins a call that writes: with the error after which it shall stop halfway.
+    fn writing_call(
+        &self,
+        operation: &'static str,
+        path: &Path,
+    ) -> FileResult<(MutexGuard<'_, State>, Option<FileError>)> {
+        let mut state = self.state();
+        match state.count_call() {
+            Some(Failure { error, is_partway: true }) => {
+                Ok((state, Some(FileError::system("write", path, error))))
+            }
+            Some(Failure { error, .. }) => Err(FileError::system(operation, path, error)),
+            None => Ok((state, None)),
+        }
+    }
+}
+
+impl State {
+    fn count_call(&mut self) -> Option<Failure> {
+        let failure = self.failures.remove(&self.calls);
+        self.calls += 1;
+        failure
+    }
+
+    fn perform(&mut self, operation: Operation) {
+        self.visible.apply(&operation);
+        self.journal.push(operation);
+    }
+
+    fn new_inode(&mut self) -> u64 {
+        let inode = self.next_inode;
+        self.next_inode += 1;
+        inode
+    }
+
+    /// Changes one entry.
+    fn link(&mut self, directory: u64, name: Name, inode: Option<Inode>) {
+        let change = EntryChange { directory, names: vec![(name, inode)] };
+        self.perform(Operation::Link(vec![change]));
+    }
+
+    /// Adds at a file's end.
+    fn append(&mut self, file: u64, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let offset = self.visible.file(file).len();
+            self.perform(Operation::Write { file, offset, bytes: bytes.into() });
+        }
+    }
+
+    /// The medium after the first `at` operations.
+    fn medium(&mut self, at: usize) -> &Medium {
+        let (done, medium) = &mut self.medium;
+        if at < *done {
+            *done = 0;
+            *medium = Medium::new(self.initial.clone());
+        }
+        for operation in self.journal.iter().take(at).skip(*done) {
+            medium.apply(operation);
+            *done += 1;
+        }
+        medium
+    }
+}
+
+/// What a failing write writes before it fails.
+fn half(bytes: &[u8]) -> &[u8] {
+    bytes.get(..bytes.len() / 2).unwrap_or_default()
+}

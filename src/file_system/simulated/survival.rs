@@ -1,0 +1,115 @@
+//! What of the unsynchronised a power cut leaves.
+
+use super::medium::BLOCK;
+
+/// What of the unsynchronised a power cut leaves. What was synchronised is always left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Survival {
+    /// Nothing.
+    Nothing,
+    /// Everything.
+    Everything,
+    /// Every entry, no data: files have the length at their last synchronisation, new ones none.
+    EntriesOnly,
+    /// Every entry and length, no data: what was added is zeros.
+    EntriesAndLengths,
+    /// All data, no entry.
+    DataOnly,
+    /// Any part: the same seed, the same part. How much tends to be left differs between seeds, so
+    /// that few of them meet both the nearly complete and the nearly empty.
+    Random(u64),
+}
+
+/// Which of the lengths a file went through since its last synchronisation is left.
+#[derive(Debug, Clone, Copy)]
+enum Lengths {
+    First,
+    Last,
+    Any,
+}
+
+/// Decides what is left, one question after another.
+#[derive(Debug)]
+pub(super) struct Choices {
+    /// How many of eight entry changes are left.
+    entries: u64,
+    /// How many of eight blocks are left.
+    data: u64,
+    lengths: Lengths,
+    random: u64,
+}
+
+impl Choices {
+    pub(super) fn new(survival: Survival) -> Self {
+        let (entries, data, lengths) = match survival {
+            Survival::Nothing => (0, 0, Lengths::First),
+            Survival::Everything => (8, 8, Lengths::Last),
+            Survival::EntriesOnly => (8, 0, Lengths::First),
+            Survival::EntriesAndLengths => (8, 0, Lengths::Last),
+            Survival::DataOnly => (0, 8, Lengths::Last),
+            Survival::Random(seed) => {
+                let mut choices = Self { entries: 0, data: 0, lengths: Lengths::Any, random: seed };
+                choices.entries = choices.tendency();
+                choices.data = choices.tendency();
+                return choices;
+            }
+        };
+        Self { entries, data, lengths, random: 0 }
+    }
+
+    /// Whether an entry change is left.
+    pub(super) fn entry(&mut self) -> bool {
+        self.below(8) < self.entries
+    }
+
+    /// Whether a block of data, or a cut, is left.
+    pub(super) fn data(&mut self) -> bool {
+        self.below(8) < self.data
+    }
+
+    /// The length that is left. `steps` are the changes of the length: from where to where.
+    pub(super) fn length(&mut self, steps: &[(usize, usize)]) -> usize {
+        let step = match self.lengths {
+            Lengths::First => steps.first(),
+            Lengths::Last => steps.last(),
+            Lengths::Any => steps.get(self.position(steps.len())),
+        };
+        let Some(&(from, to)) = step else { return 0 };
+        if !matches!(self.lengths, Lengths::Any) || from >= to {
+            return to;
+        }
+        let within = from + self.position(to - from);
+        match self.below(4) {
+            0 => within,
+            1 => from.max(within / BLOCK * BLOCK),
+            _ => to,
+        }
+    }
+
+    /// Half, and as often nearly nothing or nearly everything.
+    fn tendency(&mut self) -> u64 {
+        match self.below(3) {
+            0 => 1,
+            1 => 4,
+            _ => 7,
+        }
+    }
+
+    fn position(&mut self, end: usize) -> usize {
+        usize::try_from(self.below(end as u64)).unwrap_or_default()
+    }
+
+    /// A number below `end`, 0 when there is none.
+    fn below(&mut self, end: u64) -> u64 {
+        self.next().checked_rem(end).unwrap_or_default()
+    }
+
+    /// SplitMix64: a crate for five lines that only tests run would burden every user's build.
+    fn next(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+}
