@@ -105,19 +105,21 @@ fn write_new(path: &Path, contents: &[u8], sync: bool) -> std::result::Result<()
     written
 }
 
-#[cfg(target_os = "linux")]
+/// Linux and Apple's systems refuse to replace in the same step.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
+    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some network file systems know no flags. Names carry 64 random bits, so that a plain
         // rename does not replace anything in practice.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to),
+        Err(error) if unknown.contains(&error) => fs::rename(from, to),
         other => other.map_err(io::Error::from),
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     // Names carry 64 random bits: a plain rename does not replace anything in practice.
     fs::rename(from, to)
