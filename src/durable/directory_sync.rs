@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::file_system::{Disk, FileError, FileSystem, Origin};
+use crate::file_system::{Disk, FileError, FileResult, FileSystem, Origin};
 
 /// One directory's group commit.
 #[derive(Debug, Default)]
@@ -87,19 +87,21 @@ impl DirectorySync {
     }
 }
 
-/// Brings a directory's own entry to the medium, and those of the directories above it: who was
-/// created by whom, and whether that is on the medium, nobody can tell. With `itself`, the entries in
-/// it as well. Directories above it that may not be opened were not created by this process.
+/// Brings the entries that lead to a directory to the medium: its own in its parent, the parent's in
+/// the next, up to the root. `directory` is canonical. Blocks its thread.
 ///
 /// # Errors
-/// The file system's.
-pub fn sync_ancestors(disk: &dyn Disk, directory: &Path, itself: bool) -> Result<(), FileError> {
-    if itself {
-        disk.sync_directory(directory)?;
-    }
+/// The disk's. An ancestor that may not be opened is left out, and one whose file system knows no
+/// such thing: where that is not the directory's own file system, nothing on the way was made in it.
+pub fn sync_ancestors(disk: &dyn Disk, directory: &Path) -> FileResult<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     for ancestor in directory.ancestors().skip(1) {
         match disk.sync_directory(ancestor) {
-            Err(error) if error.kind == io::ErrorKind::PermissionDenied => return Ok(()),
+            Err(error)
+                if matches!(
+                    error.kind,
+                    PermissionDenied | InvalidInput | ReadOnlyFilesystem | Unsupported
+                ) => {}
             other => other?,
         }
     }

@@ -88,7 +88,8 @@ impl Index {
         known: Option<Arc<Self>>,
         cancelled: &Cancelled,
     ) -> Result<Option<Arc<Self>>, FileError> {
-        if reader.length()? < MIN_LOG {
+        let length = reader.length()?;
+        if length < MIN_LOG {
             return Ok(None);
         }
         let is_current = |index: &Self| index.describes(reader);
@@ -99,6 +100,9 @@ impl Index {
                 _ => Arc::new(Self::new(reader.identity())),
             },
         };
+        if known.length == length {
+            return Ok(Some(known));
+        }
         let mut index = Arc::unwrap_or_clone(known);
         index.extend(reader, history.options.max_entry_bytes, u64::MAX, cancelled)?;
         if cancelled.is_set() || index.rows.len() > MAX_ROWS {

@@ -111,7 +111,7 @@ impl DiskLog {
         deadline: Instant,
     ) -> Result<Vec<Result<(), LogError>>, LogError> {
         let guard = self.acquire(deadline).await?;
-        let mut written = self.write(&records)?;
+        let mut written = self.write(&records, guard.is_exclusive())?;
         drop(guard);
         let is_wanted = |durability| durability == Durability::Full;
         let has_full = records
@@ -154,7 +154,7 @@ impl DiskLog {
         Ok(opened)
     }
 
-    fn write(&self, records: &[Record]) -> FileResult<Written> {
+    fn write(&self, records: &[Record], is_exclusive: bool) -> FileResult<Written> {
         let Opened { file, is_entered } = self.opened()?;
         let begin = file.length()?;
         let mut end = begin;
@@ -175,7 +175,10 @@ impl DiskLog {
                     is_torn = false;
                 }
                 Err(_) => {
-                    take_back_part(file.as_ref(), end, record.line.len());
+                    // Without a lock others may be writing behind it.
+                    if is_exclusive {
+                        take_back_part(file.as_ref(), end, record.line.len());
+                    }
                     end = file.length()?;
                     is_torn = self::is_torn(file.as_ref(), end)?;
                 }
@@ -191,7 +194,12 @@ impl DiskLog {
         let (disk, directory) = (Arc::clone(&self.disk), self.path.directory.clone());
         tokio::task::spawn_blocking(move || {
             file.sync()?;
-            if is_entered { Ok(()) } else { sync_ancestors(disk.as_ref(), &directory, true) }
+            if is_entered {
+                return Ok(());
+            }
+            let directory = disk.canonical(&directory)?;
+            disk.sync_directory(&directory)?;
+            sync_ancestors(disk.as_ref(), &directory)
         })
         .await
         .unwrap_or_else(|error| {
