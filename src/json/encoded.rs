@@ -1,6 +1,9 @@
 //! A value as it came from JavaScript, still to become JSON text.
 
-use super::snapshot::{self, MalformedSnapshot};
+use super::{
+    escape,
+    snapshot::{self, MalformedSnapshot},
+};
 
 /// A value from the JavaScript thread, as `lib/snapshot.ts` hands it over. Strings are UTF-16.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +28,8 @@ impl Encoded {
     /// When the snapshot describes no value, which only a fault of the JavaScript side can cause.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), MalformedSnapshot> {
         match self {
-            Self::Text(units) => snapshot::write_text(units, out),
-            Self::String(units) => snapshot::write_string(units, out),
+            Self::Text(units) => escape::write_text(units, out),
+            Self::String(units) => escape::write_string(units, out),
             Self::Flat { operations, units } => snapshot::write_flat(operations, units, out)?,
         }
         Ok(())

@@ -2,12 +2,14 @@
 
 mod canonical;
 mod encoded;
+mod escape;
 mod scan;
 mod snapshot;
 mod text;
 
 pub use canonical::canonical;
 pub use encoded::Encoded;
+pub use escape::escape_string;
 pub use scan::{Members, ScanError, skip_value, skip_whitespace, validate_document};
-pub use snapshot::{MalformedSnapshot, escape_string};
+pub use snapshot::MalformedSnapshot;
 pub use text::{append_text, cut_arguments, decode_string, decode_utf16};

@@ -6,8 +6,8 @@
 //!
 //! | kind | what arrives | function |
 //! |---|---|---|
-//! | 0 `TEXT` | finished JSON text | [`write_text`] |
-//! | 1 `STRING` | a string value | [`write_string`] |
+//! | 0 `TEXT` | finished JSON text | [`write_text`](super::escape::write_text) |
+//! | 1 `STRING` | a string value | [`write_string`](super::escape::write_string) |
 //! | 2 `FLAT` | operations, and all strings in one piece | [`write_flat`] |
 //!
 //! # Operations
@@ -38,13 +38,12 @@
 
 use std::ops::Range;
 
+use super::escape::{write_string, write_units};
+
 /// Deeper values arrive as text; a limit also keeps malformed input from exhausting the stack.
 const MAX_DEPTH: usize = 100;
 /// More than any well-formed snapshot gives. Key lists could otherwise blow up a small input.
 const MAX_OUTPUT: usize = 1 << 30;
-/// Units looked at together when nothing needs escaping.
-const BLOCK: usize = 16;
-
 const HEADER_LENGTH: usize = 2;
 
 const NULL: i32 = 0;
@@ -69,39 +68,6 @@ const ABSENT_OPERATION: i32 = ABSENT << CODE_BITS | CODE_CONSTANT;
 pub struct MalformedSnapshot(&'static str);
 
 type Result<T> = std::result::Result<T, MalformedSnapshot>;
-
-/// Appends `text` as a JSON string literal, as `JSON.stringify` writes it.
-pub fn escape_string(text: &str, out: &mut Vec<u8>) {
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    let mut bytes = text.as_bytes();
-    while !bytes.is_empty() {
-        let (plain, rest) = bytes.split_at(plain_prefix(bytes));
-        out.extend_from_slice(plain);
-        bytes = match rest.split_first() {
-            Some((&byte, rest)) => {
-                push_escaped(byte, out);
-                rest
-            }
-            None => rest,
-        };
-    }
-    out.push(b'"');
-}
-
-/// Appends the string of these UTF-16 units as a JSON string literal, as `JSON.stringify` writes it.
-pub fn write_string(units: &[u16], out: &mut Vec<u8>) {
-    out.reserve(units.len() + 2);
-    out.push(b'"');
-    write_units::<true>(units, out);
-    out.push(b'"');
-}
-
-/// Appends finished JSON text as UTF-8. (It has no lone surrogates; one would become U+FFFD.)
-pub fn write_text(units: &[u16], out: &mut Vec<u8>) {
-    out.reserve(units.len());
-    write_units::<false>(units, out);
-}
 
 /// Appends the value that `operations` and its strings, `units`, describe. What was appended before an error is to be
 /// discarded.
@@ -326,113 +292,14 @@ fn split_units(units: &[u16], length: i32) -> Result<(&[u16], &[u16])> {
     units.split_at_checked(to_length(length)?).ok_or(MalformedSnapshot("string beyond the end"))
 }
 
-/// How many bytes at the start can be copied as they are.
-fn plain_prefix(bytes: &[u8]) -> usize {
-    let (blocks, _) = bytes.as_chunks::<BLOCK>();
-    let plain = blocks
-        .iter()
-        .take_while(|block| !block.iter().fold(false, |any, &byte| any | needs_escape(byte)));
-    let start = plain.count() * BLOCK;
-    let tail = bytes.get(start..).unwrap_or_default();
-    start + tail.iter().position(|&byte| needs_escape(byte)).unwrap_or(tail.len())
-}
-
-const fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Appends one byte, escaped if JSON asks for it.
-fn push_escaped(byte: u8, out: &mut Vec<u8>) {
-    let short = match byte {
-        b'"' | b'\\' => byte,
-        0x08 => b'b',
-        b'\t' => b't',
-        b'\n' => b'n',
-        0x0c => b'f',
-        b'\r' => b'r',
-        0x00..0x20 => return push_unicode_escape(u16::from(byte), out),
-        _ => return out.push(byte),
-    };
-    out.extend_from_slice(&[b'\\', short]);
-}
-
-fn push_unicode_escape(unit: u16, out: &mut Vec<u8>) {
-    let digit = |shift: u32| match (unit >> shift & 0xf) as u8 {
-        nibble @ 0..10 => b'0' + nibble,
-        nibble => b'a' - 10 + nibble,
-    };
-    out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
-}
-
-/// Appends UTF-16 as UTF-8, escaped as in a JSON string if `ESCAPE`.
-fn write_units<const ESCAPE: bool>(mut units: &[u16], out: &mut Vec<u8>) {
-    while !units.is_empty() {
-        while let Some((block, rest)) = units.split_first_chunk::<BLOCK>()
-            && block.iter().fold(true, |all, &unit| all & is_plain::<ESCAPE>(unit))
-        {
-            out.extend_from_slice(&block.map(|unit| unit as u8));
-            units = rest;
-        }
-        let plain = units.iter().take_while(|&&unit| is_plain::<ESCAPE>(unit)).count();
-        let (start, rest) = units.split_at(plain);
-        out.extend(start.iter().map(|&unit| unit as u8));
-        units = rest;
-        while units.first().is_some_and(|&unit| !is_plain::<ESCAPE>(unit)) {
-            units = write_character::<ESCAPE>(units, out);
-        }
-    }
-}
-
-const fn is_plain<const ESCAPE: bool>(unit: u16) -> bool {
-    if ESCAPE {
-        unit.wrapping_sub(0x20) < 0x60 && unit != b'"' as u16 && unit != b'\\' as u16
-    } else {
-        unit < 0x80
-    }
-}
-
-/// Appends the first character and gives what follows it.
-fn write_character<'a, const ESCAPE: bool>(units: &'a [u16], out: &mut Vec<u8>) -> &'a [u16] {
-    let Some((&unit, rest)) = units.split_first() else { return units };
-    match (unit, rest) {
-        (0..0x80, _) if ESCAPE => push_escaped(unit as u8, out),
-        (0..0x80, _) => out.push(unit as u8),
-        (0x80..0x800, _) => {
-            out.extend_from_slice(&[0xc0 | (unit >> 6) as u8, 0x80 | (unit & 0x3f) as u8]);
-        }
-        (0xd800..0xdc00, [low @ 0xdc00..0xe000, rest @ ..]) => {
-            let code = 0x1_0000 + (u32::from(unit - 0xd800) << 10 | u32::from(low - 0xdc00));
-            out.extend_from_slice(&[
-                0xf0 | (code >> 18) as u8,
-                0x80 | (code >> 12 & 0x3f) as u8,
-                0x80 | (code >> 6 & 0x3f) as u8,
-                0x80 | (code & 0x3f) as u8,
-            ]);
-            return rest;
-        }
-        (0xd800..0xe000, _) if ESCAPE => push_unicode_escape(unit, out),
-        (0xd800..0xe000, _) => out.extend_from_slice("\u{fffd}".as_bytes()),
-        (0x800.., _) => out.extend_from_slice(&[
-            0xe0 | (unit >> 12) as u8,
-            0x80 | (unit >> 6 & 0x3f) as u8,
-            0x80 | (unit & 0x3f) as u8,
-        ]),
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn utf16(text: &str) -> Vec<u16> {
-        text.encode_utf16().collect()
-    }
-
     fn flat(operations: &[i32], strings: &str) -> Result<String> {
         let mut out = Vec::new();
-        write_flat(operations, &utf16(strings), &mut out)?;
+        write_flat(operations, &strings.encode_utf16().collect::<Vec<_>>(), &mut out)?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -450,30 +317,6 @@ mod tests {
             flat(&[6, 0, operation(CODE_ARRAY, 1), CODE_DOUBLE, first, second], "").unwrap();
         assert_eq!(inside, format!("[{alone}]"));
         alone
-    }
-
-    #[test]
-    fn escapes_as_json_stringify_does() {
-        let cases: [(&[u16], &str); 6] = [
-            (&[0, 1, 8, 9, 10, 11, 12, 13, 0x1f], r#""\u0000\u0001\b\t\n\u000b\f\r\u001f""#),
-            (&[0x22, 0x5c, 0x2f, 0x7f], "\"\\\"\\\\/\u{7f}\""),
-            (&[0x2028, 0x2029, 0xe9, 0x4e00], "\"\u{2028}\u{2029}é一\""),
-            (&[0xd834, 0xdf06], "\"\u{1d306}\""),
-            (&[0xd834, 0x61, 0xdf06], r#""\ud834a\udf06""#),
-            (&[0xdf06, 0xd834], r#""\udf06\ud834""#),
-        ];
-        for (units, expected) in cases {
-            let mut out = Vec::new();
-            write_string(units, &mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn copies_finished_text() {
-        let mut out = b"before ".to_vec();
-        write_text(&utf16("{\"a\":\"\\n é 字 \u{1d306}\"}"), &mut out);
-        assert_eq!(out, "before {\"a\":\"\\n é 字 \u{1d306}\"}".as_bytes());
     }
 
     #[test]
@@ -574,32 +417,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn strings_read_as_with_serde_json(text in any::<String>(), quoted in "[ -~\"\\\\\n]{0,80}") {
-            for text in [text, quoted] {
-                let mut from_utf8 = Vec::new();
-                escape_string(&text, &mut from_utf8);
-                let mut from_utf16 = Vec::new();
-                write_string(&utf16(&text), &mut from_utf16);
-                // serde_json escapes the same characters, U+007F included, in the same way.
-                prop_assert_eq!(&from_utf8, &serde_json::to_vec(&text).unwrap());
-                prop_assert_eq!(&from_utf16, &from_utf8);
-            }
-        }
-
-        #[test]
-        fn any_units_make_valid_utf8(units in prop::collection::vec(any::<u16>(), 0..100)) {
-            let mut literal = Vec::new();
-            write_string(&units, &mut literal);
-            let literal = String::from_utf8(literal).unwrap();
-            if let Ok(text) = String::from_utf16(&units) {
-                prop_assert_eq!(serde_json::from_str::<String>(&literal).unwrap(), text);
-            }
-            let mut text = Vec::new();
-            write_text(&units, &mut text);
-            prop_assert_eq!(String::from_utf8(text).unwrap(), String::from_utf16_lossy(&units));
-        }
-
         #[test]
         fn random_operations_never_panic(
             operations in prop::collection::vec(
