@@ -252,7 +252,7 @@ impl Manager {
     fn drop_pointer(&self, filename: &str) -> Option<Pointer> {
         let (sequence, pointer) = {
             let mut state = self.state();
-            let sequence = Self::sequence_of(&state, filename)?;
+            let sequence = state.sequence_of(filename)?;
             (sequence, state.remove(sequence)?)
         };
         self.index.remove(sequence);

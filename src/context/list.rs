@@ -205,7 +205,7 @@ impl Manager {
     /// `None`: not this manager's; `Some(None)`: its, but not on disk.
     fn own_pointer(&self, name: &str) -> Option<Option<Pointer>> {
         let state = self.state();
-        let sequence = Self::sequence_of(&state, name)?;
+        let sequence = state.sequence_of(name)?;
         Some(state.pointers.get(&sequence).filter(|pointer| pointer.on_disk).cloned())
     }
 }

@@ -1,9 +1,8 @@
-//! The manager's state and its synchronous members.
+//! The manager, the directory it has open, and its synchronous members.
 
 use std::{
-    collections::BTreeMap,
     hash::{BuildHasher, RandomState},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
@@ -15,8 +14,8 @@ use super::{
     held::Held,
     in_flight::{Calls, InFlight},
     options::ManagerOptions,
-    pointer::{Groups, Pointer},
-    tiers::MemoryTier,
+    pointer::Pointer,
+    state::{State, Stats, Taken},
 };
 use crate::{
     debug::Debug,
@@ -66,110 +65,6 @@ impl Opened {
     }
 }
 
-/// What changes with every save.
-pub(super) struct State {
-    pub pointers: BTreeMap<u64, Pointer>,
-    pub by_query: Groups,
-    pub by_task: Groups,
-    pub memory: MemoryTier,
-    pub disk_files: u64,
-    pub disk_bytes: u64,
-    /// Pointers went while their files stayed.
-    pub has_unknown_files: bool,
-    pub memory_hits: u64,
-    pub disk_hits: u64,
-    pub misses: u64,
-    pub spills: u64,
-}
-
-impl State {
-    pub fn insert(&mut self, sequence: u64, mut pointer: Pointer) {
-        if pointer.on_disk {
-            self.disk_files += 1;
-            self.disk_bytes += pointer.size;
-        }
-        pointer.query = pointer.query.map(|token| self.by_query.insert(&token, sequence));
-        pointer.task = pointer.task.map(|token| self.by_task.insert(&token, sequence));
-        self.pointers.insert(sequence, pointer);
-    }
-
-    pub fn remove(&mut self, sequence: u64) -> Option<Pointer> {
-        let pointer = self.pointers.remove(&sequence)?;
-        if let Some(token) = &pointer.query {
-            self.by_query.remove(token, sequence);
-        }
-        if let Some(token) = &pointer.task {
-            self.by_task.remove(token, sequence);
-        }
-        self.memory.remove(sequence);
-        self.left_disk(&pointer);
-        Some(pointer)
-    }
-
-    pub fn left_disk(&mut self, pointer: &Pointer) {
-        if pointer.on_disk {
-            self.disk_files -= 1;
-            self.disk_bytes -= pointer.size;
-        }
-    }
-
-    /// Takes out everything of calls below `sequence`.
-    pub fn take_before(&mut self, sequence: u64) -> Taken {
-        let later = self.pointers.split_off(&sequence);
-        if later.is_empty() {
-            let memory = MemoryTier::new(self.memory.budget());
-            (self.disk_files, self.disk_bytes) = (0, 0);
-            return Taken {
-                pointers: std::mem::take(&mut self.pointers),
-                _memory: std::mem::replace(&mut self.memory, memory),
-                _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
-            };
-        }
-        let pointers = std::mem::replace(&mut self.pointers, later);
-        for (&sequence, pointer) in &pointers {
-            self.memory.remove(sequence);
-            self.left_disk(pointer);
-        }
-        self.by_query.remove_before(sequence);
-        self.by_task.remove_before(sequence);
-        Taken {
-            pointers,
-            _memory: MemoryTier::new(0),
-            _groups: [Groups::default(), Groups::default()],
-        }
-    }
-}
-
-/// What was taken out of a state, to be dropped outside its lock: freeing much takes long.
-pub(super) struct Taken {
-    pub pointers: BTreeMap<u64, Pointer>,
-    _memory: MemoryTier,
-    _groups: [Groups; 2],
-}
-
-/// Counts and bytes by tier.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Stats {
-    /// Contexts that have a pointer.
-    pub contexts: usize,
-    /// Contexts in memory.
-    pub memory_contexts: usize,
-    /// Bytes of the memory tier.
-    pub memory_bytes: usize,
-    /// Contexts on disk.
-    pub disk_contexts: u64,
-    /// Bytes on disk.
-    pub disk_bytes: u64,
-    /// Loads served from memory.
-    pub memory_hits: u64,
-    /// Loads served from disk.
-    pub disk_hits: u64,
-    /// Loads that found nothing whole.
-    pub misses: u64,
-    /// Small outputs that the budget pushed out of memory.
-    pub spills: u64,
-}
-
 /// This process's managers, for what only memory knows.
 type Managers = Mutex<Vec<Weak<Manager>>>;
 
@@ -193,19 +88,6 @@ impl Manager {
         };
         let session_token = Arc::from(escape(&options.session));
         let escaped_prefix = escape(&options.prefix).trim_matches('"').to_owned();
-        let state = State {
-            pointers: BTreeMap::new(),
-            by_query: Groups::default(),
-            by_task: Groups::default(),
-            memory: MemoryTier::new(options.memory_budget),
-            disk_files: 0,
-            disk_bytes: 0,
-            has_unknown_files: false,
-            memory_hits: 0,
-            disk_hits: 0,
-            misses: 0,
-            spills: 0,
-        };
         let manager = Arc::new(Self {
             session_token,
             escaped_prefix,
@@ -213,7 +95,7 @@ impl Manager {
             file_system,
             debug,
             in_flight: InFlight::default(),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(options.memory_budget)),
             index: Index::new(),
             opened: Mutex::default(),
             identities: RandomState::new(),
@@ -241,23 +123,6 @@ impl Manager {
         managers.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Whether both keep the same directory, however they spell it.
-    pub(super) async fn shares_directory(&self, other: &Self) -> bool {
-        self.options.directory == other.options.directory
-            || matches!(
-                (self.real_directory().await, other.real_directory().await),
-                (Some(own), Some(others)) if own == others
-            )
-    }
-
-    /// The directory without symbolic links, when it exists.
-    async fn real_directory(&self) -> Option<PathBuf> {
-        if let Some(opened) = self.opened() {
-            return Some(opened.root.clone());
-        }
-        self.file_system.canonical(Path::new(&self.options.directory)).await.ok()
-    }
-
     /// The random part of the name of a call's context: from random keys, so that nobody else makes
     /// it, and told again from the number alone.
     pub(super) fn identity(&self, sequence: u64) -> u64 {
@@ -275,6 +140,12 @@ impl Manager {
         let taken = self.state().take_before(cutoff);
         self.changed();
         taken
+    }
+
+    /// Counts and bytes by tier.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.state().stats()
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -344,66 +215,6 @@ impl Manager {
         drop(released);
     }
 
-    /// A context's path, as the caller's directory spells it.
-    pub(super) fn path_of(&self, filename: &str) -> String {
-        format!("{}{filename}", self.options.prefix)
-    }
-
-    /// The path below the directory that `path` means.
-    ///
-    /// # Errors
-    /// `OutsideDirectory` when it leads elsewhere.
-    pub(super) async fn locate(&self, path: &str) -> Result<String> {
-        let root = self.opened().map(|opened| opened.root.clone());
-        let is_unknown = root.is_none();
-        let located = self.locate_below(path, root.as_deref());
-        if located.is_err() && is_unknown {
-            // The path may spell the directory without the symbolic links that lead to it.
-            let directory = Path::new(&self.options.directory);
-            if let Ok(root) = self.file_system.canonical(directory).await {
-                return self.locate_below(path, Some(&root));
-            }
-        }
-        located
-    }
-
-    /// As [`Manager::locate`], without I/O. `root` is the directory without symbolic links.
-    fn locate_below(&self, path: &str, root: Option<&Path>) -> Result<String> {
-        let outside = || Error::outside(path, &self.options.directory);
-        if let Some(name) = path.strip_prefix(&self.options.prefix)
-            && names::parse_context(name).is_some()
-        {
-            return Ok(name.to_owned());
-        }
-        if path.contains('\0') {
-            return Err(outside());
-        }
-        let directory = Path::new(&self.options.directory);
-        let given = Path::new(path);
-        let absolute = if given.is_absolute() || given.starts_with(directory) {
-            given.to_owned()
-        } else if given.components().count() == 1 {
-            // A bare file name, as `pointer.filename` is one.
-            directory.join(given)
-        } else {
-            std::path::absolute(given).map_err(|_| outside())?
-        };
-        let normal = normalise(&absolute);
-        let below = normal
-            .strip_prefix(normalise(directory))
-            .or_else(|error| root.map_or(Err(error), |root| normal.strip_prefix(root)))
-            .map_err(|_| outside())?;
-        let text = below.to_str().filter(|text| !text.is_empty());
-        text.map(str::to_owned).ok_or_else(outside)
-    }
-
-    /// The number of the call that made the context, when this manager made it.
-    pub(super) fn sequence_of(state: &State, relative: &str) -> Option<u64> {
-        let sequence = names::parse_context(relative)?.counter;
-        let pointer = state.pointers.get(&sequence)?;
-        (pointer.filename() == relative).then_some(sequence)
-    }
-
     /// A record that is in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Held> {
@@ -425,7 +236,7 @@ impl Manager {
 
     fn in_memory_if(&self, relative: &str, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Held> {
         let mut state = self.state();
-        let sequence = Self::sequence_of(&state, relative)?;
+        let sequence = state.sequence_of(relative)?;
         state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
         let record = state.memory.get(sequence)?.clone();
         state.memory_hits += 1;
@@ -502,36 +313,4 @@ impl Manager {
     pub(super) fn show_one(&self, pointer: &Pointer, out: &mut String) {
         pointer.write_json(&self.escaped_prefix, out);
     }
-
-    /// Counts and bytes by tier.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        let state = self.state();
-        Stats {
-            contexts: state.pointers.len(),
-            memory_contexts: state.memory.len(),
-            memory_bytes: state.memory.bytes(),
-            disk_contexts: state.disk_files,
-            disk_bytes: state.disk_bytes,
-            memory_hits: state.memory_hits,
-            disk_hits: state.disk_hits,
-            misses: state.misses,
-            spills: state.spills,
-        }
-    }
-}
-
-/// Resolves `.` and `..` by the path's spelling.
-fn normalise(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }

@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 
 use super::{
     held::Held,
-    manager::{Manager, Opened, State},
+    manager::{Manager, Opened},
     pointer::{Pointer, PointerParts},
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
+    state::State,
     sweep,
 };
 use crate::{

@@ -1,0 +1,150 @@
+//! What changes with every save: pointers, groups, the memory tier and the counts.
+
+use std::collections::BTreeMap;
+
+use super::{
+    pointer::{Groups, Pointer},
+    tiers::MemoryTier,
+};
+use crate::names;
+
+/// What changes with every save.
+pub(super) struct State {
+    pub pointers: BTreeMap<u64, Pointer>,
+    pub by_query: Groups,
+    pub by_task: Groups,
+    pub memory: MemoryTier,
+    pub disk_files: u64,
+    pub disk_bytes: u64,
+    /// Pointers went while their files stayed.
+    pub has_unknown_files: bool,
+    pub memory_hits: u64,
+    pub disk_hits: u64,
+    pub misses: u64,
+    pub spills: u64,
+}
+
+impl State {
+    pub fn new(memory_budget: usize) -> Self {
+        Self {
+            pointers: BTreeMap::new(),
+            by_query: Groups::default(),
+            by_task: Groups::default(),
+            memory: MemoryTier::new(memory_budget),
+            disk_files: 0,
+            disk_bytes: 0,
+            has_unknown_files: false,
+            memory_hits: 0,
+            disk_hits: 0,
+            misses: 0,
+            spills: 0,
+        }
+    }
+
+    pub fn insert(&mut self, sequence: u64, mut pointer: Pointer) {
+        if pointer.on_disk {
+            self.disk_files += 1;
+            self.disk_bytes += pointer.size;
+        }
+        pointer.query = pointer.query.map(|token| self.by_query.insert(&token, sequence));
+        pointer.task = pointer.task.map(|token| self.by_task.insert(&token, sequence));
+        self.pointers.insert(sequence, pointer);
+    }
+
+    pub fn remove(&mut self, sequence: u64) -> Option<Pointer> {
+        let pointer = self.pointers.remove(&sequence)?;
+        if let Some(token) = &pointer.query {
+            self.by_query.remove(token, sequence);
+        }
+        if let Some(token) = &pointer.task {
+            self.by_task.remove(token, sequence);
+        }
+        self.memory.remove(sequence);
+        self.left_disk(&pointer);
+        Some(pointer)
+    }
+
+    pub fn left_disk(&mut self, pointer: &Pointer) {
+        if pointer.on_disk {
+            self.disk_files -= 1;
+            self.disk_bytes -= pointer.size;
+        }
+    }
+
+    /// Takes out everything of calls below `sequence`.
+    pub fn take_before(&mut self, sequence: u64) -> Taken {
+        let later = self.pointers.split_off(&sequence);
+        if later.is_empty() {
+            let memory = MemoryTier::new(self.memory.budget());
+            (self.disk_files, self.disk_bytes) = (0, 0);
+            return Taken {
+                pointers: std::mem::take(&mut self.pointers),
+                _memory: std::mem::replace(&mut self.memory, memory),
+                _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
+            };
+        }
+        let pointers = std::mem::replace(&mut self.pointers, later);
+        for (&sequence, pointer) in &pointers {
+            self.memory.remove(sequence);
+            self.left_disk(pointer);
+        }
+        self.by_query.remove_before(sequence);
+        self.by_task.remove_before(sequence);
+        Taken {
+            pointers,
+            _memory: MemoryTier::new(0),
+            _groups: [Groups::default(), Groups::default()],
+        }
+    }
+
+    /// The number of the call that made the context, when this manager made it.
+    pub fn sequence_of(&self, relative: &str) -> Option<u64> {
+        let sequence = names::parse_context(relative)?.counter;
+        let pointer = self.pointers.get(&sequence)?;
+        (pointer.filename() == relative).then_some(sequence)
+    }
+
+    pub fn stats(&self) -> Stats {
+        Stats {
+            contexts: self.pointers.len(),
+            memory_contexts: self.memory.len(),
+            memory_bytes: self.memory.bytes(),
+            disk_contexts: self.disk_files,
+            disk_bytes: self.disk_bytes,
+            memory_hits: self.memory_hits,
+            disk_hits: self.disk_hits,
+            misses: self.misses,
+            spills: self.spills,
+        }
+    }
+}
+
+/// What was taken out of a state, to be dropped outside its lock: freeing much takes long.
+pub(super) struct Taken {
+    pub pointers: BTreeMap<u64, Pointer>,
+    _memory: MemoryTier,
+    _groups: [Groups; 2],
+}
+
+/// Counts and bytes by tier.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stats {
+    /// Contexts that have a pointer.
+    pub contexts: usize,
+    /// Contexts in memory.
+    pub memory_contexts: usize,
+    /// Bytes of the memory tier.
+    pub memory_bytes: usize,
+    /// Contexts on disk.
+    pub disk_contexts: u64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Loads served from memory.
+    pub memory_hits: u64,
+    /// Loads served from disk.
+    pub disk_hits: u64,
+    /// Loads that found nothing whole.
+    pub misses: u64,
+    /// Small outputs that the budget pushed out of memory.
+    pub spills: u64,
+}
