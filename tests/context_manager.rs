@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
+mod contexts;
+
 use std::{
     collections::BTreeMap,
     io,
@@ -18,57 +20,15 @@ use agent_context::{
     },
     debug::Debug,
     durable::Durability,
-    error::{Code, Result},
+    error::Code,
     file_system::{Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Payload},
     json::Encoded,
 };
+use contexts::{options, request, save};
 use serde_json::{Value, json};
-
-fn options(directory: &Path) -> ManagerOptions {
-    let directory = directory.to_str().unwrap().to_owned();
-    ManagerOptions {
-        prefix: format!("{directory}/"),
-        directory,
-        session: "the-session".to_owned(),
-        session_is_named: false,
-        persist_threshold: 1000,
-        persist_all: true,
-        memory_budget: 1 << 20,
-        retention: Retention {
-            max_age: 7 * 86_400_000,
-            max_files: 1000,
-            max_bytes: 1 << 30,
-            max_result_bytes: 1 << 20,
-        },
-        durability: Durability::Process,
-    }
-}
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::new(LocalDisk), Debug::default())
-}
-
-fn request(tool: &str, arguments: &Value, result: &Value) -> SaveRequest {
-    let encode = |value: &Value| Encoded::Text(value.to_string().encode_utf16().collect());
-    SaveRequest {
-        tool_name: tool.to_owned(),
-        arguments: encode(arguments),
-        result: encode(result),
-        timestamp: 1_700_000_000_000,
-        task: None,
-        query: None,
-        details: None,
-    }
-}
-
-async fn save(
-    manager: &Arc<Manager>,
-    tool: &str,
-    arguments: &Value,
-    result: &Value,
-) -> Result<String> {
-    let sequence = manager.begin_save();
-    manager.save(sequence, request(tool, arguments, result)).await
 }
 
 fn parse(held: &Held) -> Value {

@@ -10,14 +10,17 @@ use std::{
     },
 };
 
+use tokio::sync::OnceCell;
+
 use crate::{
-    durable::{DirectorySync, Lease},
+    durable::{self, DirectorySync, Lease},
+    file_system::{Disk, FileError, FileResult},
     names,
 };
 
 /// A directory that this process keeps sessions in. Managers of one directory share it.
-#[derive(Debug)]
 pub struct SharedDirectory {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     leased: Mutex<Leased>,
     temporaries: AtomicU64,
@@ -26,33 +29,40 @@ pub struct SharedDirectory {
     pub sync: DirectorySync,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Leased {
     lease: Option<Lease>,
     /// How many managers keep each session.
     sessions: HashMap<String, usize>,
+    /// Set when the entries that lead to the directory are on the medium. A lease that went may
+    /// have gone with its directory: then this is another cell.
+    ancestors: Arc<OnceCell<()>>,
 }
+
+/// Directories by the scope of their disk and their path.
+type Directories = Mutex<HashMap<(u64, PathBuf), Weak<SharedDirectory>>>;
 
 impl SharedDirectory {
     /// The directory's one representation in this process. `path` is canonical.
     #[must_use]
-    pub fn shared(path: &Path) -> Arc<Self> {
-        static DIRECTORIES: OnceLock<Mutex<HashMap<PathBuf, Weak<SharedDirectory>>>> =
-            OnceLock::new();
+    pub fn shared(disk: &Arc<dyn Disk>, path: &Path) -> Arc<Self> {
+        static DIRECTORIES: OnceLock<Directories> = OnceLock::new();
         let mut directories =
             DIRECTORIES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(directory) = directories.get(path).and_then(Weak::upgrade) {
+        let key = (disk.scope(), path.to_owned());
+        if let Some(directory) = directories.get(&key).and_then(Weak::upgrade) {
             return directory;
         }
         directories.retain(|_, directory| directory.strong_count() > 0);
         let directory = Arc::new(Self {
+            disk: Arc::clone(disk),
             path: path.to_owned(),
             leased: Mutex::default(),
             temporaries: AtomicU64::new(0),
             swept: AtomicBool::new(false),
             sync: DirectorySync::default(),
         });
-        directories.insert(path.to_owned(), Arc::downgrade(&directory));
+        directories.insert(key, Arc::downgrade(&directory));
         directory
     }
 
@@ -64,7 +74,7 @@ impl SharedDirectory {
     ///
     /// # Errors
     /// When the lease cannot be taken.
-    pub fn enter(self: &Arc<Self>, session: &str) -> io::Result<SessionLease> {
+    pub fn enter(self: &Arc<Self>, session: &str) -> FileResult<SessionLease> {
         let mut leased = self.leased();
         let kept = leased.sessions.get(session).copied().unwrap_or_default();
         leased.sessions.insert(session.to_owned(), kept + 1);
@@ -85,8 +95,13 @@ impl SharedDirectory {
     }
 
     /// A new lease for all sessions; the old one goes after it.
-    fn renew(&self, leased: &mut Leased) -> io::Result<()> {
-        let lease = Lease::acquire(&self.path, leased.sessions.keys().map(String::as_str))?;
+    fn renew(&self, leased: &mut Leased) -> FileResult<()> {
+        let sessions = leased.sessions.keys().map(String::as_str);
+        let lease = Lease::acquire(&self.disk, &self.path, sessions)?;
+        // Asked after the new one is there: in between, the directory could be made anew unnoticed.
+        if !leased.lease.as_ref().is_some_and(Lease::is_in_place) {
+            leased.ancestors = Arc::default();
+        }
         if let Some(old) = leased.lease.replace(lease) {
             old.release();
         }
@@ -118,7 +133,7 @@ impl SharedDirectory {
     ///
     /// # Errors
     /// When the lease cannot be taken.
-    pub fn temporary(&self) -> io::Result<PathBuf> {
+    pub fn temporary(&self) -> FileResult<PathBuf> {
         let counter = self.temporaries.fetch_add(1, Ordering::Relaxed);
         let mut leased = self.leased();
         if !leased.lease.as_ref().is_some_and(Lease::is_in_place) {
@@ -126,6 +141,23 @@ impl SharedDirectory {
         }
         let owner = leased.lease.as_ref().map_or("", Lease::owner);
         Ok(self.path.join(names::temporary(owner, counter)))
+    }
+
+    /// Brings the entries that lead to the directory to the medium: once, however many ask.
+    ///
+    /// # Errors
+    /// The disk's; the next who asks tries anew.
+    pub async fn sync_ancestors(&self) -> FileResult<()> {
+        let synced = Arc::clone(&self.leased().ancestors);
+        let sync = || async {
+            let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
+            tokio::task::spawn_blocking(move || durable::sync_ancestors(disk.as_ref(), &path))
+                .await
+                .unwrap_or_else(|error| {
+                    Err(FileError::system("fsync", &self.path, io::Error::other(error)))
+                })
+        };
+        synced.get_or_try_init(sync).await.copied()
     }
 
     /// `true` once: the caller sweeps in the background.
@@ -142,7 +174,6 @@ impl SharedDirectory {
 }
 
 /// Keeps a session alive in a directory until it is dropped.
-#[derive(Debug)]
 pub struct SessionLease {
     directory: Arc<SharedDirectory>,
     session: String,
@@ -157,8 +188,20 @@ impl Drop for SessionLease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durable::live_sessions;
+    use crate::{
+        durable::{LiveSessions, live_sessions},
+        file_system::LocalDisk,
+    };
     use std::fs;
+
+    fn shared(path: &Path) -> Arc<SharedDirectory> {
+        let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
+        SharedDirectory::shared(&disk, path)
+    }
+
+    fn live(path: &Path) -> LiveSessions {
+        live_sessions(&LocalDisk, path).unwrap()
+    }
 
     fn files(path: &Path) -> usize {
         fs::read_dir(path).unwrap().count()
@@ -168,17 +211,17 @@ mod tests {
     fn a_thousand_sessions_share_one_lease() {
         let folder = tempfile::tempdir().unwrap();
         let path = fs::canonicalize(folder.path()).unwrap();
-        let directory = SharedDirectory::shared(&path);
-        assert!(Arc::ptr_eq(&directory, &SharedDirectory::shared(&path)));
+        let directory = shared(&path);
+        assert!(Arc::ptr_eq(&directory, &shared(&path)));
         let mut guards: Vec<_> =
             (0..1000).map(|number| directory.enter(&format!("s{number}")).unwrap()).collect();
         let again = directory.enter("s0").unwrap();
         assert_eq!(files(&path), 1);
-        assert_eq!(live_sessions(&path).unwrap().count(), 1000);
+        assert_eq!(live(&path).count(), 1000);
         drop(guards.remove(0));
-        assert!(live_sessions(&path).unwrap().contains("s0"), "another manager keeps it");
+        assert!(live(&path).contains("s0"), "another manager keeps it");
         drop(again);
-        assert!(!live_sessions(&path).unwrap().contains("s0"));
+        assert!(!live(&path).contains("s0"));
         drop(guards);
         assert_eq!(files(&path), 0);
     }
@@ -187,18 +230,18 @@ mod tests {
     fn a_lease_is_written_anew_when_much_of_it_is_over_or_it_was_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = fs::canonicalize(folder.path()).unwrap();
-        let directory = SharedDirectory::shared(&path);
+        let directory = shared(&path);
         let kept = directory.enter("kept").unwrap();
         for number in 0..1500 {
             drop(directory.enter(&format!("s{number}")).unwrap());
         }
         let lease = fs::read_dir(&path).unwrap().next().unwrap().unwrap();
         assert!(lease.metadata().unwrap().len() < 20_000);
-        assert!(live_sessions(&path).unwrap().contains("kept"));
+        assert!(live(&path).contains("kept"));
         fs::remove_file(lease.path()).unwrap();
         let other = directory.enter("other").unwrap();
-        let live = live_sessions(&path).unwrap();
-        assert!(live.contains("kept") && live.contains("other"));
+        let alive = live(&path);
+        assert!(alive.contains("kept") && alive.contains("other"));
         drop((kept, other));
         assert_eq!(files(&path), 0);
     }

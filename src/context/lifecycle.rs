@@ -9,14 +9,16 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::{
+    directory::SharedDirectory,
     list::{self, NoHead},
     manager::Manager,
     pointer::Pointer,
     sweep,
 };
 use crate::{
+    durable::{self, Durability},
     error::{Code, Error, Result},
-    file_system::{Entry, FileError},
+    file_system::{Entry, FileError, FileResult},
     names,
 };
 
@@ -27,7 +29,15 @@ pub type Cleared = u64;
 #[derive(Default)]
 struct Removals {
     deleted: u64,
-    failure: Option<(PathBuf, FileError)>,
+    /// There was a file to remove.
+    is_any: bool,
+    failure: Option<Error>,
+}
+
+impl Removals {
+    fn fail(&mut self, path: &Path, error: FileError) {
+        self.failure.get_or_insert_with(|| Error::from_file("remove the context", path, error));
+    }
 }
 
 /// A clearing that was called: which saves it covers.
@@ -85,6 +95,9 @@ impl Manager {
         if has_unknown_files {
             self.remove_session_files(called, &siblings, &mut removals).await;
         }
+        if removals.is_any || has_unknown_files {
+            self.settle(&mut removals).await;
+        }
         for (_, manager) in &siblings {
             // What resisted is looked for again.
             manager.state().has_unknown_files |= removals.failure.is_some();
@@ -94,14 +107,45 @@ impl Manager {
     }
 
     fn report_cleared(&self, removals: Removals) -> Result<Cleared> {
-        let Removals { deleted, failure } = removals;
+        let Removals { deleted, failure, .. } = removals;
         self.debug.say(
             "Context directory cleared",
             || json!({ "contextDir": self.options.directory, "deletedCount": deleted }),
         );
-        match failure {
-            None => Ok(deleted),
-            Some((path, error)) => Err(Error::from_file("remove the context", &path, error)),
+        failure.map_or(Ok(deleted), Err)
+    }
+
+    /// Brings what was removed to the medium where that is promised.
+    async fn settle(&self, removals: &mut Removals) {
+        if let Err(error) = self.sync_removals().await {
+            removals.failure.get_or_insert(error);
+        }
+    }
+
+    /// As [`Manager::settle`], told at once.
+    async fn sync_removals(&self) -> Result<()> {
+        if self.options.durability != Durability::Full {
+            return Ok(());
+        }
+        match self.sync_directory().await {
+            // Nothing that could come back.
+            Err(error) if error.is_not_found() => Ok(()),
+            other => other.map_err(|error| {
+                let directory = Path::new(&self.options.directory);
+                Error::from_file("bring removals to the medium in", directory, error)
+            }),
+        }
+    }
+
+    async fn sync_directory(&self) -> FileResult<()> {
+        let file_system = self.file_system.as_ref();
+        if let Some(opened) = self.opened() {
+            return opened.sync().sync(file_system, &opened.root).await;
+        }
+        let root = file_system.canonical(Path::new(&self.options.directory)).await?;
+        match &self.disk {
+            Some(disk) => SharedDirectory::shared(disk, &root).sync.sync(file_system, &root).await,
+            None => file_system.sync_directory(&root).await,
         }
     }
 
@@ -109,12 +153,22 @@ impl Manager {
     /// pointer names.
     async fn clear_own(&self, cutoff: u64, removals: &mut Removals) -> bool {
         let taken = self.take_before(cutoff);
+        if taken.has_spilling {
+            removals.is_any = true;
+            self.wait_for_spills().await;
+        }
         let has_unknown_files = std::mem::take(&mut self.state().has_unknown_files);
         self.unindex(taken.pointers.keys().copied());
         for pointer in taken.pointers.values().filter(|pointer| pointer.on_disk) {
             self.remove_file(pointer.filename(), removals).await;
         }
         has_unknown_files
+    }
+
+    /// Waits for the calls under way: one of them may be writing the file of a context that is gone,
+    /// and removes it then.
+    async fn wait_for_spills(&self) {
+        self.in_flight.wait_before(self.calls()).await;
     }
 
     /// Takes contexts out of the index: at once when none is left, else one by one.
@@ -132,11 +186,10 @@ impl Manager {
 
     async fn remove_file(&self, filename: &str, removals: &mut Removals) {
         let path = PathBuf::from(self.path_of(filename));
+        removals.is_any = true;
         match self.file_system.remove(&path).await {
             Ok(removed) => removals.deleted += u64::from(removed),
-            Err(error) => {
-                removals.failure.get_or_insert((path, error));
-            }
+            Err(error) => removals.fail(&path, error),
         }
     }
 
@@ -156,7 +209,7 @@ impl Manager {
         let (entries, root) = match self.entries(&directory).await {
             Ok(found) => found,
             Err(error) => {
-                removals.failure.get_or_insert((directory, error));
+                removals.fail(&directory, error);
                 return;
             }
         };
@@ -175,7 +228,7 @@ impl Manager {
                     self.remove_file(&entry.name, removals).await;
                 }
                 Err(NoHead::Unreadable(error)) if !error.is_not_found() => {
-                    removals.failure.get_or_insert((root.join(&entry.name), error));
+                    removals.fail(&root.join(&entry.name), error);
                 }
                 _ => {}
             }
@@ -183,10 +236,7 @@ impl Manager {
     }
 
     /// The directory's files and its path without symbolic links; nothing when it is not there.
-    async fn entries(
-        &self,
-        directory: &Path,
-    ) -> std::result::Result<(Vec<Entry>, PathBuf), FileError> {
+    async fn entries(&self, directory: &Path) -> FileResult<(Vec<Entry>, PathBuf)> {
         let entries = self.file_system.list(directory).await?;
         if entries.is_empty() {
             return Ok((entries, directory.to_owned()));
@@ -218,16 +268,21 @@ impl Manager {
             self.remove_file(&filename, &mut removals).await;
         }
         self.remove_session_files(called, &siblings, &mut removals).await;
-        self.state().has_unknown_files |= removals.failure.is_some();
         self.release_when_idle();
-        if self.file_system.has_locks() {
+        if let Some(disk) = &self.disk {
+            let file_system = self.file_system.as_ref();
             let directory = PathBuf::from(&self.options.directory);
-            if let Ok(root) = self.file_system.canonical(&directory).await {
-                let (deleted, failure) = sweep::remove_dead(self.file_system.as_ref(), &root).await;
+            if let Ok(root) = file_system.canonical(&directory).await {
+                let (deleted, failure) =
+                    sweep::remove_dead(file_system, disk.as_ref(), &root).await;
                 removals.deleted += deleted;
-                removals.failure = removals.failure.or(failure);
+                if let Some((path, error)) = failure {
+                    removals.fail(&path, error);
+                }
             }
         }
+        self.settle(&mut removals).await;
+        self.state().has_unknown_files |= removals.failure.is_some();
         self.report_cleared(removals)
     }
 
@@ -248,16 +303,18 @@ impl Manager {
         filenames
     }
 
-    /// Takes out the pointer of a file, with what memory and index hold.
-    fn drop_pointer(&self, filename: &str) -> Option<Pointer> {
-        let (sequence, pointer) = {
+    /// Takes out the pointer of a file, with what memory and index hold; tells whether the context
+    /// was on its way from memory to disk.
+    fn drop_pointer(&self, filename: &str) -> Option<(Pointer, bool)> {
+        let (sequence, pointer, is_spilling) = {
             let mut state = self.state();
             let sequence = state.sequence_of(filename)?;
-            (sequence, state.remove(sequence)?)
+            let is_spilling = state.memory.is_leaving(sequence);
+            (sequence, state.remove(sequence)?, is_spilling)
         };
         self.index.remove(sequence);
         self.changed();
-        Some(pointer)
+        Some((pointer, is_spilling))
     }
 
     /// Forgets one context: memory, index, file. `false` when there is none.
@@ -278,30 +335,29 @@ impl Manager {
             }
             let is_same = manager.options.session == self.options.session
                 && self.shares_directory(&manager).await;
-            if is_same && let Some(pointer) = manager.drop_pointer(&relative) {
-                if pointer.on_disk
-                    && let Err(error) = self.file_system.remove(&file).await
-                {
+            if is_same && let Some((pointer, is_spilling)) = manager.drop_pointer(&relative) {
+                if is_spilling {
+                    manager.wait_for_spills().await;
+                }
+                let may_have_file = pointer.on_disk || is_spilling;
+                let outcome = self.remove_forgotten(&manager, &file, may_have_file).await;
+                if outcome.is_err() {
                     // No pointer names the file any more: clearing has to look for it.
                     manager.state().has_unknown_files = true;
-                    return Err(failed(error));
                 }
-                return Ok(true);
+                return outcome.map(|()| true);
             }
         }
         if stamp.is_none() {
             return Ok(false);
         }
         let Ok(root) = self.root(path).await else { return Ok(false) };
-        let Ok(head) = list::read_head(self.file_system.as_ref(), &root, &relative).await else {
-            return Ok(false);
-        };
-        let session = head.session_id();
-        if session.as_deref() != Some(&self.options.session) {
-            let is_over = self.file_system.has_locks()
-                && session
-                    .is_some_and(|id| sweep::live(&root).is_ok_and(|live| !live.contains(&id)));
-            if !is_over {
+        let head = list::read_head(self.file_system.as_ref(), &root, &relative).await;
+        let removed = match head {
+            Ok(head) if self.may_forget(&root, head.session_id()) => {
+                self.file_system.remove(&file).await.map_err(failed)?
+            }
+            Ok(_) => {
                 return Err(Error::new(
                     Code::Conflict,
                     format!(
@@ -309,8 +365,37 @@ impl Manager {
                     ),
                 ));
             }
+            Err(_) => false,
+        };
+        // Also for what is gone: who removed it may not have brought that to the medium.
+        self.sync_removals().await?;
+        Ok(removed)
+    }
+
+    /// Whether a file that no pointer names is this session's, or of one that is over.
+    fn may_forget(&self, root: &Path, session: Option<String>) -> bool {
+        let Some(session) = session else { return false };
+        session == self.options.session
+            || self.disk.as_deref().is_some_and(|disk| {
+                durable::live_sessions(disk, root).is_ok_and(|live| !live.contains(&session))
+            })
+    }
+
+    /// Removes the file of a context whose pointer was taken out of `manager`.
+    async fn remove_forgotten(
+        &self,
+        manager: &Self,
+        file: &Path,
+        may_have_file: bool,
+    ) -> Result<()> {
+        if may_have_file {
+            let removed = self.file_system.remove(file).await;
+            removed.map_err(|error| Error::from_file("remove the context", file, error))?;
+        } else if !manager.state().has_unknown_files {
+            // Memory alone had it, and no removal before failed.
+            return Ok(());
         }
-        self.file_system.remove(&file).await.map_err(failed)
+        self.sync_removals().await
     }
 
     /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays,

@@ -21,7 +21,7 @@ use crate::{
     debug::Debug,
     durable::DirectorySync,
     error::{Error, Result},
-    file_system::FileSystem,
+    file_system::{Disk, FileSystem},
     json, names,
     retrieval::Index,
 };
@@ -30,6 +30,8 @@ use crate::{
 pub struct Manager {
     pub(super) options: ManagerOptions,
     pub(super) file_system: Arc<dyn FileSystem>,
+    /// The disk behind the file system, where sessions can hold leases.
+    pub(super) disk: Option<Arc<dyn Disk>>,
     pub(super) debug: Debug,
     pub(super) in_flight: InFlight,
     pub(super) state: Mutex<State>,
@@ -65,8 +67,8 @@ impl Opened {
     }
 }
 
-/// This process's managers, for what only memory knows.
-type Managers = Mutex<Vec<Weak<Manager>>>;
+/// This process's managers, for what only memory knows, with the scopes of their disks.
+type Managers = Mutex<Vec<(u64, Weak<Manager>)>>;
 
 fn managers() -> &'static Managers {
     static MANAGERS: OnceLock<Managers> = OnceLock::new();
@@ -92,6 +94,7 @@ impl Manager {
             session_token,
             escaped_prefix,
             owner: names::new_owner(),
+            disk: file_system.disk(),
             file_system,
             debug,
             in_flight: InFlight::default(),
@@ -103,24 +106,25 @@ impl Manager {
             generation: AtomicU64::new(0),
             options,
         });
-        if manager.file_system.has_locks() {
+        if let Some(disk) = &manager.disk {
             let mut managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
             // Only when the list would grow: looking through it at every construction is quadratic.
             if managers.len() == managers.capacity() {
-                managers.retain(|manager| manager.strong_count() > 0);
+                managers.retain(|(_, manager)| manager.strong_count() > 0);
             }
-            managers.push(Arc::downgrade(&manager));
+            managers.push((disk.scope(), Arc::downgrade(&manager)));
         }
         manager
     }
 
-    /// This process's managers, this one among them; with an injected file system this one alone.
+    /// This process's managers of the same disk, this one among them; with an injected file system
+    /// this one alone.
     pub(super) fn neighbours(self: &Arc<Self>) -> Vec<Arc<Self>> {
-        if !self.file_system.has_locks() {
-            return vec![Arc::clone(self)];
-        }
+        let Some(disk) = &self.disk else { return vec![Arc::clone(self)] };
+        let own = disk.scope();
         let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
-        managers.iter().filter_map(Weak::upgrade).collect()
+        let same_disk = managers.iter().filter(|(scope, _)| *scope == own);
+        same_disk.filter_map(|(_, manager)| manager.upgrade()).collect()
     }
 
     /// The random part of the name of a call's context: from random keys, so that nobody else makes
@@ -165,15 +169,15 @@ impl Manager {
         if let Some(opened) = opened.as_ref() {
             return Ok(Arc::clone(opened));
         }
-        let shared = if self.file_system.has_locks() {
-            let shared = SharedDirectory::shared(&root);
-            let lease = shared.enter(&self.options.session).map_err(|error| {
-                let error = crate::file_system::FileError::system("lock", &root, error);
-                Error::from_file("take a lease in the context directory", directory, error)
-            })?;
-            Some((shared, lease))
-        } else {
-            None
+        let shared = match &self.disk {
+            Some(disk) => {
+                let shared = SharedDirectory::shared(disk, &root);
+                let lease = shared.enter(&self.options.session).map_err(|error| {
+                    Error::from_file("take a lease in the context directory", directory, error)
+                })?;
+                Some((shared, lease))
+            }
+            None => None,
         };
         let sync = DirectorySync::default();
         Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))

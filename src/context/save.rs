@@ -14,7 +14,7 @@ use super::{
     sweep,
 };
 use crate::{
-    durable::{self, Target},
+    durable::{self, Durability, Target},
     error::{Code, Error, Result},
     file_system::{FileError, Payload},
     json::{self, Encoded},
@@ -224,9 +224,10 @@ impl Manager {
     ) -> std::result::Result<(), FileError> {
         let (path, temporary) = match &opened.shared {
             Some((shared, _)) => {
-                let temporary = shared
-                    .temporary()
-                    .map_err(|error| FileError::system("lock", &opened.root, error))?;
+                let temporary = shared.temporary()?;
+                if self.options.durability == Durability::Full {
+                    shared.sync_ancestors().await?;
+                }
                 (opened.root.join(filename), temporary)
             }
             None => {
@@ -292,7 +293,10 @@ impl Manager {
             };
             if is_orphan {
                 // The context was forgotten while it was written.
-                let _ = self.file_system.remove(&PathBuf::from(self.path_of(&filename))).await;
+                let path = PathBuf::from(self.path_of(&filename));
+                if self.file_system.remove(&path).await.is_err() {
+                    self.state().has_unknown_files = true;
+                }
             }
             if let Err(error) = written {
                 self.debug.say(
@@ -332,12 +336,13 @@ impl Manager {
     }
 
     fn sweep_in_background(&self, opened: &Opened) {
-        if let Some((shared, _)) = &opened.shared
+        if let (Some(disk), Some((shared, _))) = (&self.disk, &opened.shared)
             && shared.claim_background_sweep()
         {
             let (path, retention) = (shared.path().to_owned(), self.options.retention);
-            let (file_system, debug) = (Arc::clone(&self.file_system), self.debug.clone());
-            tokio::spawn(sweep::in_background(file_system, path, retention, debug));
+            let (file_system, disk) = (Arc::clone(&self.file_system), Arc::clone(disk));
+            let debug = self.debug.clone();
+            tokio::spawn(sweep::in_background(file_system, disk, path, retention, debug));
         }
     }
 }

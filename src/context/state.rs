@@ -73,12 +73,14 @@ impl State {
 
     /// Takes out everything of calls below `sequence`.
     pub fn take_before(&mut self, sequence: u64) -> Taken {
+        let has_spilling = self.memory.has_leaving();
         let later = self.pointers.split_off(&sequence);
         if later.is_empty() {
             let memory = MemoryTier::new(self.memory.budget());
             (self.disk_files, self.disk_bytes) = (0, 0);
             return Taken {
                 pointers: std::mem::take(&mut self.pointers),
+                has_spilling,
                 _memory: std::mem::replace(&mut self.memory, memory),
                 _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
             };
@@ -92,6 +94,7 @@ impl State {
         self.by_task.remove_before(sequence);
         Taken {
             pointers,
+            has_spilling,
             _memory: MemoryTier::new(0),
             _groups: [Groups::default(), Groups::default()],
         }
@@ -122,6 +125,8 @@ impl State {
 /// What was taken out of a state, to be dropped outside its lock: freeing much takes long.
 pub(super) struct Taken {
     pub pointers: BTreeMap<u64, Pointer>,
+    /// Some may be on their way from memory to disk: files that whoever writes them removes again.
+    pub has_spilling: bool,
     _memory: MemoryTier,
     _groups: [Groups; 2],
 }

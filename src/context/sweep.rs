@@ -14,7 +14,7 @@ use crate::{
     debug::Debug,
     durable::{self, LiveSessions},
     error::{Error, Result},
-    file_system::{Entry, FileError, FileSystem},
+    file_system::{Disk, Entry, FileError, FileResult, FileSystem},
     names,
 };
 
@@ -54,12 +54,13 @@ impl Manager {
     /// # Errors
     /// `Io` when the directory cannot be read; single files that resist are left.
     pub async fn sweep(&self) -> Result<SweepReport> {
-        if !self.file_system.has_locks() {
-            return Ok(SweepReport::default());
-        }
+        let Some(disk) = &self.disk else { return Ok(SweepReport::default()) };
         let directory = PathBuf::from(&self.options.directory);
         match self.file_system.canonical(&directory).await {
-            Ok(root) => sweep(self.file_system.as_ref(), &root, &self.options.retention).await,
+            Ok(root) => {
+                let file_system = self.file_system.as_ref();
+                sweep(file_system, disk.as_ref(), &root, &self.options.retention).await
+            }
             Err(error) if error.is_not_found() => return Ok(SweepReport::default()),
             Err(error) => Err(error),
         }
@@ -70,12 +71,13 @@ impl Manager {
 /// Sweeps once the process's first saves are through.
 pub(super) async fn in_background(
     file_system: Arc<dyn FileSystem>,
+    disk: Arc<dyn Disk>,
     root: PathBuf,
     retention: Retention,
     debug: Debug,
 ) {
     tokio::time::sleep(BACKGROUND_DELAY).await;
-    match sweep(file_system.as_ref(), &root, &retention).await {
+    match sweep(file_system.as_ref(), disk.as_ref(), &root, &retention).await {
         Ok(report) if report.deleted_files + report.deleted_temporaries > 0 => {
             debug.say("Swept what dead sessions left", || {
                 json!({ "deletedCount": report.deleted_files, "deletedBytes": report.deleted_bytes })
@@ -93,10 +95,11 @@ pub(super) async fn in_background(
 
 async fn sweep(
     file_system: &dyn FileSystem,
+    disk: &dyn Disk,
     root: &Path,
     retention: &Retention,
-) -> std::result::Result<SweepReport, FileError> {
-    let (mut left, mut report) = survey(file_system, root).await?;
+) -> FileResult<SweepReport> {
+    let (mut left, mut report) = survey(file_system, disk, root).await?;
     left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
     let now = Utc::now().timestamp_millis();
     for (number, context) in left.iter().enumerate() {
@@ -121,9 +124,10 @@ async fn sweep(
 /// that resists does not keep the others.
 pub(super) async fn remove_dead(
     file_system: &dyn FileSystem,
+    disk: &dyn Disk,
     root: &Path,
 ) -> (u64, Option<(PathBuf, FileError)>) {
-    let left = match survey(file_system, root).await {
+    let left = match survey(file_system, disk, root).await {
         Ok((left, _)) => left,
         Err(error) => return (0, Some((root.to_owned(), error))),
     };
@@ -140,19 +144,15 @@ pub(super) async fn remove_dead(
     (deleted, failure)
 }
 
-/// Who is alive in the directory.
-pub(super) fn live(root: &Path) -> std::result::Result<LiveSessions, FileError> {
-    durable::live_sessions(root).map_err(|error| FileError::system("readdir", root, error))
-}
-
 /// Finds what dead sessions left. The listing comes first, then the question who is alive: a
 /// session has its lease before its first file, so no live session's file is taken for a dead one's.
 async fn survey(
     file_system: &dyn FileSystem,
+    disk: &dyn Disk,
     root: &Path,
-) -> std::result::Result<(Vec<Left>, SweepReport), FileError> {
+) -> FileResult<(Vec<Left>, SweepReport)> {
     let entries = file_system.list(root).await?;
-    let live = live(root)?;
+    let live = durable::live_sessions(disk, root)?;
     let mut report = SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
     let mut left = Vec::new();
     for (number, entry) in entries.into_iter().enumerate() {

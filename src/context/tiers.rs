@@ -82,6 +82,18 @@ impl MemoryTier {
         }
     }
 
+    /// Whether the record is on its way elsewhere.
+    #[must_use]
+    pub fn is_leaving(&self, sequence: u64) -> bool {
+        self.entries.get(&sequence).is_some_and(|entry| entry.is_leaving)
+    }
+
+    /// Whether any record is on its way elsewhere.
+    #[must_use]
+    pub const fn has_leaving(&self) -> bool {
+        self.leaving > 0
+    }
+
     /// The budget in bytes.
     #[must_use]
     pub const fn budget(&self) -> usize {
@@ -139,11 +151,14 @@ mod tests {
         assert_eq!(tier.next_over_budget().map(|(sequence, _)| sequence), Some(2));
         assert_eq!(tier.next_over_budget(), None);
         assert!(tier.get(1).is_some());
+        assert!(tier.is_leaving(1) && tier.has_leaving());
         tier.keep(1);
         tier.keep(1);
+        assert!(!tier.is_leaving(1) && tier.is_leaving(2) && tier.has_leaving());
         assert_eq!(tier.next_over_budget().map(|(sequence, _)| sequence), Some(1));
         tier.remove(1);
         tier.remove(2);
         assert_eq!((tier.bytes(), tier.leaving), (0, 0));
+        assert!(!tier.is_leaving(1) && !tier.has_leaving());
     }
 }

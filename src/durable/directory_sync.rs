@@ -1,5 +1,5 @@
-//! Group commit of directory entries: saves that finish while a directory is on its way to the
-//! medium share the next trip.
+//! Directory entries on their way to the medium. Group commit: saves that finish while a directory is
+//! under way share the next trip.
 
 use std::{
     io,

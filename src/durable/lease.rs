@@ -7,22 +7,24 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use crate::names;
+use crate::{
+    file_system::{Access, Disk, FileResult, LockAttempt, OpenFile},
+    names,
+};
 
 /// Ended sessions that a lease may list before it is written anew.
 const MAX_ENDED: usize = 1000;
 
 /// A lease held by this process.
-#[derive(Debug)]
 pub struct Lease {
     owner: String,
     path: PathBuf,
-    file: File,
+    disk: Arc<dyn Disk>,
+    file: Box<dyn OpenFile>,
     ended: usize,
 }
 
@@ -33,27 +35,25 @@ impl Lease {
     /// When the file cannot be created or written. Where the file system has no locks the lease
     /// stays unlocked, and nobody sweeps that directory as long as it lies there.
     pub fn acquire<'a>(
+        disk: &Arc<dyn Disk>,
         directory: &Path,
         sessions: impl Iterator<Item = &'a str> + Clone,
-    ) -> io::Result<Self> {
+    ) -> FileResult<Self> {
         loop {
             let owner = names::new_owner();
             let path = directory.join(names::lease(&owner));
-            let mut options = OpenOptions::new();
-            options.append(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let file = options.open(&path)?;
-            match file.lock() {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            let file = disk.open(&path, Access::AppendNew)?;
+            match file.try_lock() {
+                Ok(LockAttempt::Taken | LockAttempt::Unsupported) => {}
+                // A sweeper saw the file before it was locked, and is removing it.
+                Ok(LockAttempt::Held) => continue,
                 Err(error) => {
-                    let _ = fs::remove_file(&path);
+                    let _ = disk.remove(&path);
                     return Err(error);
                 }
             }
-            let mut lease = Self { owner, path, file, ended: 0 };
-            // A sweeper may have seen the file before it was locked, and removed it.
+            let mut lease = Self { owner, path, disk: Arc::clone(disk), file, ended: 0 };
+            // Or it has removed it already.
             if lease.is_in_place() {
                 return match sessions.clone().try_for_each(|session| lease.begin(session)) {
                     Ok(()) => Ok(lease),
@@ -72,36 +72,28 @@ impl Lease {
         &self.owner
     }
 
-    /// Whether the file still stands under its name.
+    /// Whether the file still stands under its name. Asked before every save.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        #[cfg(unix)]
-        {
-            // Asked before every save: a file without a name has no links.
-            use std::os::unix::fs::MetadataExt;
-            self.file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
-        }
-        #[cfg(not(unix))]
-        {
-            fs::symlink_metadata(&self.path).is_ok()
-        }
+        // Nobody gives a lease another name.
+        self.file.is_linked()
     }
 
     /// Lists a session as alive.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn begin(&mut self, session: &str) -> io::Result<()> {
+    pub fn begin(&mut self, session: &str) -> FileResult<()> {
         // A line that was cut short must not swallow this one.
-        self.file.write_all(format!("\n+{session}\n").as_bytes())
+        self.file.append(format!("\n+{session}\n").as_bytes())
     }
 
     /// Lists a session as over; `false` when so many are over that a new lease pays.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn end(&mut self, session: &str) -> io::Result<bool> {
-        self.file.write_all(format!("\n-{session}\n").as_bytes())?;
+    pub fn end(&mut self, session: &str) -> FileResult<bool> {
+        self.file.append(format!("\n-{session}\n").as_bytes())?;
         self.ended += 1;
         Ok(self.ended < MAX_ENDED)
     }
@@ -109,7 +101,7 @@ impl Lease {
     /// Gives the lease up: the name goes first, then the lock.
     pub fn release(self) {
         // A file that stays is removed by the next sweep.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.disk.remove(&self.path);
     }
 }
 
@@ -149,13 +141,13 @@ impl LiveSessions {
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub fn live_sessions(directory: &Path) -> io::Result<LiveSessions> {
+pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessions> {
     let mut live = LiveSessions::default();
     // A process that renews its lease takes the new one first. A listing may miss that and find
     // the old one gone: only a listing that shows what the one before showed counts.
     let mut before = None;
     loop {
-        let names = lease_names(directory)?;
+        let names = lease_names(disk, directory)?;
         if before.as_ref() == Some(&names) {
             return Ok(live);
         }
@@ -163,7 +155,7 @@ pub fn live_sessions(directory: &Path) -> io::Result<LiveSessions> {
         let mut remaining = BTreeSet::new();
         for name in names {
             let Some(owner) = names::parse_lease(&name) else { continue };
-            if judge(&directory.join(&name), owner, &mut live) {
+            if judge(disk, &directory.join(&name), owner, &mut live) {
                 remaining.insert(name);
             }
         }
@@ -171,67 +163,59 @@ pub fn live_sessions(directory: &Path) -> io::Result<LiveSessions> {
     }
 }
 
-fn lease_names(directory: &Path) -> io::Result<BTreeSet<String>> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        other => other?,
-    };
-    let mut leases = BTreeSet::new();
-    for entry in entries {
-        if let Ok(name) = entry?.file_name().into_string()
-            && names::parse_lease(&name).is_some()
-        {
-            leases.insert(name);
-        }
-    }
-    Ok(leases)
+/// Leases are regular files, created as such: a link or a folder of such a name is foreign.
+fn lease_names(disk: &dyn Disk, directory: &Path) -> FileResult<BTreeSet<String>> {
+    let names = disk.list(directory)?.into_iter().map(|entry| entry.name);
+    Ok(names.filter(|name| names::parse_lease(name).is_some()).collect())
 }
 
 /// `false` when the lease is gone.
-fn judge(path: &Path, owner: &str, live: &mut LiveSessions) -> bool {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        // The flags fit: they are small positive numbers on every platform.
-        let flags = i32::try_from(flags.bits()).unwrap_or_default();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
-    }
-    let mut file = match options.open(path) {
+fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> bool {
+    let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+        Err(error) if error.is_not_found() => return false,
         Err(_) => {
             live.uncertain = true;
             return true;
         }
     };
     match file.try_lock() {
-        Ok(()) => {
+        Ok(LockAttempt::Taken) => {
             // Its process is gone, and nobody else judges it while we hold the lock.
-            return fs::remove_file(path).is_err();
+            return disk.remove(path).is_err();
         }
-        Err(TryLockError::WouldBlock) => {
+        Ok(LockAttempt::Held) => {
             live.owners.insert(owner.to_owned());
-            let mut text = String::new();
-            if file.read_to_string(&mut text).is_ok() {
-                replay(&text, &mut live.sessions);
-            } else {
+            match read_text(file.as_ref()) {
+                Some(text) => replay(&text, &mut live.sessions),
                 // Windows locks are mandatory: a held lease cannot be read there.
-                live.uncertain = true;
+                None => live.uncertain = true,
             }
         }
-        Err(TryLockError::Error(_)) => live.uncertain = true,
+        Ok(LockAttempt::Unsupported) | Err(_) => live.uncertain = true,
     }
     true
 }
 
+/// What the lease says. Sessions that it lists later have no files yet.
+fn read_text(file: &dyn OpenFile) -> Option<String> {
+    let mut bytes = vec![0; usize::try_from(file.length().ok()?).ok()?];
+    let count = file.read_at(0, &mut bytes).ok()?;
+    bytes.truncate(count);
+    String::from_utf8(bytes).ok()
+}
+
+/// Adds the sessions that begin and do not end. A line that was cut short may name another session
+/// than was meant: none ends by it. Whole lines have an empty one after them, or nothing.
 fn replay(text: &str, sessions: &mut HashSet<String>) {
     let mut own = HashSet::new();
-    for line in text.lines() {
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
         if let Some(session) = line.strip_prefix('+') {
             own.insert(session);
-        } else if let Some(session) = line.strip_prefix('-') {
+        } else if let Some(session) = line.strip_prefix('-')
+            && lines.peek() == Some(&"")
+        {
             own.remove(session);
         }
     }
@@ -241,6 +225,17 @@ fn replay(text: &str, sessions: &mut HashSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_system::LocalDisk;
+    use std::fs;
+
+    fn acquire(directory: &Path, sessions: &[&str]) -> Lease {
+        let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
+        Lease::acquire(&disk, directory, sessions.iter().copied()).unwrap()
+    }
+
+    fn live(directory: &Path) -> LiveSessions {
+        live_sessions(&LocalDisk, directory).unwrap()
+    }
 
     fn leases(directory: &Path) -> usize {
         fs::read_dir(directory).unwrap().count()
@@ -249,52 +244,49 @@ mod tests {
     #[test]
     fn a_held_lease_keeps_its_sessions_alive_and_goes_with_its_release() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lease = Lease::acquire(folder.path(), ["a", "b"].into_iter()).unwrap();
+        let mut lease = acquire(folder.path(), &["a", "b"]);
         lease.begin("c").unwrap();
         assert!(lease.end("a").unwrap());
-        let live = live_sessions(folder.path()).unwrap();
-        assert!(live.contains("b") && live.contains("c") && !live.contains("a"));
-        assert!(live.contains_owner(lease.owner()));
-        assert_eq!(live.count(), 2);
+        let alive = live(folder.path());
+        assert!(alive.contains("b") && alive.contains("c") && !alive.contains("a"));
+        assert!(alive.contains_owner(lease.owner()));
+        assert_eq!(alive.count(), 2);
         lease.release();
         assert_eq!(leases(folder.path()), 0);
-        assert_eq!(live_sessions(folder.path()).unwrap(), LiveSessions::default());
+        assert_eq!(live(folder.path()), LiveSessions::default());
     }
 
     #[test]
     fn a_lease_without_a_holder_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let lease = Lease::acquire(folder.path(), ["a"].into_iter()).unwrap();
+        let lease = acquire(folder.path(), &["a"]);
         let Lease { file, .. } = lease;
         drop(file); // as a crash does
         assert_eq!(leases(folder.path()), 1);
-        assert!(!live_sessions(folder.path()).unwrap().contains("a"));
+        assert!(!live(folder.path()).contains("a"));
         assert_eq!(leases(folder.path()), 0);
     }
 
     #[test]
-    fn what_cannot_be_judged_counts_as_alive() {
+    fn nobody_is_alive_where_nothing_is() {
         let folder = tempfile::tempdir().unwrap();
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(
-            "/etc/passwd",
-            folder.path().join(names::lease(&names::new_owner())),
-        )
-        .unwrap();
-        #[cfg(unix)]
-        assert!(live_sessions(folder.path()).unwrap().contains("anybody"));
-        assert!(!live_sessions(&folder.path().join("missing")).unwrap().contains("anybody"));
+        assert_eq!(live(&folder.path().join("missing")), LiveSessions::default());
     }
 
     #[test]
-    fn a_line_that_was_cut_short_swallows_no_other() {
+    fn a_line_that_was_cut_short_swallows_no_other_and_ends_nobody() {
         let folder = tempfile::tempdir().unwrap();
-        let mut lease = Lease::acquire(folder.path(), ["a"].into_iter()).unwrap();
-        lease.file.write_all(b"\n+cut sh").unwrap();
+        let mut lease = acquire(folder.path(), &["a", "s1", "s12"]);
+        lease.file.append(b"\n+cut sh").unwrap();
         lease.begin("b").unwrap();
         lease.end("a").unwrap();
-        let live = live_sessions(folder.path()).unwrap();
-        assert!(live.contains("b") && !live.contains("a"));
+        lease.file.append(b"\n-s1").unwrap(); // the beginning of "-s12"
+        for _ in 0..2 {
+            let alive = live(folder.path());
+            assert!(alive.contains("b") && !alive.contains("a"));
+            assert!(alive.contains("s1") && alive.contains("s12"));
+            lease.begin("c").unwrap();
+        }
         lease.release();
     }
 
@@ -305,17 +297,17 @@ mod tests {
         let is_over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let stop = std::sync::Arc::clone(&is_over);
         let renewing = std::thread::spawn(move || {
-            let mut lease = Lease::acquire(&path, ["alive"].into_iter()).unwrap();
+            let mut lease = acquire(&path, &["alive"]);
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let next = Lease::acquire(&path, ["alive"].into_iter()).unwrap();
+                let next = acquire(&path, &["alive"]);
                 std::mem::replace(&mut lease, next).release();
                 std::thread::sleep(std::time::Duration::from_micros(300));
             }
             lease.release();
         });
-        while !live_sessions(folder.path()).unwrap().contains("alive") {}
+        while !live(folder.path()).contains("alive") {}
         for _ in 0..500 {
-            assert!(live_sessions(folder.path()).unwrap().contains("alive"));
+            assert!(live(folder.path()).contains("alive"));
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
         renewing.join().unwrap();
@@ -325,7 +317,16 @@ mod tests {
     fn foreign_files_are_no_leases() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("my.lease"), "+a\n").unwrap();
-        assert!(!live_sessions(folder.path()).unwrap().contains("a"));
-        assert_eq!(leases(folder.path()), 1);
+        // Of the right name, but no regular file, as every lease is one.
+        fs::create_dir(folder.path().join(names::lease(&names::new_owner()))).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(
+            folder.path().join("my.lease"),
+            folder.path().join(names::lease(&names::new_owner())),
+        )
+        .unwrap();
+        let before = leases(folder.path());
+        assert_eq!(live(folder.path()), LiveSessions::default());
+        assert_eq!(leases(folder.path()), before);
     }
 }

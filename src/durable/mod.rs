@@ -8,7 +8,7 @@ pub mod log;
 
 use std::path::Path;
 
-pub use directory_sync::DirectorySync;
+pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use lease::{Lease, LiveSessions, live_sessions};
 
@@ -37,9 +37,9 @@ pub struct Target<'a> {
 
 /// Creates a file that readers see whole or not at all.
 ///
-/// Written without a name where the file system can (Linux), else under an exclusive temporary name, brought to the medium at [`Durability::Full`],
-/// named, the directory brought to the medium. An injected file system without `rename` writes in
-/// place: there the promise is the file system's.
+/// Written without a name where the file system can (Linux), else under an exclusive temporary name,
+/// brought to the medium at [`Durability::Full`], named, the directory brought to the medium. An
+/// injected file system without `rename` writes in place: there the promise is the file system's.
 ///
 /// # Errors
 /// The first failing step's; the temporary file is gone then.

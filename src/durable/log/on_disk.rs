@@ -11,8 +11,8 @@ use super::{LogError, LogPath, ReadAt, Record, Rewrite};
 use crate::{
     durable::{
         Durability,
-        directory_sync::sync_ancestors,
         file_lock::{FileLock, LockGuard},
+        sync_ancestors,
     },
     file_system::{Access, Disk, FileError, FileResult, OpenFile},
     names,
