@@ -163,9 +163,8 @@ pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessio
     }
 }
 
-/// Leases are regular files, created as such: a link or a folder of such a name is foreign.
 fn lease_names(disk: &dyn Disk, directory: &Path) -> FileResult<BTreeSet<String>> {
-    let names = disk.list(directory)?.into_iter().map(|entry| entry.name);
+    let names = disk.names(directory)?.into_iter();
     Ok(names.filter(|name| names::parse_lease(name).is_some()).collect())
 }
 
@@ -174,6 +173,8 @@ fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> 
     let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
         Err(error) if error.is_not_found() => return false,
+        // Leases are created as regular files: a link or a folder of such a name is foreign.
+        Err(error) if error.kind == std::io::ErrorKind::InvalidInput => return true,
         Err(_) => {
             live.uncertain = true;
             return true;

@@ -111,6 +111,11 @@ pub trait Disk: Send + Sync + 'static {
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents>;
     /// See [`FileSystem::list`].
     fn list(&self, directory: &Path) -> FileResult<Vec<Entry>>;
+    /// The names of everything in a directory, for less than a listing costs; none when it is not
+    /// there.
+    fn names(&self, directory: &Path) -> FileResult<Vec<String>> {
+        Ok(self.list(directory)?.into_iter().map(|entry| entry.name).collect())
+    }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;
     /// Opens a regular file.

@@ -68,6 +68,10 @@ impl Disk for LocalDisk {
         list(directory).at("readdir", directory)
     }
 
+    fn names(&self, directory: &Path) -> FileResult<Vec<String>> {
+        names(directory).at("readdir", directory)
+    }
+
     fn remove(&self, path: &Path) -> FileResult<bool> {
         match fs::remove_file(path) {
             Ok(()) => Ok(true),
@@ -232,14 +236,21 @@ fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other?.collect(),
+    }
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = read_directory(directory)?.into_iter();
+    Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
 fn list(directory: &Path) -> io::Result<Vec<Entry>> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
     let mut files = Vec::new();
-    for entry in entries {
-        let entry = entry?;
+    for entry in read_directory(directory)? {
         // A file may go between the listing and the look at it.
         let Ok(metadata) = entry.metadata() else { continue };
         let Ok(name) = entry.file_name().into_string() else { continue };

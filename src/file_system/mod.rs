@@ -193,9 +193,4 @@ pub trait FileSystem: Send + Sync + 'static {
 
     /// Tells this file system from others in the process: the same number, the same files.
     fn scope(&self) -> u64;
-
-    /// Whether there are locks, so that sessions can hold leases.
-    fn has_locks(&self) -> bool {
-        self.disk().is_some()
-    }
 }

@@ -80,8 +80,7 @@ impl History {
 
     /// Says once that only one process may write here.
     fn tell_unlocked(&self) {
-        let is_local = self.file_system.has_locks();
-        if is_local
+        if self.file_system.disk().is_some()
             && self.log.has_locks() == Some(false)
             && !self.told_unlocked.swap(true, Ordering::Relaxed)
         {
