@@ -4,11 +4,13 @@
 //! its sessions (`+session` when one begins, `-session` when it ends). The kernel frees the lock
 //! when the process dies, however it dies; no clock and no process id decides. A lease's name is
 //! random and never used again, so a file that stands under its name is the one that was locked.
+//! A line `=` says that the sessions that the lease was taken for are all listed.
 
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use crate::{
@@ -18,6 +20,11 @@ use crate::{
 
 /// Ended sessions that a lease may list before it is written anew.
 const MAX_ENDED: usize = 1000;
+/// The line behind the sessions that a lease was taken for.
+const COMPLETE: &str = "=";
+/// Looks at a lease that its process is just listing sessions in, and the pause between them.
+const MAX_LOOKS: usize = 200;
+const LOOK_PAUSE: Duration = Duration::from_micros(500);
 
 /// A lease held by this process.
 pub struct Lease {
@@ -52,10 +59,12 @@ impl Lease {
                     return Err(error);
                 }
             }
-            let mut lease = Self { owner, path, disk: Arc::clone(disk), file, ended: 0 };
+            let lease = Self { owner, path, disk: Arc::clone(disk), file, ended: 0 };
             // Or it has removed it already.
             if lease.is_in_place() {
-                return match sessions.clone().try_for_each(|session| lease.begin(session)) {
+                let mut text: String = sessions.clone().map(|name| format!("\n+{name}")).collect();
+                text.extend(["\n", COMPLETE, "\n"]);
+                return match lease.file.append(text.as_bytes()) {
                     Ok(()) => Ok(lease),
                     Err(error) => {
                         lease.release();
@@ -146,6 +155,7 @@ pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessio
     // A process that renews its lease takes the new one first. A listing may miss that and find
     // the old one gone: only a listing that shows what the one before showed counts.
     let mut before = None;
+    let mut looks = 0;
     loop {
         let names = lease_names(disk, directory)?;
         if before.as_ref() == Some(&names) {
@@ -153,13 +163,25 @@ pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessio
         }
         live = LiveSessions::default();
         let mut remaining = BTreeSet::new();
+        let mut is_complete = true;
         for name in names {
             let Some(owner) = names::parse_lease(&name) else { continue };
-            if judge(disk, &directory.join(&name), owner, &mut live) {
-                remaining.insert(name);
+            match judge(disk, &directory.join(&name), owner, &mut live) {
+                Judgement::Gone => continue,
+                Judgement::Stays => {}
+                Judgement::Incomplete => is_complete = false,
             }
+            remaining.insert(name);
         }
         before = Some(remaining);
+        if !is_complete {
+            looks += 1;
+            live.uncertain = looks >= MAX_LOOKS;
+            if !live.uncertain {
+                before = None;
+                std::thread::sleep(LOOK_PAUSE);
+            }
+        }
     }
 }
 
@@ -168,26 +190,36 @@ fn lease_names(disk: &dyn Disk, directory: &Path) -> FileResult<BTreeSet<String>
     Ok(names.filter(|name| names::parse_lease(name).is_some()).collect())
 }
 
-/// `false` when the lease is gone.
-fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> bool {
+/// What a look at a lease told.
+enum Judgement {
+    /// It is not there any more.
+    Gone,
+    /// It is there, and what it lists is noted.
+    Stays,
+    /// It is there, and its process is just listing its sessions.
+    Incomplete,
+}
+
+fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> Judgement {
     let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
-        Err(error) if error.is_not_found() => return false,
+        Err(error) if error.is_not_found() => return Judgement::Gone,
         // Leases are created as regular files: a link or a folder of such a name is foreign.
-        Err(error) if error.kind == std::io::ErrorKind::InvalidInput => return true,
+        Err(error) if error.kind == std::io::ErrorKind::InvalidInput => return Judgement::Stays,
         Err(_) => {
             live.uncertain = true;
-            return true;
+            return Judgement::Stays;
         }
     };
     match file.try_lock() {
         Ok(LockAttempt::Taken) => {
             // Its process is gone, and nobody else judges it while we hold the lock.
-            return disk.remove(path).is_err();
+            return if disk.remove(path).is_ok() { Judgement::Gone } else { Judgement::Stays };
         }
         Ok(LockAttempt::Held) => {
             live.owners.insert(owner.to_owned());
             match read_text(file.as_ref()) {
+                Some(text) if !is_complete(&text) => return Judgement::Incomplete,
                 Some(text) => replay(&text, &mut live.sessions),
                 // Windows locks are mandatory: a held lease cannot be read there.
                 None => live.uncertain = true,
@@ -195,7 +227,12 @@ fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> 
         }
         Ok(LockAttempt::Unsupported) | Err(_) => live.uncertain = true,
     }
-    true
+    Judgement::Stays
+}
+
+/// Whether a lease lists all the sessions that it was taken for.
+fn is_complete(text: &str) -> bool {
+    text.lines().any(|line| line == COMPLETE)
 }
 
 /// What the lease says. Sessions that it lists later have no files yet.
@@ -266,6 +303,25 @@ mod tests {
         assert_eq!(leases(folder.path()), 1);
         assert!(!live(folder.path()).contains("a"));
         assert_eq!(leases(folder.path()), 0);
+    }
+
+    #[test]
+    fn a_lease_that_is_just_being_written_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(names::lease(&names::new_owner()));
+        let file = LocalDisk.open(&path, Access::AppendNew).unwrap();
+        assert_eq!(file.try_lock().unwrap(), LockAttempt::Taken);
+        file.append(b"\n+one").unwrap();
+        let uncertain = live(folder.path());
+        assert!(uncertain.contains("anybody"), "its process may be stopped");
+        let writing = std::thread::spawn(move || {
+            std::thread::sleep(20 * LOOK_PAUSE);
+            file.append(b"\n+two\n=\n").unwrap();
+            file
+        });
+        let alive = live(folder.path());
+        assert!(alive.contains("one") && alive.contains("two") && !alive.contains("anybody"));
+        drop(writing.join().unwrap());
     }
 
     #[test]
