@@ -18,10 +18,14 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_CORRUPT'
   /** The file system refused; `cause` is its error. */
   | 'ERR_CONTEXT_IO'
-  /** The value is larger than `retention.maxResultBytes` or than a string can be. */
+  /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes` or than a string can be. */
   | 'ERR_CONTEXT_TOO_LARGE'
-  /** The context belongs to another session that is alive. */
+  /** The context belongs to another session that is alive, or the history's file was replaced meanwhile. */
   | 'ERR_CONTEXT_CONFLICT'
+  /** Another process held the file's lock longer than `lockTimeout`. */
+  | 'ERR_CONTEXT_LOCK_TIMEOUT'
+  /** The file system lacks what the call needs, such as locks. */
+  | 'ERR_CONTEXT_UNSUPPORTED'
 
 /** What this package throws and rejects with. */
 export interface ContextError extends Error {
@@ -204,4 +208,172 @@ export interface SelectOptions extends CancellationOptions {
    * @default no limit
    */
   limit?: number
+}
+
+/** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
+export interface ContextHistoryOptions {
+  /**
+   * The file, created on demand with its directory for the owner alone. Relative paths count from the working directory
+   * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
+   * @default '.wink/context.jsonl'
+   */
+  path?: string
+  /** Takes the place of the local disk. */
+  fileSystem?: IFileSystem
+  /**
+   * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
+   * as well.
+   * @default 'process'
+   */
+  durability?: 'process' | 'full'
+  /**
+   * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * @default 10000
+   */
+  lockTimeout?: number
+  /**
+   * An entry whose line is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+   * @default 67108864 (64 MiB)
+   */
+  maxEntryBytes?: number
+  /** Told what happens, for logs. What it throws is swallowed. */
+  onDebug?: (msg: string, data?: unknown) => void
+}
+
+/** An entry of a history: a tool call, a decision or a summary. */
+export interface ContextEntry {
+  /** Unique; of a line without one, derived from the line's content. */
+  id: string
+  toolName: string
+  /** What the tool was called with. */
+  params: unknown
+  /** What the tool gave back. */
+  result: unknown
+  success: boolean
+  /** What happened, in a sentence. */
+  summary: string | null
+  /** ISO 8601; `null` only where a line of another program has none. */
+  timestamp: string | null
+  /** What else the line says. */
+  [key: string]: unknown
+}
+
+/** What `append` takes. `undefined` and `null` mean absent. An entry that was read can be appended again. */
+export interface ContextEntryInput {
+  toolName: string
+  /** @default null */
+  params?: unknown
+  /** @default null */
+  result?: unknown
+  /** @default true */
+  success?: boolean | null | undefined
+  /** @default null */
+  summary?: string | null | undefined
+  /**
+   * ISO 8601 (kept as it is spelled; UTC where it names no zone), a date, or ms since 1970.
+   * @default now
+   */
+  timestamp?: Date | string | number | null | undefined
+  /** @default a fresh UUID */
+  id?: string | null | undefined
+  /** The line's spelling of `toolName`, which would be there twice. */
+  tool_name?: never
+  /** Anything else is kept beside the rest. */
+  [key: string]: unknown
+}
+
+/** Which entries `search` finds: those that meet every condition given. */
+export interface HistoryFilter extends CancellationOptions {
+  /** The tool, or one of several. */
+  toolName?: string | readonly string[]
+  success?: boolean
+  /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
+  since?: Date | string | number
+  /** At this time or before. */
+  until?: Date | string | number
+  /** Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. */
+  text?: string
+  /**
+   * At most this many, the most recent ones.
+   * @default 50
+   */
+  limit?: number
+}
+
+/** What `compact` keeps: entries that meet every bound given. At least one is needed. */
+export interface CompactPolicy extends CancellationOptions {
+  /** The most recent so many. */
+  keepLast?: number
+  /** Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. */
+  maxAge?: string
+  /** The most recent ones whose lines take no more than so many bytes. */
+  maxBytes?: number
+  /**
+   * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
+   * another process changed the file meanwhile. Nothing is locked while it works.
+   */
+  summarise?: (entries: ContextEntry[]) => string | Promise<string>
+}
+
+/** What `compact` did. */
+export interface CompactReport {
+  /** Entries that stayed. */
+  keptEntries: number
+  /** Entries that went. */
+  droppedEntries: number
+  /** Lines that were no entries, and went. */
+  droppedBadLines: number
+  /** Size of the file before, in bytes. */
+  bytesBefore: number
+  /** Size of the file after, in bytes. */
+  bytesAfter: number
+  /** The entry that sums up those that went. */
+  summaryEntry: ContextEntry | null
+}
+
+/** What `verify` found. */
+export interface VerifyReport {
+  /** Whole entries. */
+  entries: number
+  /** Size of the file, in bytes. */
+  bytes: number
+  /** Lines that are no entries. `read` and `search` skip them. */
+  badLines: number
+  /** The first 100 of them. */
+  problems: {
+    /** Number of the line, from 1. */
+    line: number
+    /** Where it begins, in bytes. */
+    offset: number
+    reason: string
+  }[]
+  /** The last line is not whole: its writer was interrupted, or is writing. */
+  hasTornTail: boolean
+  /** The index beside the file, which only makes reading faster. */
+  index: 'missing' | 'valid' | 'stale' | 'damaged'
+}
+
+/** What a tool gives back to the agent. */
+export interface ToolResult<Value = unknown> {
+  /** For the model. */
+  message: string
+  /** `null` when the call failed. */
+  value: Value | null
+  success: boolean
+}
+
+/** A tool that an agent can offer to its model. */
+export interface ToolDefinition<Params = unknown, Value = unknown> {
+  readonly name: string
+  readonly description: string
+  /** A JSON Schema of the parameters. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly examples: readonly {
+    readonly description: string
+    readonly input: Params
+    readonly output: Value
+  }[]
+  /** Never rejects: a failure is a result whose message tells what to do. */
+  execute(params?: Params | null): Promise<ToolResult<Value>>
 }

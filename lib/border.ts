@@ -77,8 +77,43 @@ export function operate<T>(
   })
 }
 
+/**
+ * As `operate`, for what a signal can stop: the promise rejects with the signal's reason then.
+ *
+ * @param native what is told to stop the operation
+ */
+export function cancellable<T>(
+  hooks: Hooks,
+  native: { cancel(operation: number): void },
+  signal: AbortSignal | undefined,
+  start: (operation: number) => void,
+  settle: (text: string, texts: readonly string[]) => T,
+): Promise<T> {
+  if (signal?.aborted) {
+    return Promise.reject(signal.reason)
+  }
+  let started = 0
+  const promise = operate(
+    hooks,
+    (operation) => {
+      started = operation
+      start(operation)
+    },
+    settle,
+  )
+  if (signal === undefined) {
+    return promise
+  }
+  const cancel = (): void => {
+    native.cancel(started)
+    abandon(started, signal.reason)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  return promise.finally(() => signal.removeEventListener('abort', cancel))
+}
+
 /** Gives an operation up: its promise rejects now, whatever comes of it is ignored. */
-export function abandon(operation: number, reason: unknown): void {
+function abandon(operation: number, reason: unknown): void {
   finish(operation)?.reject(reason)
 }
 

@@ -12,22 +12,15 @@ import type {
   StoredContext,
   TaskId,
 } from '../types.d.ts'
-import { abandon, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
-import { contextError, fromNative, inspect, invalidArgument } from './errors.ts'
-import { type CheckedOptions, checkLimit, checkOptions } from './options.ts'
+import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { checkPointer, selectable } from './candidates.ts'
+import { checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
+import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
+import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
-
-/** How a tool call ended, stored beside its result. */
-export interface ToolOutcome {
-  /** Whether the tool succeeded. */
-  success?: boolean
-  /** Why it failed. */
-  error?: string
-  /** What the tool said about the call. */
-  message?: string
-}
 
 /** Pointers fetched at once. */
 const PAGE = 4096
@@ -53,8 +46,7 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #native: NativeManager
   readonly #options: CheckedOptions
   readonly #hooks: Hooks
-  readonly #shouldPersist: ContextManagerOptions['shouldPersist'] | undefined
-  readonly #describe: ContextManagerOptions['describe'] | undefined
+  readonly #details: SaveDetails
   readonly #cache = new PointerCache<Task>()
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
@@ -66,8 +58,7 @@ export class ContextManager<Task extends TaskId = number> {
     this.#options = checkOptions(given)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined }
-    this.#shouldPersist = given.shouldPersist ?? undefined
-    this.#describe = given.describe ?? undefined
+    this.#details = new SaveDetails(this.#hooks, given)
     this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
@@ -105,7 +96,7 @@ export class ContextManager<Task extends TaskId = number> {
     try {
       return this.#save(toolName, args, result, taskId ?? undefined, queryId ?? undefined, outcome ?? undefined)
     } catch (error) {
-      return Promise.reject(asContextError(error))
+      return Promise.reject(asContextError(error, 'saveContext', 'result'))
     }
   }
 
@@ -131,14 +122,14 @@ export class ContextManager<Task extends TaskId = number> {
     }
     const argumentsText = stringify(args)
     const isObject = argumentsText.startsWith('{')
-    const details = this.#details(toolName, args, result, outcome)
-    const encoded: Encoded = this.#shouldPersist === undefined ? encode(result) : encodeText(result)
+    const details = this.#details.of(toolName, args, result, outcome)
+    const encoded: Encoded = this.#details.needsSize ? encodeText(result) : encode(result)
     // The text of a snapshot holds keys as well, and keys of absent values do not count.
     if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
       throw tooLarge(toolName, maximum)
     }
-    if (this.#shouldPersist !== undefined) {
-      details.isLarge = this.#isLarge(toolName, args, Buffer.byteLength(encoded.text))
+    if (this.#details.needsSize) {
+      details.isLarge = this.#details.isLarge(toolName, args, Buffer.byteLength(encoded.text))
     }
     // The native side copies what it is given before it returns.
     return operate(
@@ -160,48 +151,6 @@ export class ContextManager<Task extends TaskId = number> {
         ),
       (path) => path,
     )
-  }
-
-  /** What few saves say. */
-  #details(
-    toolName: string,
-    args: Record<string, unknown>,
-    result: unknown,
-    outcome: ToolOutcome | undefined,
-  ): Details {
-    const sourceUrls = readSourceUrls(result)
-    const hasCallback = this.#describe !== undefined || this.#shouldPersist !== undefined
-    if (sourceUrls === undefined && outcome === undefined && !hasCallback) {
-      return NO_DETAILS
-    }
-    const details: Details = {}
-    if (sourceUrls !== undefined) {
-      details.sourceUrls = sourceUrls
-    }
-    if (outcome !== undefined) {
-      Object.assign(details, checkOutcome(outcome))
-    }
-    if (this.#describe !== undefined) {
-      try {
-        const description: unknown = this.#describe(toolName, args)
-        if (typeof description !== 'string') {
-          throw invalidArgument('describe', 'a function that gives a string', this.#describe)
-        }
-        details.description = description.toWellFormed()
-      } catch (error) {
-        debug(this.#hooks, 'describe failed: the default description is used', { toolName, error })
-      }
-    }
-    return details
-  }
-
-  #isLarge(toolName: string, args: Record<string, unknown>, sizeBytes: number): boolean | undefined {
-    try {
-      return Boolean(this.#shouldPersist?.(toolName, args, sizeBytes))
-    } catch (error) {
-      debug(this.#hooks, 'shouldPersist failed: the threshold decides', { toolName, error })
-      return undefined
-    }
   }
 
   /**
@@ -353,14 +302,12 @@ export class ContextManager<Task extends TaskId = number> {
    * The contexts of a session, or of every session without an id: those on disk in the directory, whoever wrote them,
    * and those that only the memory of this process holds. Oldest first. Results are not read.
    */
-  listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
-    return this.#cancellable(
-      options,
-      () => {
-        if (sessionId !== undefined && sessionId !== null) {
-          checkText(sessionId, 'sessionId')
-        }
-      },
+  async listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
+    optional(sessionId, 'sessionId', checkText)
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(options),
       (operation) => this.#native.list(operation, sessionId ?? undefined),
       (_, texts) => texts.flatMap((text) => JSON.parse(text) as ContextPointer<Task>[]),
     )
@@ -402,14 +349,13 @@ export class ContextManager<Task extends TaskId = number> {
    * The manager's pointers that share a word with the query, best first, chosen on another thread. When nothing matches,
    * all pointers in their order.
    */
-  selectContexts(query: string, options?: SelectOptions | null): Promise<ContextPointer<Task>[]> {
-    let limit = -1
-    return this.#cancellable(
-      options,
-      () => {
-        checkText(query, 'query')
-        limit = checkLimit(options?.limit)
-      },
+  async selectContexts(query: string, options?: SelectOptions | null): Promise<ContextPointer<Task>[]> {
+    checkText(query, 'query')
+    const limit = optional(options?.limit, 'limit', checkWhole) ?? -1
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(options),
       (operation) => this.#native.select(operation, query, limit),
       (_, texts) => readRows<Task>(texts[0] ?? '[]', this.#options),
     )
@@ -440,10 +386,11 @@ export class ContextManager<Task extends TaskId = number> {
    * Removes what dead sessions left behind, within the bounds of `retention`. Runs by itself in the background, once per
    * process and directory. Live sessions and foreign files are never touched; with an injected file system nothing is.
    */
-  sweep(options?: CancellationOptions | null): Promise<SweepReport> {
-    return this.#cancellable(
-      options,
-      () => {},
+  async sweep(options?: CancellationOptions | null): Promise<SweepReport> {
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(options),
       (operation) => this.#native.sweep(operation),
       (text) => JSON.parse(text) as SweepReport,
     )
@@ -518,72 +465,6 @@ export class ContextManager<Task extends TaskId = number> {
     checkText(query, 'query')
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`
   }
-
-  /** An operation that a signal can stop. */
-  #cancellable<T>(
-    options: CancellationOptions | null | undefined,
-    check: () => void,
-    start: (operation: number) => void,
-    settle: (text: string, texts: readonly string[]) => T,
-  ): Promise<T> {
-    try {
-      if (options !== undefined && options !== null && typeof options !== 'object') {
-        throw invalidArgument('options', 'an object', options)
-      }
-      check()
-      checkSignal(options?.signal)?.throwIfAborted()
-    } catch (error) {
-      return Promise.reject(error)
-    }
-    const signal = options?.signal ?? undefined
-    let started = 0
-    const promise = operate(
-      this.#hooks,
-      (operation) => {
-        started = operation
-        start(operation)
-      },
-      settle,
-    )
-    if (signal === undefined) {
-      return promise
-    }
-    const cancel = (): void => {
-      this.#native.cancel(started)
-      abandon(started, signal.reason)
-    }
-    signal.addEventListener('abort', cancel, { once: true })
-    return promise.finally(() => signal.removeEventListener('abort', cancel))
-  }
-}
-
-/** What few saves say beside the rest. */
-interface Details extends ToolOutcome {
-  description?: string
-  sourceUrls?: string[]
-  isLarge?: boolean | undefined
-}
-
-const NO_DETAILS: Details = Object.freeze({})
-
-function checkText(value: unknown, name: string): asserts value is string {
-  if (typeof value !== 'string') {
-    throw invalidArgument(name, 'a string', value)
-  }
-}
-
-function checkSignal(signal: AbortSignal | null | undefined): AbortSignal | undefined {
-  if (signal === undefined || signal === null) {
-    return undefined
-  }
-  if (
-    typeof signal !== 'object' ||
-    typeof signal.addEventListener !== 'function' ||
-    typeof signal.aborted !== 'boolean'
-  ) {
-    throw invalidArgument('signal', 'an AbortSignal', signal)
-  }
-  return signal
 }
 
 /** A task's id as JSON. */
@@ -593,60 +474,6 @@ function taskToken(taskId: TaskId): string {
     throw invalidArgument('taskId', 'a string or a finite number', taskId)
   }
   return JSON.stringify(taskId)
-}
-
-function checkOutcome(outcome: ToolOutcome): ToolOutcome {
-  const checked: ToolOutcome = {}
-  if (outcome.success !== undefined && outcome.success !== null) {
-    checked.success = Boolean(outcome.success)
-  }
-  for (const key of ['error', 'message'] as const) {
-    const text = outcome[key]
-    if (text !== undefined && text !== null) {
-      checked[key] = String(text)
-    }
-  }
-  return checked
-}
-
-/** The result's own `sourceUrls`. */
-function readSourceUrls(result: unknown): string[] | undefined {
-  if (typeof result !== 'object' || result === null) {
-    return undefined
-  }
-  try {
-    if (!Object.hasOwn(result, 'sourceUrls')) {
-      return undefined
-    }
-    const urls = (result as { sourceUrls: unknown }).sourceUrls
-    return Array.isArray(urls) && urls.every((url) => typeof url === 'string') ? [...urls] : undefined
-  } catch {
-    // A getter or Proxy that throws: the result itself is stored with a marker.
-    return undefined
-  }
-}
-
-function checkPointer(pointer: unknown, index: number): SelectablePointer {
-  if (typeof (pointer as SelectablePointer | null | undefined)?.filepath !== 'string') {
-    throw invalidArgument(`availablePointers[${index}]`, 'a pointer with a filepath', pointer)
-  }
-  return pointer as SelectablePointer
-}
-
-/** What ranking needs of a pointer that may not be this manager's. */
-function selectable(pointer: SelectablePointer): unknown {
-  const { filepath, toolName, toolDescription, args, timestamp } = pointer
-  return {
-    filepath: filepath.toWellFormed(),
-    toolName: text(toolName),
-    toolDescription: text(toolDescription),
-    args: typeof args === 'object' ? args : null,
-    timestamp: Number.isFinite(timestamp) ? Math.max(0, Math.trunc(timestamp as number)) : 0,
-  }
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value.toWellFormed() : ''
 }
 
 /** A record from its JSON, or from its JSON without the result and the result when that is a text. */
@@ -671,19 +498,4 @@ function tooLarge(toolName: string, maximum: number): Error {
     'ERR_CONTEXT_TOO_LARGE',
     `the result of ${JSON.stringify(toolName)} takes more than ${maximum} bytes of JSON; raise retention.maxResultBytes or store less of it`,
   )
-}
-
-/** Whatever stopped a save before it began, with a code. */
-function asContextError(error: unknown): unknown {
-  if (error instanceof RangeError) {
-    return contextError(
-      'ERR_CONTEXT_TOO_LARGE',
-      'the result takes more JSON than a string can hold; store less of it',
-      error,
-    )
-  }
-  if (error instanceof Error && 'code' in error) {
-    return error
-  }
-  return contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'the arguments of saveContext could not be read', error)
 }

@@ -14,6 +14,26 @@ export function invalidArgument(name: string, expected: string, given: unknown):
   return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name} must be ${expected}, not ${inspect(given)}`)
 }
 
+/**
+ * Whatever stopped a call before it began, with a code.
+ *
+ * @param call the method, for messages
+ * @param stored what it was to store
+ */
+export function asContextError(error: unknown, call: string, stored: string): unknown {
+  if (error instanceof RangeError) {
+    return contextError(
+      'ERR_CONTEXT_TOO_LARGE',
+      `the ${stored} takes more JSON than a string can hold; store less of it`,
+      error,
+    )
+  }
+  if (error instanceof Error && 'code' in error) {
+    return error
+  }
+  return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `the arguments of ${call} could not be read`, error)
+}
+
 /** A value in a few words, for messages; runs none of its code. */
 export function inspect(value: unknown): string {
   if (typeof value === 'string') {

@@ -3,10 +3,16 @@
 export type { ContextStats, SweepReport } from '../native.js'
 export type {
   CancellationOptions,
+  CompactPolicy,
+  CompactReport,
+  ContextEntry,
+  ContextEntryInput,
   ContextError,
   ContextErrorCode,
+  ContextHistoryOptions,
   ContextManagerOptions,
   ContextPointer,
+  HistoryFilter,
   IFileSystem,
   JsonValue,
   RetentionOptions,
@@ -14,9 +20,15 @@ export type {
   SelectOptions,
   StoredContext,
   TaskId,
+  ToolDefinition,
+  ToolResult,
+  VerifyReport,
 } from '../types.d.ts'
-export { ContextManager, type ToolOutcome } from './context-manager.ts'
-export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD } from './options.ts'
+export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './auto-record.ts'
+export { ContextHistory } from './context-history.ts'
+export { ContextManager } from './context-manager.ts'
+export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './options.ts'
+export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './read-context-tool.ts'
 export {
   createToolRecorder,
   type ToolCallbacks,
@@ -26,3 +38,4 @@ export {
   type ToolRecorderOptions,
   type ToolResponse,
 } from './recorder.ts'
+export type { ToolOutcome } from './save-details.ts'

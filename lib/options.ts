@@ -1,10 +1,19 @@
-/** Checks what callers pass, and completes it with the defaults. */
+/** Checks the options of the classes, and completes them with the defaults. */
 
-import { homedir } from 'node:os'
-import { resolve, sep } from 'node:path'
-import { type NativeFileSystem, type NativeOptions, newScope } from '../native.js'
-import type { ContextManagerOptions, IFileSystem } from '../types.d.ts'
-import { contextError, invalidArgument } from './errors.ts'
+import type { NativeHistoryOptions, NativeOptions } from '../native.js'
+import type { ContextHistoryOptions, ContextManagerOptions } from '../types.d.ts'
+import {
+  checkDurability,
+  checkFunction,
+  checkObject,
+  checkPath,
+  checkWhole,
+  count,
+  duration,
+  optional,
+} from './checks.ts'
+import { invalidArgument } from './errors.ts'
+import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from './file-system.ts'
 
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
 export const DEFAULT_PERSIST_THRESHOLD = 32_768
@@ -15,25 +24,22 @@ const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
 const DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024
 const MAXIMUM_SESSION_ID_LENGTH = 200
 
-const UNITS: Record<string, number> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
+export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
+const DEFAULT_LOCK_TIMEOUT = 10_000
+const DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024
 
-const REQUIRED_METHODS = ['readFile', 'writeFile', 'exists', 'mkdir', 'readdir', 'unlink', 'resolvePath', 'joinPath']
-
-/** What the native side is told, without what only this side knows. */
+/** What the native manager is told, without what only this side knows. */
 export type CheckedOptions = Omit<NativeOptions, 'id'>
+
+/** What the native history is told, without what only this side knows. */
+export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
 
 /** Checks the options of a manager. */
 export function checkOptions(options: ContextManagerOptions): CheckedOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const directory = resolveDirectory(
     optional(options.contextDir, 'contextDir', checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
+    'contextDir',
     fileSystem,
   )
   for (const name of ['shouldPersist', 'describe', 'onDebug'] as const) {
@@ -44,10 +50,6 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
   const persist = options.persist ?? 'all'
   if (persist !== 'all' && persist !== 'large') {
     throw invalidArgument('persist', "'all' or 'large'", persist)
-  }
-  const durability = options.durability ?? 'process'
-  if (durability !== 'process' && durability !== 'full') {
-    throw invalidArgument('durability', "'process' or 'full'", durability)
   }
   return {
     ...directory,
@@ -60,40 +62,24 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
     maxFiles: count(retention.maxFiles, 'retention.maxFiles', DEFAULT_MAXIMUM_FILES),
     maxBytes: count(retention.maxBytes, 'retention.maxBytes', DEFAULT_MAXIMUM_BYTES),
     maxResultBytes: count(retention.maxResultBytes, 'retention.maxResultBytes', DEFAULT_MAXIMUM_RESULT_BYTES),
-    isDurable: durability === 'full',
+    isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) }),
     hasDebug: typeof options.onDebug === 'function',
   }
 }
 
-/** `undefined` and `null` mean absent. */
-function optional<T, R>(
-  value: T | null | undefined,
-  name: string,
-  check: (value: T, name: string) => R,
-): R | undefined {
-  return value === undefined || value === null ? undefined : check(value, name)
-}
-
-function checkPath(value: string, name: string): string {
-  if (typeof value !== 'string' || value === '' || value.includes('\0')) {
-    throw invalidArgument(name, 'a non-empty path without NUL characters', value)
+/** Checks the options of a history. */
+export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
+  const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
+  const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
+  optional(options.onDebug, 'onDebug', checkFunction)
+  return {
+    ...resolveFile(path, 'path', fileSystem),
+    isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
+    lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
+    maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
+    hasDebug: typeof options.onDebug === 'function',
   }
-  return value
-}
-
-function checkFunction<T>(value: T, name: string): T {
-  if (typeof value !== 'function') {
-    throw invalidArgument(name, 'a function', value)
-  }
-  return value
-}
-
-function checkObject<T>(value: T, name: string): T {
-  if (typeof value !== 'object' || value === null) {
-    throw invalidArgument(name, 'an object', value)
-  }
-  return value
 }
 
 function checkSession(value: string, name: string): string {
@@ -106,109 +92,6 @@ function checkSession(value: string, name: string): string {
       `a string of 1 to ${MAXIMUM_SESSION_ID_LENGTH} characters without control characters`,
       value,
     )
-  }
-  return value
-}
-
-function isMethod(object: object | undefined, name: string): boolean {
-  return typeof (object as Record<string, unknown> | undefined)?.[name] === 'function'
-}
-
-const scopes = new WeakMap<IFileSystem, number>()
-
-/** What the native side has to know of an injected file system. */
-function describeFileSystem(fileSystem: IFileSystem, prefix: string): NativeFileSystem {
-  let scope = scopes.get(fileSystem)
-  if (scope === undefined) {
-    scope = newScope()
-    scopes.set(fileSystem, scope)
-  }
-  return {
-    scope,
-    prefix,
-    canRename: isMethod(fileSystem, 'rename'),
-    canAppend: isMethod(fileSystem, 'appendFile'),
-    canChmod: isMethod(fileSystem, 'chmod'),
-  }
-}
-
-function checkFileSystem(value: IFileSystem, name: string): IFileSystem {
-  checkObject(value, name)
-  for (const method of REQUIRED_METHODS) {
-    if (!isMethod(value, method)) {
-      throw invalidArgument(`${name}.${method}`, 'a function', (value as unknown as Record<string, unknown>)[method])
-    }
-  }
-  return value
-}
-
-/** A whole number from 0 up; `Infinity` means no bound. */
-function count(value: number | null | undefined, name: string, byDefault: number): number {
-  const given = value ?? byDefault
-  if (given !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(given) && given >= 0)) {
-    throw invalidArgument(name, 'a whole number from 0 up, or Infinity', given)
-  }
-  return given
-}
-
-/** Milliseconds of `'7d'`. */
-function duration(value: string, name: string): number {
-  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(value.trim()) : null
-  const unit = UNITS[match?.[2] ?? '']
-  if (match === null || unit === undefined) {
-    throw invalidArgument(name, "a duration such as '12h' or '7d'", value)
-  }
-  return Math.round(Number(match[1]) * unit)
-}
-
-/** The directory as the caller spells it, absolute, and what its contexts' paths begin with. */
-function resolveDirectory(path: string, fileSystem: IFileSystem | undefined): { directory: string; prefix: string } {
-  if (fileSystem === undefined) {
-    const directory = resolve(expandHome(path))
-    return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }
-  }
-  const directory = fileSystem.resolvePath(path)
-  if (typeof directory !== 'string' || directory === '' || directory.includes('\0')) {
-    throw invalidArgument('fileSystem.resolvePath', 'a function that gives a path', directory)
-  }
-  // How this file system joins is learnt once: it must not be called from elsewhere later.
-  const probe = 'context.json'
-  const joined = fileSystem.joinPath(directory, probe)
-  const isSimple = typeof joined === 'string' && joined.endsWith(probe) && !joined.includes('\0')
-  return { directory, prefix: isSimple ? joined.slice(0, -probe.length) : `${directory}/` }
-}
-
-function expandHome(path: string): string {
-  if (path !== '~' && !path.startsWith('~/') && !path.startsWith(`~${sep}`)) {
-    return path
-  }
-  let home: string
-  try {
-    home = homedir()
-  } catch (cause) {
-    throw noHome(path, cause)
-  }
-  if (home === '') {
-    throw noHome(path)
-  }
-  return home + path.slice(1)
-}
-
-function noHome(path: string, cause?: unknown): Error {
-  return contextError(
-    'ERR_CONTEXT_INVALID_ARGUMENT',
-    `contextDir ${path} needs a home directory and there is none; set HOME or pass an absolute contextDir`,
-    cause,
-  )
-}
-
-/** A limit on results: a whole number from 0 up, -1 when absent. */
-export function checkLimit(value: number | null | undefined): number {
-  if (value === undefined || value === null) {
-    return -1
-  }
-  if (!(Number.isSafeInteger(value) && value >= 0)) {
-    throw invalidArgument('limit', 'a whole number from 0 up', value)
   }
   return value
 }

@@ -1,7 +1,11 @@
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
-import type { ContextErrorCode, TaskId } from '../types.d.ts'
-import { ContextManager, type ToolOutcome } from './context-manager.ts'
+import type { TaskId } from '../types.d.ts'
+import { optional } from './checks.ts'
+import { type ContextHistory, checkHistory, isHistory } from './context-history.ts'
+import { ContextManager } from './context-manager.ts'
+import { PendingSaves } from './pending-saves.ts'
+import { checkOutcome, type ToolOutcome } from './save-details.ts'
 import { stringify } from './stringify.ts'
 
 /** Where in an agent's run a callback belongs. */
@@ -56,6 +60,8 @@ export interface ToolRecorder {
 
 /** Options of `createToolRecorder`. */
 export interface ToolRecorderOptions {
+  /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
+  history?: ContextHistory | null
   /** The task that a call belongs to. */
   taskId?: (context: ToolCallContext) => TaskId | undefined
   /** Told at once when a save fails; `flush` reports it as well. */
@@ -64,37 +70,35 @@ export interface ToolRecorderOptions {
 
 /** Calls that never end and runs that never stop must not pile up. */
 const MAXIMUM_REMEMBERED = 10_000
-const MAXIMUM_FAILURES = 1000
 
 /**
  * A recorder for an agent's callbacks.
  *
+ * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
+ * response's message as its summary and, where there is one, the error under the key `error`
  * @example
  * ```ts
- * const recorder = createToolRecorder(manager)
+ * const recorder = createToolRecorder(manager, { history })
  * const agent = new Agent({ callbacks: recorder.wrap(myCallbacks) })
  * // …
  * await recorder.flush()
  * ```
  */
 export function createToolRecorder<Task extends TaskId = number>(
-  manager: ContextManager<Task>,
+  target: ContextManager<Task> | ContextHistory,
   options?: ToolRecorderOptions | null,
 ): ToolRecorder {
   const queries = new Map<string, string>()
   const calls = new Map<string, Record<string, unknown>>()
-  const saves = new Set<Promise<void>>()
-  let failures: unknown[] = []
-
-  function failed(error: unknown, toolName: string): void {
-    if (failures.length < MAXIMUM_FAILURES) {
-      failures.push(error)
-    }
-    try {
-      options?.onError?.(error, toolName)
-    } catch {
-      // A report that fails must not break the agent.
-    }
+  const saves = new PendingSaves('tool outputs', options?.onError)
+  const manager = isHistory(target) ? undefined : target
+  const histories = new Set<ContextHistory>()
+  if (isHistory(target)) {
+    histories.add(target)
+  }
+  const also = optional(options?.history, 'history', checkHistory)
+  if (also !== undefined) {
+    histories.add(also)
   }
 
   function save(
@@ -106,15 +110,19 @@ export function createToolRecorder<Task extends TaskId = number>(
     const { result, outcome } = unpack(response, execution)
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
-    const taskId = options?.taskId?.(context)
-    const saving = manager
-      .saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
-      .then(
-        () => {},
-        (error: unknown) => failed(error, toolName),
-      )
-      .finally(() => saves.delete(saving))
-    saves.add(saving)
+    if (manager !== undefined) {
+      saves.start(toolName, () => {
+        const taskId = options?.taskId?.(context)
+        return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
+      })
+    }
+    for (const history of histories) {
+      saves.start(toolName, () => {
+        const { success, message, error } = checkOutcome(outcome)
+        const summary = message ?? `Called ${toolName}`
+        return history.append({ toolName, params: args, result, success, summary, error })
+      })
+    }
   }
 
   const recorder: ToolRecorder = {
@@ -122,31 +130,25 @@ export function createToolRecorder<Task extends TaskId = number>(
       try {
         remember(queries, context.traceId, ContextManager.hashQuery(query))
       } catch (error) {
-        failed(error, '')
+        saves.failed(error, '')
       }
     },
     onToolStart(context, toolName, args) {
       try {
         remember(calls, context.spanId, snapshot(args))
       } catch (error) {
-        failed(error, toolName)
+        saves.failed(error, toolName)
       }
     },
     onToolEnd(context, toolName, result, executionResult) {
       try {
         save(context, toolName, result, executionResult)
       } catch (error) {
-        failed(error, toolName)
+        saves.failed(error, toolName)
       }
     },
-    async flush() {
-      await Promise.all(saves)
-      if (failures.length > 0) {
-        const reported = failures
-        failures = []
-        const error = new AggregateError(reported, `${reported.length} tool outputs could not be saved`)
-        throw Object.assign(error, { code: codeOf(reported[0]) })
-      }
+    flush() {
+      return saves.flush()
     },
     wrap(callbacks) {
       return wrap(recorder, callbacks)
@@ -170,13 +172,6 @@ function snapshot(args: unknown): Record<string, unknown> {
   const copy: unknown = JSON.parse(stringify(args ?? {}))
   const isObject = typeof copy === 'object' && copy !== null && !Array.isArray(copy)
   return isObject ? (copy as Record<string, unknown>) : { value: copy }
-}
-
-/** The code of a failure. What has none came from wrong arguments or from a callback. */
-function codeOf(failure: unknown): ContextErrorCode {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined
-  const isOurs = typeof code === 'string' && code.startsWith('ERR_CONTEXT_')
-  return isOurs ? (code as ContextErrorCode) : 'ERR_CONTEXT_INVALID_ARGUMENT'
 }
 
 /** The value inside a response, and how the call ended. A value of another shape is the result itself. */

@@ -32,6 +32,15 @@ export function stringify(value: unknown): string {
   return new TolerantWalk().run(value)
 }
 
+/** A property of an object, or the marker string that `stringify` puts in its place when its getter throws. */
+export function readMember(holder: object, key: string): unknown {
+  try {
+    return Reflect.get(holder, key)
+  } catch (error) {
+    return markerOf(error)
+  }
+}
+
 /** Whether a text outgrew the longest string; a stack overflow is a RangeError too. */
 function isTooLong(error: unknown): boolean {
   try {
@@ -120,7 +129,7 @@ class TolerantWalk {
       const length = isArray ? toLength(container.length) : (keys as string[]).length
       frame = { holder: container, keys, length, next: 0, isEmpty: true }
     } catch (error) {
-      this.#write(thrownMarker(error)) // a Proxy trap
+      this.#write(markerText(error)) // a Proxy trap
       return
     }
     this.#write(frame.keys === undefined ? '[' : '{')
@@ -165,7 +174,7 @@ function prepare(holder: object, key: string): Prepared {
       value = unbox(value)
     }
   } catch (error) {
-    return { text: thrownMarker(error) }
+    return { text: markerText(error) }
   }
   return prepareUnboxed(value)
 }
@@ -230,8 +239,12 @@ function toLength(length: unknown): number {
   return integer > 0 ? Math.min(integer, Number.MAX_SAFE_INTEGER) : 0
 }
 
-function thrownMarker(error: unknown): string {
-  return JSON.stringify(`[Throws: ${thrownMessage(error)}]`)
+function markerText(error: unknown): string {
+  return JSON.stringify(markerOf(error))
+}
+
+function markerOf(error: unknown): string {
+  return `[Throws: ${thrownMessage(error)}]`
 }
 
 /** Whatever was thrown may throw in turn when it is looked at. */

@@ -1,0 +1,109 @@
+/** What compactions keep, and the entry that sums up what goes. */
+
+import type { CompactPolicy, ContextEntry } from '../types.d.ts'
+import { checkFunction, checkObject, checkWhole, duration, optional } from './checks.ts'
+import { LINE_KEY } from './context-entry.ts'
+import { contextError, invalidArgument } from './errors.ts'
+
+/** What the native side is told, as JSON. */
+interface Bounds {
+  keepLast?: number
+  /** Milliseconds. */
+  maxAge?: number
+  maxBytes?: number
+  wantsEntries: boolean
+}
+
+export interface CheckedPolicy {
+  readonly bounds: Bounds
+  readonly summarise: CompactPolicy['summarise'] | undefined
+}
+
+/** Checks a policy, its signal aside. */
+export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
+  checkObject(policy, 'policy')
+  const keepLast = optional(policy.keepLast, 'policy.keepLast', checkWhole)
+  const maxAge = optional(policy.maxAge, 'policy.maxAge', duration)
+  const maxBytes = optional(policy.maxBytes, 'policy.maxBytes', checkWhole)
+  const summarise = optional(policy.summarise, 'policy.summarise', checkFunction)
+  if (keepLast === undefined && maxAge === undefined && maxBytes === undefined) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'policy needs a bound: keepLast, maxAge or maxBytes')
+  }
+  return {
+    bounds: {
+      ...(keepLast === undefined ? {} : { keepLast }),
+      ...(maxAge === undefined ? {} : { maxAge }),
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      wantsEntries: summarise !== undefined,
+    },
+    summarise,
+  }
+}
+
+/** How many entries go, and from when to when they are. */
+export interface Span {
+  readonly droppedEntries: number
+  readonly from: string | null
+  readonly to: string | null
+}
+
+export function spanOf(dropped: readonly ContextEntry[]): Span {
+  return {
+    droppedEntries: dropped.length,
+    from: dropped[0]?.timestamp ?? null,
+    to: dropped.at(-1)?.timestamp ?? null,
+  }
+}
+
+/** Has the entries summed up by the caller's function, unless the signal stops it. */
+export async function summarise(
+  ask: NonNullable<CompactPolicy['summarise']>,
+  dropped: ContextEntry[],
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  let summary: string
+  try {
+    summary = await untilAborted(Promise.resolve(ask(dropped)), signal)
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'policy.summarise failed; nothing was removed', cause)
+  }
+  if (typeof summary !== 'string') {
+    throw invalidArgument('policy.summarise', 'a function that gives a string', summary)
+  }
+  return summary
+}
+
+/** Settles as the promise does, or rejects as soon as the signal is aborted. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) {
+    return promise
+  }
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) {
+      abort()
+    }
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/** The line that stands for entries that went. */
+export interface SummaryLine {
+  readonly entry: ContextEntry
+  readonly line: string
+}
+
+export function summaryLine(span: Span, text: string): SummaryLine {
+  const toolName = 'summary'
+  const rest = {
+    params: { ...span },
+    result: null,
+    success: true,
+    summary: text.toWellFormed(),
+    timestamp: new Date().toISOString(),
+    id: globalThis.crypto.randomUUID(),
+  }
+  return { entry: { toolName, ...rest }, line: JSON.stringify({ [LINE_KEY]: toolName, ...rest }) }
+}

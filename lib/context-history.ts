@@ -1,0 +1,268 @@
+/** `ContextHistory`: the public face of the native history. */
+
+import { NativeHistory } from '../native.js'
+import type {
+  CancellationOptions,
+  CompactPolicy,
+  CompactReport,
+  ContextEntry,
+  ContextEntryInput,
+  ContextError,
+  ContextHistoryOptions,
+  HistoryFilter,
+  VerifyReport,
+} from '../types.d.ts'
+import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
+import { checkEntry, parseEntries } from './context-entry.ts'
+import { asContextError, contextError, invalidArgument } from './errors.ts'
+import { checkFilter } from './history-filter.ts'
+import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
+import { encode, FLAT } from './snapshot.ts'
+import { stringify } from './stringify.ts'
+
+const DEFAULT_LIMIT = 50
+/** How often a compaction is planned when others compact the file meanwhile. */
+const COMPACT_ATTEMPTS = 3
+
+/** A compaction that was planned. Handed back as the text it came as. */
+interface Plan {
+  droppedEntries: number
+}
+
+/**
+ * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
+ * append to as well. Any number of histories, in any number of processes, may share a file.
+ *
+ * @example
+ * ```ts
+ * const history = new ContextHistory()
+ * await history.append({ toolName: 'grep', params: { pattern: 'auth' }, result: { matches: 15 } })
+ * await history.recordDecision('Tokens stay in cookies', { because: 'no script can read them there' })
+ * const recent = await history.read(20)
+ * ```
+ */
+export class ContextHistory {
+  readonly #native: NativeHistory
+  readonly #options: CheckedHistoryOptions
+  readonly #hooks: Hooks
+
+  /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+  constructor(options?: ContextHistoryOptions | null) {
+    const given = options ?? {}
+    if (typeof given !== 'object') {
+      throw invalidArgument('options', 'an object', options)
+    }
+    this.#options = checkHistoryOptions(given)
+    this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined }
+    this.#native = new NativeHistory(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
+    debug(this.#hooks, 'ContextHistory initialized', { path: this.#options.path })
+  }
+
+  /** The file, absolute, as it was given (symbolic links are not resolved). */
+  get path(): string {
+    return this.#options.path
+  }
+
+  /**
+   * Appends an entry. Its values are taken as they are now: later changes to them do not count.
+   *
+   * What JSON cannot hold is written as `JSON.stringify` does it; where that throws, the rest is written with a marker
+   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
+   *
+   * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
+   * unknown keys are the very values given, not what reading gives back of them.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_LOCK_TIMEOUT`,
+   * `ERR_CONTEXT_IO`
+   */
+  append(entry: ContextEntryInput): Promise<ContextEntry> {
+    try {
+      return this.#append(entry)
+    } catch (error) {
+      return Promise.reject(asContextError(error, 'append', 'entry'))
+    }
+  }
+
+  #append(input: ContextEntryInput): Promise<ContextEntry> {
+    const { entry, rest } = checkEntry(input)
+    const { toolName, result } = entry
+    const maximum = this.#options.maxEntryBytes
+    // A longer text need not cross to be refused.
+    if (typeof result === 'string' && result.length > maximum) {
+      throw tooLarge(toolName, maximum)
+    }
+    const params = stringify(entry.params)
+    const encoded = encode(result)
+    // The text of a snapshot holds keys as well, and keys of absent values do not count.
+    if (params.length > maximum || (encoded.kind !== FLAT && encoded.text.length > maximum)) {
+      throw tooLarge(toolName, maximum)
+    }
+    // The native side copies what it is given before it returns.
+    return operate(
+      this.#hooks,
+      (operation) =>
+        this.#native.append(
+          operation,
+          toolName,
+          params,
+          encoded.kind,
+          encoded.text,
+          encoded.operations,
+          encoded.length,
+          encoded.chunks,
+          rest,
+        ),
+      () => entry,
+    )
+  }
+
+  /**
+   * Appends a decision, so that it is recalled with the tool calls around it.
+   *
+   * @param summary the decision
+   * @param details what led to it, kept as `params`
+   */
+  recordDecision(summary: string, details?: unknown): Promise<ContextEntry> {
+    try {
+      checkText(summary, 'summary')
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return this.append({ toolName: 'decision', params: details ?? {}, result: null, success: true, summary })
+  }
+
+  /**
+   * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
+   *
+   * @param limit at most this many, 50 by default
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+   */
+  async read(limit?: number | null, options?: CancellationOptions | null): Promise<ContextEntry[]> {
+    const wanted = optional(limit, 'limit', checkWhole) ?? DEFAULT_LIMIT
+    const signal = readSignal(options)
+    if (wanted === 0) {
+      return []
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.read(operation, wanted),
+      (_, texts) => parseEntries(texts, this.path),
+    )
+  }
+
+  /**
+   * The most recent entries that meet every condition of the filter, oldest first.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+   */
+  async search(filter: HistoryFilter): Promise<ContextEntry[]> {
+    const wanted = checkFilter(filter, DEFAULT_LIMIT)
+    const signal = readSignal(filter)
+    if (wanted.limit === 0 || wanted.toolNames?.length === 0) {
+      return []
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.search(operation, JSON.stringify(wanted)),
+      (_, texts) => parseEntries(texts, this.path),
+    )
+  }
+
+  /**
+   * Removes old entries, and lines that are no entries. The file is replaced at once: readers see the old one or the new
+   * one, and what others append meanwhile is kept.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
+   * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   */
+  async compact(policy: CompactPolicy): Promise<CompactReport> {
+    const checked = checkPolicy(policy)
+    const signal = readSignal(policy)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#compactOnce(checked, signal)
+      } catch (error) {
+        const isConflict = (error as Partial<ContextError> | null)?.code === 'ERR_CONTEXT_CONFLICT'
+        if (!isConflict || attempt === COMPACT_ATTEMPTS) {
+          throw error
+        }
+        debug(this.#hooks, 'the file was replaced during a compaction: it is planned again', { path: this.path })
+      }
+    }
+  }
+
+  async #compactOnce(policy: CheckedPolicy, signal: AbortSignal | undefined): Promise<CompactReport> {
+    const [plan = '', ...texts] = await cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.planCompaction(operation, JSON.stringify(policy.bounds)),
+      (_, answer) => answer,
+    )
+    let summary: SummaryLine | undefined
+    if (policy.summarise !== undefined && (JSON.parse(plan) as Plan).droppedEntries > 0) {
+      const dropped = parseEntries(texts, this.path)
+      // Noted before the caller's function has them, which may change them.
+      const span = spanOf(dropped)
+      summary = summaryLine(span, await summarise(policy.summarise, dropped, signal))
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.compact(operation, plan, summary?.line ?? ''),
+      (text) => ({ ...(JSON.parse(text) as CompactReport), summaryEntry: summary?.entry ?? null }),
+    )
+  }
+
+  /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
+  async verify(options?: CancellationOptions | null): Promise<VerifyReport> {
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(options),
+      (operation) => this.#native.verify(operation),
+      (text) => JSON.parse(text) as VerifyReport,
+    )
+  }
+
+  /** Waits for every append called before, whether it succeeds or fails. The history can be used again afterwards. */
+  async close(): Promise<void> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.close(operation),
+      () => {},
+    )
+  }
+
+  /** `await using`: the block waits for its appends. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** Whether a value can be appended to. Known by its method: tests bring their own. */
+export function isHistory(value: unknown): value is ContextHistory {
+  return typeof (value as Partial<ContextHistory> | null | undefined)?.append === 'function'
+}
+
+export function checkHistory(value: ContextHistory, name: string): ContextHistory {
+  if (!isHistory(value)) {
+    throw invalidArgument(name, 'a ContextHistory', value)
+  }
+  return value
+}
+
+function tooLarge(toolName: string, maximum: number): Error {
+  return contextError(
+    'ERR_CONTEXT_TOO_LARGE',
+    `the entry of ${JSON.stringify(toolName)} takes more than ${maximum} bytes; raise maxEntryBytes or store less of it`,
+  )
+}

@@ -1,0 +1,150 @@
+/** `readContextTool`: lets a model recall what was done before. */
+
+import type { ContextEntry, ToolDefinition, ToolResult } from '../types.d.ts'
+import { checkWhole, count, optional } from './checks.ts'
+import { type ContextHistory, checkHistory } from './context-history.ts'
+import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
+import { inspect } from './errors.ts'
+
+const DEFAULT_LIMIT = 20
+const DEFAULT_MAXIMUM_BYTES = 32_768
+
+/** What the model passes. */
+export interface ReadContextParameters {
+  /**
+   * How many entries to read at most.
+   * @default 20
+   */
+  limit?: number
+}
+
+/** Options of `readContextTool`. */
+export interface ReadContextOptions {
+  /**
+   * The JSON of what the tool gives back never takes more bytes than this: the oldest entries are left out, and one that
+   * is too large alone is cut.
+   * @default 32768
+   */
+  maxBytes?: number
+}
+
+/**
+ * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
+ *
+ * @param history without one the tool says that there is none
+ * @example
+ * ```ts
+ * const tool = readContextTool(history)
+ * const { message, value } = await tool.execute({ limit: 10 })
+ * ```
+ */
+export function readContextTool(
+  history: ContextHistory | null | undefined,
+  options?: ReadContextOptions | null,
+): ToolDefinition<ReadContextParameters, ContextEntry[]> {
+  const source = optional(history, 'history', checkHistory)
+  const maxBytes = count(options?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  return {
+    name: 'read_context',
+    description: 'Read recent tool invocations from offline context history.',
+    parameters: {
+      type: 'object',
+      properties: {
+        limit: {
+          type: 'integer',
+          minimum: 0,
+          default: DEFAULT_LIMIT,
+          description: 'How many entries to read at most: the most recent ones, oldest first.',
+        },
+      },
+      additionalProperties: false,
+    },
+    examples: [
+      {
+        description: 'Read last 10 context entries',
+        input: { limit: 10 },
+        output: [
+          {
+            id: '0b6f0d5e-7f0c-4d0e-9d39-3a1f6f1f6a52',
+            toolName: 'grep',
+            params: { pattern: 'auth', path: 'src/' },
+            result: { matches: 15 },
+            success: true,
+            summary: 'Searched for auth patterns',
+            timestamp: '2025-12-18T10:30:00.000Z',
+          },
+        ],
+      },
+    ],
+    async execute(parameters) {
+      if (source === undefined) {
+        return failure('Context history not available.')
+      }
+      try {
+        return await readContext(source, readLimit(parameters), maxBytes)
+      } catch (error) {
+        return failure(error instanceof WrongParameters ? error.message : couldNotRead(error))
+      }
+    },
+  }
+}
+
+/** The message is for the model. */
+class WrongParameters extends Error {}
+
+function readLimit(parameters: unknown): number {
+  const given = parameters ?? {}
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new WrongParameters(`The parameters must be an object such as {"limit": 20}, not ${inspect(given)}.`)
+  }
+  const unknown = Object.keys(given).find((key) => key !== 'limit')
+  if (unknown !== undefined) {
+    throw new WrongParameters(`There is no parameter ${inspect(unknown)}: read_context takes "limit" alone.`)
+  }
+  const { limit } = given as ReadContextParameters
+  try {
+    return optional(limit, 'limit', checkWhole) ?? DEFAULT_LIMIT
+  } catch {
+    throw new WrongParameters(`limit must be a whole number from 0 up, such as 20, not ${inspect(limit)}.`)
+  }
+}
+
+async function readContext(
+  history: ContextHistory,
+  limit: number,
+  maxBytes: number,
+): Promise<ToolResult<ContextEntry[]>> {
+  // What cannot fit is not read: a model may ask for a million.
+  const readable = Math.floor(maxBytes / MINIMUM_ENTRY_BYTES) + 1
+  const found = await history.read(Math.min(limit, readable))
+  const { entries, cutEntries } = fitEntries(found, maxBytes)
+  const leftOut = found.length - entries.length
+  const isMore = found.length < limit && found.length === readable
+  const parts = [`Retrieved ${entries.length} context entries.`]
+  if (leftOut > 0) {
+    parts.push(`${isMore ? 'At least ' : ''}${leftOut} older ${leftOut === 1 ? 'entry was' : 'entries were'} left out.`)
+  }
+  if (cutEntries > 0) {
+    parts.push(`${cutEntries} ${cutEntries === 1 ? 'entry was' : 'entries were'} too large and cut (truncated: true).`)
+  }
+  if (parts.length > 1) {
+    parts.push(
+      `No more than ${maxBytes} bytes are given at once: ask for fewer entries, or search for what is missing.`,
+    )
+  }
+  return { message: parts.join(' '), value: entries, success: true }
+}
+
+function couldNotRead(error: unknown): string {
+  let reason: string
+  try {
+    reason = String((error as Error).message)
+  } catch {
+    reason = 'unknown error'
+  }
+  return `Context history could not be read: ${reason}. Go on without it, or try again later.`
+}
+
+function failure(message: string): ToolResult<never> {
+  return { message, value: null, success: false }
+}

@@ -1,0 +1,44 @@
+/** Points in time as callers and lines give them. Without a zone, UTC: histories travel between machines. */
+
+import { invalidArgument } from './errors.ts'
+
+const ISO_8601 =
+  /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d):?([0-5]\d)?)?)?$/i
+const EXPECTED = 'a valid date, an ISO 8601 string or a number of milliseconds'
+
+/** Milliseconds since 1970 of an ISO 8601 text, `NaN` when it is none or names no day there ever was. */
+export function parseTimestamp(text: string): number {
+  const match = ISO_8601.exec(text)
+  if (match === null) {
+    return Number.NaN
+  }
+  const [, date, day, minutes = '00:00', seconds = '00', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] =
+    match
+  const utc = Date.parse(`${date}T${minutes}:${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}Z`)
+  // The 30th of February would be the 2nd of March; 24:00 is the next day.
+  if (new Date(utc).getUTCDate() !== Number(day)) {
+    return Number.NaN
+  }
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000
+  return sign === '-' ? utc + offset : utc - offset
+}
+
+/** Milliseconds since 1970. */
+export function checkTime(value: Date | string | number, name: string): number {
+  let time = Number.NaN
+  if (typeof value === 'string') {
+    time = parseTimestamp(value)
+  } else if (typeof value === 'number' || value instanceof Date) {
+    time = new Date(value).getTime()
+  }
+  if (Number.isNaN(time)) {
+    throw invalidArgument(name, EXPECTED, value)
+  }
+  return time
+}
+
+/** ISO 8601; a text keeps its spelling. */
+export function checkTimestamp(value: Date | string | number, name: string): string {
+  const time = checkTime(value, name)
+  return typeof value === 'string' ? value : new Date(time).toISOString()
+}
