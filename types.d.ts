@@ -271,7 +271,7 @@ export interface ContextEntryInput {
   /** @default null */
   summary?: string | null | undefined
   /**
-   * ISO 8601 (kept as it is spelled; UTC where it names no zone), a date, or ms since 1970.
+   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970.
    * @default now
    */
   timestamp?: Date | string | number | null | undefined
@@ -322,7 +322,7 @@ export interface CompactReport {
   keptEntries: number
   /** Entries that went. */
   droppedEntries: number
-  /** Lines that were no entries, and went. */
+  /** Lines without an entry that went with them. */
   droppedBadLines: number
   /** Size of the file before, in bytes. */
   bytesBefore: number

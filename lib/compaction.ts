@@ -23,7 +23,7 @@ export interface CheckedPolicy {
 export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
   checkObject(policy, 'policy')
   const keepLast = optional(policy.keepLast, 'policy.keepLast', checkWhole)
-  const maxAge = optional(policy.maxAge, 'policy.maxAge', duration)
+  const maxAge = optional(policy.maxAge, 'policy.maxAge', checkAge)
   const maxBytes = optional(policy.maxBytes, 'policy.maxBytes', checkWhole)
   const summarise = optional(policy.summarise, 'policy.summarise', checkFunction)
   if (keepLast === undefined && maxAge === undefined && maxBytes === undefined) {
@@ -38,6 +38,11 @@ export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
     },
     summarise,
   }
+}
+
+/** The native side counts in whole numbers. */
+function checkAge(value: string, name: string): number {
+  return Math.min(duration(value, name), Number.MAX_SAFE_INTEGER)
 }
 
 /** How many entries go, and from when to when they are. */
@@ -96,14 +101,15 @@ export interface SummaryLine {
 }
 
 export function summaryLine(span: Span, text: string): SummaryLine {
-  const toolName = 'summary'
-  const rest = {
+  const entry: ContextEntry = {
+    id: globalThis.crypto.randomUUID(),
+    toolName: 'summary',
     params: { ...span },
     result: null,
     success: true,
     summary: text.toWellFormed(),
     timestamp: new Date().toISOString(),
-    id: globalThis.crypto.randomUUID(),
   }
-  return { entry: { toolName, ...rest }, line: JSON.stringify({ [LINE_KEY]: toolName, ...rest }) }
+  const { toolName, params, result, success, summary, timestamp, id } = entry
+  return { entry, line: JSON.stringify({ [LINE_KEY]: toolName, params, result, success, summary, timestamp, id }) }
 }

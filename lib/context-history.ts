@@ -26,9 +26,13 @@ const DEFAULT_LIMIT = 50
 /** How often a compaction is planned when others compact the file meanwhile. */
 const COMPACT_ATTEMPTS = 3
 
-/** A compaction that was planned. Handed back as the text it came as. */
+/** What is read of a planned compaction. It is handed back as the text it came as. */
 interface Plan {
+  keptEntries: number
   droppedEntries: number
+  droppedBadLines: number
+  /** The file's length in bytes. */
+  length: number
 }
 
 /**
@@ -175,8 +179,8 @@ export class ContextHistory {
   }
 
   /**
-   * Removes old entries, and lines that are no entries. The file is replaced at once: readers see the old one or the new
-   * one, and what others append meanwhile is kept.
+   * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
+   * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
    * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
@@ -206,17 +210,28 @@ export class ContextHistory {
       (operation) => this.#native.planCompaction(operation, JSON.stringify(policy.bounds)),
       (_, answer) => answer,
     )
+    const { keptEntries, droppedEntries, droppedBadLines, length } = JSON.parse(plan) as Plan
+    if (droppedEntries === 0 && droppedBadLines === 0) {
+      return {
+        keptEntries,
+        droppedEntries,
+        droppedBadLines,
+        bytesBefore: length,
+        bytesAfter: length,
+        summaryEntry: null,
+      }
+    }
     let summary: SummaryLine | undefined
-    if (policy.summarise !== undefined && (JSON.parse(plan) as Plan).droppedEntries > 0) {
+    if (policy.summarise !== undefined && droppedEntries > 0) {
       const dropped = parseEntries(texts, this.path)
       // Noted before the caller's function has them, which may change them.
       const span = spanOf(dropped)
       summary = summaryLine(span, await summarise(policy.summarise, dropped, signal))
     }
-    return cancellable(
+    signal?.throwIfAborted()
+    // From here on it is done, so that a call that rejects has changed nothing.
+    return operate(
       this.#hooks,
-      this.#native,
-      signal,
       (operation) => this.#native.compact(operation, plan, summary?.line ?? ''),
       (text) => ({ ...(JSON.parse(text) as CompactReport), summaryEntry: summary?.entry ?? null }),
     )

@@ -4,6 +4,8 @@ import { invalidArgument } from './errors.ts'
 
 const ISO_8601 =
   /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d):?([0-5]\d)?)?)?$/i
+/** What every reader of lines understands; the rest of ISO 8601 is written differently. */
+const PLAIN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?)?$/
 const EXPECTED = 'a valid date, an ISO 8601 string or a number of milliseconds'
 
 /** Milliseconds since 1970 of an ISO 8601 text, `NaN` when it is none or names no day there ever was. */
@@ -37,8 +39,8 @@ export function checkTime(value: Date | string | number, name: string): number {
   return time
 }
 
-/** ISO 8601; a text keeps its spelling. */
+/** ISO 8601, as spelled where that is a usual spelling. */
 export function checkTimestamp(value: Date | string | number, name: string): string {
   const time = checkTime(value, name)
-  return typeof value === 'string' ? value : new Date(time).toISOString()
+  return typeof value === 'string' && PLAIN.test(value) ? value : new Date(time).toISOString()
 }
