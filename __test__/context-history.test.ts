@@ -4,15 +4,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { type CompactPolicy, type ContextEntry, type ContextEntryInput, ContextHistory } from '../index.js'
-import {
-  debugLog,
-  inDirectory,
-  MemoryFileSystem,
-  only,
-  rejectsWith,
-  throwsWith,
-  wrong,
-} from './support/fixtures.ts'
+import { debugLog, inDirectory, MemoryFileSystem, only, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'

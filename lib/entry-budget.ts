@@ -12,7 +12,7 @@ const CUT_MARK = '…'
 const CUT_MARK_BYTES = 3
 /** A preview shorter than this tells nothing. */
 const MINIMUM_PREVIEW_BYTES = 32
-const CUT_SUMMARY_BYTES = 256
+const SHORT_TEXT_BYTES = 256
 
 /** No entry takes less. */
 export const MINIMUM_ENTRY_BYTES = Buffer.byteLength(
@@ -90,10 +90,19 @@ function cutEntry(entry: ContextEntry, params: Part, result: Part, bytes: number
   return undefined
 }
 
-/** Without what its author added, and with a short summary. */
+/** Without what its author added, and with short texts. */
 function bareEntry({ id, toolName, params, result, success, summary, timestamp }: ContextEntry): ContextEntry {
-  const shortSummary = summary === null ? null : cutText(summary, CUT_SUMMARY_BYTES)
-  return { id, toolName, params, result, success, summary: shortSummary, timestamp, truncated: true }
+  const short = (text: string): string => cutText(text, SHORT_TEXT_BYTES)
+  return {
+    id: short(id),
+    toolName: short(toolName),
+    params,
+    result,
+    success,
+    summary: summary === null ? null : short(summary),
+    timestamp: timestamp === null ? null : short(timestamp),
+    truncated: true,
+  }
 }
 
 function cutPart({ value, text, bytes }: Part, room: number): unknown {
