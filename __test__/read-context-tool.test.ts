@@ -283,6 +283,8 @@ describe('the bound', () => {
       const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
       appendFileSync(history.path, `{"tool_name":"deep","result":${deep}}\n`)
       const result = await toolOf().execute()
+      // Some engines cannot even parse it.
+      assert.equal(result.success || 'Bun' in globalThis, true, result.message)
       if (result.success) {
         holds(bytesOf(entriesOf(result)) <= 32_768, 'too many bytes')
         assert.equal(namesOf(result).length, 2)

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import {
+  ContextHistory,
   ContextManager,
   createToolRecorder,
   type StoredContext,
@@ -308,6 +309,116 @@ describe('createToolRecorder', () => {
     const lines = await run('collected.mjs', [], { flags: ['--expose-gc'] })
     assert.deepEqual(JSON.parse(lines[0] ?? ''), { alive: [], writtenBefore: 0, size: 4 })
   })
+})
+
+describe('createToolRecorder for a history', () => {
+  test(
+    'appends each call: arguments, inner value, success, and the message as the summary',
+    inDirectory(async (directory) => {
+      const history = new ContextHistory({ path: join(directory, 'a.jsonl') })
+      const recorder = createToolRecorder(history)
+      recorder.onAgentStart(span('root'), 'query')
+      recorder.onToolStart(span('a'), 'grep', { pattern: 'x' })
+      recorder.onToolEnd(span('a'), 'grep', ok([1, 2], 'Found 2.'))
+      recorder.onToolEnd(span('b'), 'read_file', failure('ENOENT', 'There is no such file.'))
+      recorder.onToolEnd(span('c'), 'raw', 'text' as unknown as ToolResponse)
+      recorder.onToolEnd(span('d'), 'tool', ok('partial'), { success: false })
+      await recorder.flush()
+      const entries = await history.read()
+      assert.deepEqual(
+        entries.map(({ id, timestamp, ...rest }) => rest),
+        [
+          { toolName: 'grep', params: { pattern: 'x' }, result: [1, 2], success: true, summary: 'Found 2.' },
+          {
+            toolName: 'read_file',
+            params: {},
+            result: null,
+            success: false,
+            summary: 'There is no such file.',
+            error: 'ENOENT',
+          },
+          { toolName: 'raw', params: {}, result: 'text', success: true, summary: 'Called raw' },
+          { toolName: 'tool', params: {}, result: 'partial', success: false, summary: 'done' },
+        ],
+      )
+      assert.deepEqual(namesIn(directory), ['a.jsonl', 'a.jsonl.lock'], 'nothing but the history')
+    }),
+  )
+
+  test(
+    'records to a manager and a history, and waits for both',
+    inDirectory(async (directory) => {
+      const manager = new ContextManager({ contextDir: join(directory, 'contexts') })
+      const history = new ContextHistory({ path: join(directory, 'a.jsonl') })
+      const recorder = createToolRecorder(manager, { history })
+      for (let number = 0; number < 50; number++) {
+        recorder.onToolStart(span(`s${number}`), 'tool', { number })
+        recorder.onToolEnd(span(`s${number}`), 'tool', ok('x'.repeat(10_000)))
+      }
+      await recorder.flush()
+      assert.equal(contextsIn(join(directory, 'contexts')).length, 50)
+      const numbers = (await history.read()).map(({ params }) => (params as { number: number }).number)
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: 50 }, (_, number) => number),
+      )
+      await manager.clear()
+    }),
+  )
+
+  test(
+    'a failure of one does not keep the other from recording',
+    inDirectory(async (directory) => {
+      writeFileSync(join(directory, 'file'), '')
+      const managers = ['contexts', 'file'].map(
+        (name) => new ContextManager({ contextDir: join(directory, name, 'c') }),
+      )
+      const histories = ['log', 'file'].map((name) => new ContextHistory({ path: join(directory, name, 'a.jsonl') }))
+      const [manager, failingManager] = managers as [ContextManager, ContextManager]
+      const [history, failingHistory] = histories as [ContextHistory, ContextHistory]
+      const pairs: [ContextManager, ContextHistory][] = [
+        [failingManager, history],
+        [manager, failingHistory],
+      ]
+      for (const [target, also] of pairs) {
+        const told: string[] = []
+        const recorder = createToolRecorder(target, { history: also, onError: (_, toolName) => told.push(toolName) })
+        recorder.onToolEnd(span('a'), 'tool', ok(1))
+        await assert.rejects(recorder.flush(), (error) => isReport(error) && error.errors.length === 1)
+        assert.deepEqual(told, ['tool'])
+      }
+      const recorder = createToolRecorder(manager, {
+        history,
+        taskId: () => {
+          throw new Error('no task')
+        },
+      })
+      recorder.onToolEnd(span('a'), 'tool', ok(2))
+      await assert.rejects(recorder.flush(), (error) => isReport(error) && error.errors.length === 1)
+      assert.deepEqual(
+        (await history.read()).map(({ result }) => result),
+        [1, 2],
+      )
+      assert.equal(manager.size, 1)
+      await manager.clear()
+    }),
+  )
+
+  test(
+    'takes a history that is given twice once, and refuses what is none',
+    inDirectory(async (directory) => {
+      const history = new ContextHistory({ path: join(directory, 'a.jsonl') })
+      const recorder = createToolRecorder(history, { history })
+      recorder.onToolEnd(span('a'), 'tool', ok(1))
+      await recorder.flush()
+      assert.equal((await history.read()).length, 1)
+      createToolRecorder(history, { history: null })
+      assert.throws(() => createToolRecorder(history, { history: {} as ContextHistory }), {
+        code: 'ERR_CONTEXT_INVALID_ARGUMENT',
+        message: /^history must be a ContextHistory/,
+      })
+    }),
+  )
 })
 
 describe('flush()', () => {
