@@ -211,7 +211,7 @@ describe('autoRecord()', () => {
         assert.match(error.message, /^2 tool calls could not be saved/)
         return true
       })
-      assert.deepEqual(told, ['a', 'b'])
+      assert.deepEqual(told.toSorted(), ['a', 'b'])
       await observe.flush()
     }))
 

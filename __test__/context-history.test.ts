@@ -551,12 +551,24 @@ describe('compact()', () => {
       await fill(history, 3)
       const before = linesOf(history)
       const reason = new Error('enough')
-      for (const answer of [new Promise<string>(() => {}), Promise.resolve('late')]) {
-        const controller = new AbortController()
-        const summarise = (): Promise<string> => {
-          controller.abort(reason)
+      const answers: ((abort: () => void) => Promise<string>)[] = [
+        (abort) => {
+          abort()
+          return new Promise<string>(() => {})
+        },
+        async (abort) => {
+          abort()
+          return 'late'
+        },
+        (abort) => {
+          const answer = Promise.resolve('at the same time')
+          void answer.then(() => {}).then(abort)
           return answer
-        }
+        },
+      ]
+      for (const answer of answers) {
+        const controller = new AbortController()
+        const summarise = (): Promise<string> => answer(() => controller.abort(reason))
         const compacting = history.compact({ keepLast: 1, summarise, signal: controller.signal })
         await assert.rejects(compacting, (error) => error === reason)
       }
