@@ -8,7 +8,16 @@ import * as everything from '../index.js'
 import { holds, inDirectory, PATIENT, run } from './support/processes.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const DOCUMENTED = ['ContextManager', 'DEFAULT_CONTEXT_DIRECTORY', 'DEFAULT_PERSIST_THRESHOLD', 'createToolRecorder']
+const DOCUMENTED = [
+  'ContextHistory',
+  'ContextManager',
+  'DEFAULT_CONTEXT_DIRECTORY',
+  'DEFAULT_HISTORY_PATH',
+  'DEFAULT_PERSIST_THRESHOLD',
+  'autoRecord',
+  'createToolRecorder',
+  'readContextTool',
+]
 
 interface Manifest {
   name: string
