@@ -11,9 +11,10 @@ declare module 'cacache' {
 declare module 'better-sqlite3' {
   interface Statement {
     run(...parameters: unknown[]): unknown
+    all(...parameters: unknown[]): unknown[]
   }
   export default class Database {
-    constructor(path: string)
+    constructor(path: string, options?: { timeout?: number })
     pragma(source: string): unknown
     exec(source: string): this
     prepare(source: string): Statement
@@ -22,8 +23,10 @@ declare module 'better-sqlite3' {
 }
 
 declare module 'lmdb' {
+  type Key = string | number | (string | number)[]
   export interface RootDatabase {
-    put(key: string, value: string): Promise<boolean>
+    put(key: Key, value: string): Promise<boolean>
+    getRange(options: { reverse?: boolean; limit?: number }): Iterable<{ key: Key; value: string }>
     readonly flushed: Promise<boolean>
     close(): Promise<void>
   }

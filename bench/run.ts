@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { benchGrowth } from './growth.ts'
+import { benchHistory } from './history.ts'
 import { benchLoad } from './load.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { benchOpenLoop } from './open-loop.ts'
@@ -39,6 +40,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('growth')) {
     benchGrowth(report, workspace, isQuick)
+  }
+  if (only.has('history')) {
+    await benchHistory(report, peers, workspace, isQuick)
   }
   tellTargets(report)
   report.lines([`at the end: ${loadLine()}`])

@@ -2,9 +2,10 @@
 
 import { KIND_NAMES, makeRecord, type PayloadKind, type ToolRecord } from './payloads.ts'
 import type { Peers } from './peer-packages.ts'
-import { figure, type Report, ratio } from './report.ts'
+import type { Report } from './report.ts'
+import { tellSamples } from './sample-table.ts'
 import { medianSample, type Sample, sample } from './sampling.ts'
-import { durableContenders, OURS, processContenders, type SaveContender } from './save-contenders.ts'
+import { durableContenders, processContenders, type SaveContender } from './save-contenders.ts'
 import { rotated } from './statistics.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -31,8 +32,6 @@ const IN_FLIGHT = [1, 8, 64]
 /** From this size on a round's room is given back. */
 const EMPTIED_BYTES = 32_000
 const MAX_WARM_UP = 16
-/** The least that delays can be told apart by. */
-const DELAY_RESOLUTION = 0.1 // ms
 
 export const DURABLE_CASE = '1 KB hits × 64, durability full'
 
@@ -56,7 +55,7 @@ export async function benchSave(report: Report, peers: Peers, workspace: Workspa
         const name = saveCase(size.name, kind, inFlight)
         const rounds = isQuick ? QUICK_ROUNDS : size.rounds
         const samples = await runCase(contenders, records, size, inFlight, rounds, workspace)
-        tell(report, name, `${size.name}, ${KIND_NAMES[kind]}, ${inFlight} in flight`, samples)
+        tellSamples(report, 'save', name, `${size.name}, ${KIND_NAMES[kind]}, ${inFlight} in flight`, samples)
       }
     }
   }
@@ -71,7 +70,13 @@ async function benchDurable(report: Report, peers: Peers, workspace: Workspace, 
   const records = Array.from({ length: size.pool }, (_, seed) => makeRecord('hits', size.bytes, seed))
   const rounds = isQuick ? QUICK_ROUNDS : size.rounds
   const samples = await runCase(durableContenders(peers), records, size, 64, rounds, workspace)
-  tell(report, DURABLE_CASE, '1 KB, an array of search hits, 64 in flight, surviving the loss of power', samples)
+  tellSamples(
+    report,
+    'save',
+    DURABLE_CASE,
+    '1 KB, an array of search hits, 64 in flight, surviving the loss of power',
+    samples,
+  )
 }
 
 async function runCase(
@@ -122,21 +127,4 @@ async function runRound(
     workspace.empty(directory)
   }
   return one
-}
-
-function tell(report: Report, name: string, title: string, samples: ReadonlyMap<string, Sample>): void {
-  const ours = samples.get(OURS)
-  const rows: string[][] = []
-  for (const [contender, one] of samples) {
-    report.measure({ section: 'save', case: name, contender, values: { ...one } })
-    const row = [contender]
-    for (const key of ['wall', 'cpu', 'p50', 'p99', 'delay'] as const) {
-      const least = key === 'delay' ? DELAY_RESOLUTION : 0
-      const quotient = ratio(Math.max(one[key], least), Math.max(ours?.[key] ?? Number.NaN, least))
-      row.push(figure(one[key]), contender === OURS ? '' : quotient)
-    }
-    rows.push(row)
-  }
-  const columns = ['', 'wall µs', '×', 'main µs', '×', 'p50 µs', '×', 'p99 µs', '×', 'delay ms', '×']
-  report.table({ title, columns, rows })
 }
