@@ -12,7 +12,7 @@ const KEPT = 100
 const COMPACTIONS = 25
 const COMPACTED_WRITERS = 4
 /** In ms, after every append: writers without any write faster than one process can sum up. */
-const BREATH = 10
+const BREATH = 40
 /** Nobody writes so many before the storm is over. */
 const ENDLESS = 1_000_000_000
 
@@ -58,9 +58,23 @@ async function lastLine<T>(child: Child): Promise<T> {
   return JSON.parse(linesOf(ended).at(-1) ?? '') as T
 }
 
-async function endReaders(readers: readonly Child[], expected: number): Promise<void> {
+function end(children: readonly Child[]): void {
+  for (const child of children) {
+    child.process.stdin?.end()
+  }
+}
+
+/** Whatever the body does, nobody goes on for ever. */
+async function beside(children: readonly Child[], body: () => Promise<void>): Promise<void> {
+  try {
+    await body()
+  } finally {
+    end(children)
+  }
+}
+
+async function checkReaders(readers: readonly Child[], expected: number): Promise<void> {
   for (const reader of readers) {
-    reader.process.stdin?.end()
     const { rounds, seen } = await lastLine<{ rounds: number; seen: number }>(reader)
     assert.equal(seen, expected)
     holds(rounds > 1, 'a reader read once only')
@@ -98,12 +112,15 @@ describe('a storm on one history', () => {
         const readers = Array.from({ length: READERS }, () => start('history-tail.mjs', [path, READ]))
         const names = Array.from({ length: writers }, nameOf)
         const storm = names.map((name) => start('history-writer.mjs', [path, name, records, bytes, IN_FLIGHT, 0]))
-        await whenReady([...readers, ...storm])
-        for (const writer of storm) {
-          writer.send('go')
-        }
-        const written = await Promise.all(storm.map((writer) => lastLine<Written>(writer)))
-        await endReaders(readers, READ)
+        const written: Written[] = []
+        await beside([...readers, ...storm], async () => {
+          await whenReady([...readers, ...storm])
+          for (const writer of storm) {
+            writer.send('go')
+          }
+          written.push(...(await Promise.all(storm.map((writer) => lastLine<Written>(writer)))))
+        })
+        await checkReaders(readers, READ)
 
         const { counts, progress } = await takeCensus(path)
         assert.deepEqual(counts, Object.fromEntries(names.map((name) => [name, records])))
@@ -126,7 +143,9 @@ describe('a storm on one history', () => {
       const storm = names.map((name) => start('history-writer.mjs', [path, name, ENDLESS, 300, IN_FLIGHT, BREATH]))
       const reader = start('history-tail.mjs', [path, KEPT])
       const compactor = start('history-compactor.mjs', [path, KEPT])
-      try {
+      const written: Written[] = []
+      let dropped: Record<string, number> = {}
+      await beside([...storm, reader, compactor], async () => {
         await whenReady([...storm, reader, compactor])
         for (const writer of storm) {
           writer.send('go')
@@ -136,14 +155,11 @@ describe('a storm on one history', () => {
           const { droppedEntries } = JSON.parse(await compactor.line()) as { droppedEntries: number }
           droppingCompactions += Number(droppedEntries > 0)
         }
-      } finally {
-        for (const child of [...storm, compactor]) {
-          child.process.stdin?.end()
-        }
-      }
-      const written = await Promise.all(storm.map((writer) => lastLine<Written>(writer)))
-      const dropped = await lastLine<Record<string, number>>(compactor)
-      await endReaders([reader], KEPT)
+        end([...storm, compactor])
+        written.push(...(await Promise.all(storm.map((writer) => lastLine<Written>(writer)))))
+        dropped = await lastLine<Record<string, number>>(compactor)
+      })
+      await checkReaders([reader], KEPT)
 
       // What was not removed, as the compactor saw it, is there: nothing is missing between the two.
       const { counts, summaries } = await takeCensus(path, dropped)
