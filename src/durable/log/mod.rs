@@ -219,6 +219,27 @@ impl<E> Job<E> {
     }
 }
 
+/// Somebody serves the queue, until everybody who waits is served. When that ends before (a panic,
+/// the end of the runtime), who waits is told, and the next to come serves again.
+struct Service<E> {
+    log: Arc<Log<E>>,
+    is_over: bool,
+}
+
+impl<E> Drop for Service<E> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let jobs = {
+                let mut queue = self.log.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                queue.is_served = false;
+                std::mem::take(&mut queue.jobs)
+            };
+            // Outside the lock: who waits wakes up.
+            drop(jobs);
+        }
+    }
+}
+
 /// A line to be written: with its newline character.
 struct Record {
     line: Vec<u8>,
@@ -361,9 +382,11 @@ impl<E: Send + 'static> Log<E> {
 
     /// Serves everybody who waits, turn after turn.
     async fn serve(self: Arc<Self>) {
-        while let Some(jobs) = self.next_turn() {
-            self.take_turn(jobs).await;
+        let mut service = Service { log: self, is_over: false };
+        while let Some(jobs) = service.log.next_turn() {
+            service.log.take_turn(jobs).await;
         }
+        service.is_over = true;
     }
 
     /// A rewrite, or appends as they follow each other; `None`: nobody waits any more.
