@@ -113,9 +113,9 @@ fn write_new(path: &Path, contents: &[u8], sync: bool) -> std::result::Result<()
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
+    use rustix::io::{Errno, retry_on_intr};
     let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+    match retry_on_intr(|| renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
         // Some network file systems know no flags. Names carry 64 random bits, so that a plain
         // rename does not replace anything in practice.
         Err(error) if unknown.contains(&error) => fs::rename(from, to),
@@ -135,7 +135,12 @@ const RENAME_ATTEMPTS: u64 = 10;
 
 #[cfg(not(windows))]
 fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)
+    loop {
+        match fs::rename(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 #[cfg(windows)]
@@ -193,6 +198,7 @@ fn plain_components(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
 #[cfg(unix)]
 fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
+    use rustix::io::retry_on_intr;
     let names = plain_components(relative)?;
     // A FIFO would block an ordinary open; a device or directory is refused by the caller.
     let file = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -201,13 +207,14 @@ fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let opened = if folders.is_empty() {
-        openat(CWD, root.join(last), file, Mode::empty())
+        retry_on_intr(|| openat(CWD, root.join(last), file, Mode::empty()))
     } else {
-        let mut directory = openat(CWD, root, folder, Mode::empty())?;
+        let mut directory = retry_on_intr(|| openat(CWD, root, folder, Mode::empty()))?;
         for name in folders {
-            directory = openat(&directory, *name, folder, Mode::empty()).map_err(refuse_links)?;
+            directory = retry_on_intr(|| openat(&directory, *name, folder, Mode::empty()))
+                .map_err(refuse_links)?;
         }
-        openat(&directory, *last, file, Mode::empty())
+        retry_on_intr(|| openat(&directory, *last, file, Mode::empty()))
     };
     Ok(fs::File::from(opened.map_err(refuse_links)?))
 }

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, linkat, openat},
-    io::Errno,
+    io::{Errno, retry_on_intr},
 };
 
 use super::{FileError, local::At};
@@ -24,7 +24,8 @@ pub fn create(path: &Path, contents: &[u8], sync: bool) -> Result<bool, FileErro
         return Ok(false);
     };
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mut file = match openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR) {
+    let mode = Mode::RUSR | Mode::WUSR;
+    let mut file = match retry_on_intr(|| openat(CWD, directory, flags, mode)) {
         Ok(file) => File::from(file),
         // Not every file system knows such files, and old kernels take the flag for a directory.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return Ok(false),
@@ -36,7 +37,7 @@ pub fn create(path: &Path, contents: &[u8], sync: bool) -> Result<bool, FileErro
         file.sync_all().at("fsync", path)?;
     }
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
-    match linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+    match retry_on_intr(|| linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW)) {
         Ok(()) => Ok(true),
         // The directory is gone, or `/proc` is: creating by name tells which.
         Err(Errno::NOENT | Errno::PERM | Errno::XDEV) => {
