@@ -14,7 +14,7 @@ use std::{
 const ROLE: &str = "AGENT_CONTEXT_CHILD_ROLE";
 const DIRECTORY: &str = "AGENT_CONTEXT_CHILD_DIRECTORY";
 /// Nothing here takes so long, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The role of this process and its directory; `None` in a run of the ignored tests by hand.
 pub fn role() -> Option<(String, PathBuf)> {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -92,18 +93,22 @@ pub fn of(mutation: Mutation, rounds: usize) -> Vec<Point> {
     found
 }
 
-/// Does `work` with every item, on two threads.
+/// Does `work` with every item, on two threads. One that fails does not keep the others from being
+/// looked at.
 pub fn on_two_threads<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
-    let next = AtomicUsize::new(0);
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    work(item);
+                    let outcome = catch_unwind(AssertUnwindSafe(|| work(item)));
+                    failed.fetch_add(usize::from(outcome.is_err()), Ordering::Relaxed);
                 }
             });
         }
     });
+    let failed = failed.into_inner();
+    assert!(failed == 0, "{failed} of {} failed, see above", items.len());
 }
 
 /// How often each call was a point.
