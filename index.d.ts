@@ -59,10 +59,14 @@ type ContextErrorCode =
   | 'ERR_CONTEXT_CORRUPT'
   /** The file system refused; `cause` is its error. */
   | 'ERR_CONTEXT_IO'
-  /** The value is larger than `retention.maxResultBytes` or than a string can be. */
+  /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes` or than a string can be. */
   | 'ERR_CONTEXT_TOO_LARGE'
-  /** The context belongs to another session that is alive. */
+  /** The context belongs to another session that is alive, or the history's file was replaced meanwhile. */
   | 'ERR_CONTEXT_CONFLICT'
+  /** Another process held the file's lock longer than `lockTimeout`. */
+  | 'ERR_CONTEXT_LOCK_TIMEOUT'
+  /** The file system lacks what the call needs, such as locks. */
+  | 'ERR_CONTEXT_UNSUPPORTED'
 
 /** What this package throws and rejects with. */
 interface ContextError extends Error {
@@ -247,7 +251,284 @@ interface SelectOptions extends CancellationOptions {
   limit?: number
 }
 
-/** `ContextManager`: the public face of the native manager. */
+/** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
+interface ContextHistoryOptions {
+  /**
+   * The file, created on demand with its directory for the owner alone. Relative paths count from the working directory
+   * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
+   * @default '.wink/context.jsonl'
+   */
+  path?: string
+  /** Takes the place of the local disk. */
+  fileSystem?: IFileSystem
+  /**
+   * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
+   * as well.
+   * @default 'process'
+   */
+  durability?: 'process' | 'full'
+  /**
+   * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * @default 10000
+   */
+  lockTimeout?: number
+  /**
+   * An entry whose line is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+   * @default 67108864 (64 MiB)
+   */
+  maxEntryBytes?: number
+  /** Told what happens, for logs. What it throws is swallowed. */
+  onDebug?: (msg: string, data?: unknown) => void
+}
+
+/** An entry of a history: a tool call, a decision or a summary. */
+interface ContextEntry {
+  /** Unique; of a line without one, derived from the line's content. */
+  id: string
+  toolName: string
+  /** What the tool was called with. */
+  params: unknown
+  /** What the tool gave back. */
+  result: unknown
+  success: boolean
+  /** What happened, in a sentence. */
+  summary: string | null
+  /** ISO 8601; `null` only where a line of another program has none. */
+  timestamp: string | null
+  /** What else the line says. */
+  [key: string]: unknown
+}
+
+/** What `append` takes. `undefined` and `null` mean absent. An entry that was read can be appended again. */
+interface ContextEntryInput {
+  toolName: string
+  /** @default null */
+  params?: unknown
+  /** @default null */
+  result?: unknown
+  /** @default true */
+  success?: boolean | null | undefined
+  /** @default null */
+  summary?: string | null | undefined
+  /**
+   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970.
+   * @default now
+   */
+  timestamp?: Date | string | number | null | undefined
+  /** @default a fresh UUID */
+  id?: string | null | undefined
+  /** The line's spelling of `toolName`, which would be there twice. */
+  tool_name?: never
+  /** Anything else is kept beside the rest. */
+  [key: string]: unknown
+}
+
+/** Which entries `search` finds: those that meet every condition given. */
+interface HistoryFilter extends CancellationOptions {
+  /** The tool, or one of several. */
+  toolName?: string | readonly string[]
+  success?: boolean
+  /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
+  since?: Date | string | number
+  /** At this time or before. */
+  until?: Date | string | number
+  /** Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. */
+  text?: string
+  /**
+   * At most this many, the most recent ones.
+   * @default 50
+   */
+  limit?: number
+}
+
+/** What `compact` keeps: entries that meet every bound given. At least one is needed. */
+interface CompactPolicy extends CancellationOptions {
+  /** The most recent so many. */
+  keepLast?: number
+  /** Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. */
+  maxAge?: string
+  /** The most recent ones whose lines take no more than so many bytes. */
+  maxBytes?: number
+  /**
+   * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
+   * another process changed the file meanwhile. Nothing is locked while it works.
+   */
+  summarise?: (entries: ContextEntry[]) => string | Promise<string>
+}
+
+/** What `compact` did. */
+interface CompactReport {
+  /** Entries that stayed. */
+  keptEntries: number
+  /** Entries that went. */
+  droppedEntries: number
+  /** Lines without an entry that went with them. */
+  droppedBadLines: number
+  /** Size of the file before, in bytes. */
+  bytesBefore: number
+  /** Size of the file after, in bytes. */
+  bytesAfter: number
+  /** The entry that sums up those that went. */
+  summaryEntry: ContextEntry | null
+}
+
+/** What `verify` found. */
+interface VerifyReport {
+  /** Whole entries. */
+  entries: number
+  /** Size of the file, in bytes. */
+  bytes: number
+  /** Lines that are no entries. `read` and `search` skip them. */
+  badLines: number
+  /** The first 100 of them. */
+  problems: {
+    /** Number of the line, from 1. */
+    line: number
+    /** Where it begins, in bytes. */
+    offset: number
+    reason: string
+  }[]
+  /** The last line is not whole: its writer was interrupted, or is writing. */
+  hasTornTail: boolean
+  /** The index beside the file, which only makes reading faster. */
+  index: 'missing' | 'valid' | 'stale' | 'damaged'
+}
+
+/** What a tool gives back to the agent. */
+interface ToolResult<Value = unknown> {
+  /** For the model. */
+  message: string
+  /** `null` when the call failed. */
+  value: Value | null
+  success: boolean
+}
+
+/** A tool that an agent can offer to its model. */
+interface ToolDefinition<Params = unknown, Value = unknown> {
+  readonly name: string
+  readonly description: string
+  /** A JSON Schema of the parameters. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly examples: readonly {
+    readonly description: string
+    readonly input: Params
+    readonly output: Value
+  }[]
+  /** Never rejects: a failure is a result whose message tells what to do. */
+  execute(params?: Params | null): Promise<ToolResult<Value>>
+}
+
+/** `ContextHistory`: the public face of the native history. */
+
+/**
+ * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
+ * append to as well. Any number of histories, in any number of processes, may share a file.
+ *
+ * @example
+ * ```ts
+ * const history = new ContextHistory()
+ * await history.append({ toolName: 'grep', params: { pattern: 'auth' }, result: { matches: 15 } })
+ * await history.recordDecision('Tokens stay in cookies', { because: 'no script can read them there' })
+ * const recent = await history.read(20)
+ * ```
+ */
+declare class ContextHistory {
+    #private;
+    /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    constructor(options?: ContextHistoryOptions | null);
+    /** The file, absolute, as it was given (symbolic links are not resolved). */
+    get path(): string;
+    /**
+     * Appends an entry. Its values are taken as they are now: later changes to them do not count.
+     *
+     * What JSON cannot hold is written as `JSON.stringify` does it; where that throws, the rest is written with a marker
+     * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+     * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
+     *
+     * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
+     * unknown keys are the very values given, not what reading gives back of them.
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_LOCK_TIMEOUT`,
+     * `ERR_CONTEXT_IO`
+     */
+    append(entry: ContextEntryInput): Promise<ContextEntry>;
+    /**
+     * Appends a decision, so that it is recalled with the tool calls around it.
+     *
+     * @param summary the decision
+     * @param details what led to it, kept as `params`
+     */
+    recordDecision(summary: string, details?: unknown): Promise<ContextEntry>;
+    /**
+     * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
+     *
+     * @param limit at most this many, 50 by default
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    read(limit?: number | null, options?: CancellationOptions | null): Promise<ContextEntry[]>;
+    /**
+     * The most recent entries that meet every condition of the filter, oldest first.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    search(filter: HistoryFilter): Promise<ContextEntry[]>;
+    /**
+     * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
+     * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
+     * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     */
+    compact(policy: CompactPolicy): Promise<CompactReport>;
+    /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
+    verify(options?: CancellationOptions | null): Promise<VerifyReport>;
+    /** Waits for every append called before, whether it succeeds or fails. The history can be used again afterwards. */
+    close(): Promise<void>;
+    /** `await using`: the block waits for its appends. */
+    [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** `autoRecord`: an observer of an event bus that writes tool calls to a history. */
+
+/** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
+interface ToolInvoked {
+    toolName?: string;
+    /** Counts where there is no `toolName`. */
+    name?: string;
+    params?: unknown;
+    result?: unknown;
+    /** Without it, a boolean `success` of the result counts, and without that the call succeeded. */
+    success?: boolean;
+    /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
+    timestamp?: Date | string | number;
+}
+/** Options of `autoRecord`. */
+interface AutoRecordOptions {
+    /** Told at once when an event could not be recorded; `flush` reports it as well. */
+    onError?: ((error: unknown, toolName: string) => void) | null;
+}
+/** An observer. It never throws or waits. */
+interface AutoRecorder {
+    /** Records a call as it is now: later changes to its values do not count. */
+    (event: ToolInvoked): void;
+    /** Waits for the appends so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+    flush(): Promise<void>;
+}
+/**
+ * An observer that appends every tool call it is told of, with the summary `Called <tool>`.
+ *
+ * @example
+ * ```ts
+ * const observer = autoRecord(history)
+ * bus.subscribe('tool-invoked', observer)
+ * // …
+ * await observer.flush()
+ * ```
+ */
+declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
+
+/** What a save says beside a call's arguments and result. */
 
 /** How a tool call ended, stored beside its result. */
 interface ToolOutcome {
@@ -258,6 +539,9 @@ interface ToolOutcome {
     /** What the tool said about the call. */
     message?: string;
 }
+
+/** `ContextManager`: the public face of the native manager. */
+
 /**
  * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
  * pointers, selected by relevance, gone at the session's end.
@@ -373,10 +657,42 @@ declare class ContextManager<Task extends TaskId = number> {
     static hashQuery(query: string): string;
 }
 
-/** Checks what callers pass, and completes it with the defaults. */
+/** Checks the options of the classes, and completes them with the defaults. */
 
 declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 declare const DEFAULT_PERSIST_THRESHOLD = 32768;
+declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
+
+/** `readContextTool`: lets a model recall what was done before. */
+
+/** What the model passes. */
+interface ReadContextParameters {
+    /**
+     * How many entries to read at most.
+     * @default 20
+     */
+    limit?: number;
+}
+/** Options of `readContextTool`. */
+interface ReadContextOptions {
+    /**
+     * The JSON of what the tool gives back never takes more bytes than this: the oldest entries are left out, and one that
+     * is too large alone is cut.
+     * @default 32768
+     */
+    maxBytes?: number;
+}
+/**
+ * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
+ *
+ * @param history without one the tool says that there is none
+ * @example
+ * ```ts
+ * const tool = readContextTool(history)
+ * const { message, value } = await tool.execute({ limit: 10 })
+ * ```
+ */
+declare function readContextTool(history: ContextHistory | null | undefined, options?: ReadContextOptions | null): ToolDefinition<ReadContextParameters, ContextEntry[]>;
 
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
@@ -423,6 +739,8 @@ interface ToolRecorder {
 }
 /** Options of `createToolRecorder`. */
 interface ToolRecorderOptions {
+    /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
+    history?: ContextHistory | null;
     /** The task that a call belongs to. */
     taskId?: (context: ToolCallContext) => TaskId | undefined;
     /** Told at once when a save fails; `flush` reports it as well. */
@@ -431,15 +749,17 @@ interface ToolRecorderOptions {
 /**
  * A recorder for an agent's callbacks.
  *
+ * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
+ * response's message as its summary and, where there is one, the error under the key `error`
  * @example
  * ```ts
- * const recorder = createToolRecorder(manager)
+ * const recorder = createToolRecorder(manager, { history })
  * const agent = new Agent({ callbacks: recorder.wrap(myCallbacks) })
  * // …
  * await recorder.flush()
  * ```
  */
-declare function createToolRecorder<Task extends TaskId = number>(manager: ContextManager<Task>, options?: ToolRecorderOptions | null): ToolRecorder;
+declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-export { ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD, createToolRecorder };
-export type { CancellationOptions, ContextError, ContextErrorCode, ContextManagerOptions, ContextPointer, ContextStats, IFileSystem, JsonValue, RetentionOptions, SelectOptions, SelectablePointer, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolExecutionResult, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse };
+export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, createToolRecorder, readContextTool };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextStats, HistoryFilter, IFileSystem, JsonValue, ReadContextOptions, ReadContextParameters, RetentionOptions, SelectOptions, SelectablePointer, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
