@@ -75,10 +75,13 @@ impl Error {
         Self { code, message: message.into(), cause: None }
     }
 
-    /// A file system's refusal while doing `what` (“save the context”) with `path`.
+    /// A file system's refusal while doing `what` (“save the context”) with `path`; `setting` is the
+    /// option that leads elsewhere.
     #[must_use]
-    pub fn from_file(what: &str, path: &Path, cause: FileError) -> Self {
-        let message = format!("could not {what} {}: {cause}{}", path.display(), remedy(cause.kind));
+    pub fn from_file(what: &str, path: &Path, setting: &str, cause: FileError) -> Self {
+        let remedy = remedy(cause.kind)
+            .map_or_else(String::new, |remedy| format!("; {remedy} or set {setting}"));
+        let message = format!("could not {what} {}: {cause}{remedy}", path.display());
         Self { code: Code::Io, message, cause: Some(cause) }
     }
 
@@ -109,17 +112,15 @@ impl Error {
     }
 }
 
-/// What a user can do about the failures that happen in practice.
-fn remedy(kind: std::io::ErrorKind) -> &'static str {
+/// What a user can do about the failures that happen in practice, if not choose another place.
+fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
     use std::io::ErrorKind as Kind;
     match kind {
-        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
-            "; make the directory writable or choose another"
-        }
-        Kind::StorageFull | Kind::QuotaExceeded => "; free some space or choose another directory",
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some("make the directory writable"),
+        Kind::StorageFull | Kind::QuotaExceeded => Some("free some space"),
         Kind::NotADirectory | Kind::AlreadyExists => {
-            "; a file stands where the directory should be, choose another"
+            Some("a file stands where the directory should be, remove it")
         }
-        _ => "",
+        _ => None,
     }
 }

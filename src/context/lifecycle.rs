@@ -13,7 +13,7 @@ use super::{
     list::{self, NoHead},
     manager::Manager,
     pointer::Pointer,
-    sweep,
+    refused, sweep,
 };
 use crate::{
     durable::{self, Durability},
@@ -36,7 +36,7 @@ struct Removals {
 
 impl Removals {
     fn fail(&mut self, path: &Path, error: FileError) {
-        self.failure.get_or_insert_with(|| Error::from_file("remove the context", path, error));
+        self.failure.get_or_insert_with(|| refused("remove the context", path, error));
     }
 }
 
@@ -132,7 +132,7 @@ impl Manager {
             Err(error) if error.is_not_found() => Ok(()),
             other => other.map_err(|error| {
                 let directory = Path::new(&self.options.directory);
-                Error::from_file("bring removals to the medium in", directory, error)
+                refused("bring removals to the medium in", directory, error)
             }),
         }
     }
@@ -324,7 +324,7 @@ impl Manager {
     pub async fn forget(self: &Arc<Self>, path: &str) -> Result<bool> {
         let relative = self.locate(path).await?;
         let file = PathBuf::from(self.path_of(&relative));
-        let failed = |error| Error::from_file("remove the context", &file, error);
+        let failed = |error| refused("remove the context", &file, error);
         let stamp = names::parse_context(&relative);
         for manager in self.neighbours() {
             // The file of a save under way is there before its pointer is.
@@ -390,7 +390,7 @@ impl Manager {
     ) -> Result<()> {
         if may_have_file {
             let removed = self.file_system.remove(file).await;
-            removed.map_err(|error| Error::from_file("remove the context", file, error))?;
+            removed.map_err(|error| refused("remove the context", file, error))?;
         } else if !manager.state().has_unknown_files {
             // Memory alone had it, and no removal before failed.
             return Ok(());

@@ -12,10 +12,11 @@ use super::{
     manager::Manager,
     pointer::{Pointer, PointerParts},
     record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
+    refused,
 };
 use crate::{
     debug::Debug,
-    error::{Error, Result},
+    error::Result,
     file_system::{Entry, FileError, FileSystem},
     json, names,
 };
@@ -117,7 +118,7 @@ impl Manager {
         let in_memory: HashSet<String> =
             found.iter().map(|pointer| pointer.filename().to_owned()).collect();
         let directory = PathBuf::from(&self.options.directory);
-        let failed = |error| Error::from_file("list the context directory", &directory, error);
+        let failed = |error| refused("list the context directory", &directory, error);
         let entries = self.file_system.list(&directory).await.map_err(failed)?;
         if !entries.is_empty() {
             let root = self.file_system.canonical(&directory).await.map_err(failed)?;

@@ -9,6 +9,7 @@ use super::{
     held::Held,
     manager::Manager,
     record::{self, NoRecord},
+    refused,
 };
 use crate::{
     error::{Code, Error, Result},
@@ -62,7 +63,7 @@ impl Manager {
                     std::io::ErrorKind::InvalidInput => {
                         Error::outside(path, &self.options.directory)
                     }
-                    _ => Error::from_file("load the context", Path::new(path), error),
+                    _ => refused("load the context", Path::new(path), error),
                 }
             })?;
         if contents.length > MAX_TEXT {
@@ -94,7 +95,7 @@ impl Manager {
             if error.is_not_found() {
                 Error::not_found(path)
             } else {
-                Error::from_file("open the context directory", directory, error)
+                refused("open the context directory", directory, error)
             }
         })
     }

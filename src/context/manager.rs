@@ -15,12 +15,13 @@ use super::{
     in_flight::{Calls, InFlight},
     options::ManagerOptions,
     pointer::Pointer,
+    refused,
     state::{State, Stats, Taken},
 };
 use crate::{
     debug::Debug,
     durable::DirectorySync,
-    error::{Error, Result},
+    error::Result,
     file_system::{Disk, FileSystem},
     json, names,
     retrieval::Index,
@@ -162,7 +163,7 @@ impl Manager {
             return Ok(opened);
         }
         let directory = Path::new(&self.options.directory);
-        let failed = |error| Error::from_file("create the context directory", directory, error);
+        let failed = |error| refused("create the context directory", directory, error);
         self.file_system.create_directories(directory).await.map_err(failed)?;
         let root = self.file_system.canonical(directory).await.map_err(failed)?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +174,7 @@ impl Manager {
             Some(disk) => {
                 let shared = SharedDirectory::shared(disk, &root);
                 let lease = shared.enter(&self.options.session).map_err(|error| {
-                    Error::from_file("take a lease in the context directory", directory, error)
+                    refused("take a lease in the context directory", directory, error)
                 })?;
                 Some((shared, lease))
             }

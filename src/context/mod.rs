@@ -27,3 +27,12 @@ pub use save::{Details, SaveRequest};
 pub use select::{Candidate, ForeignPointer};
 pub use state::Stats;
 pub use sweep::SweepReport;
+
+use std::path::Path;
+
+use crate::{error::Error, file_system::FileError};
+
+/// A file system's refusal while doing `what` with `path`.
+fn refused(what: &str, path: &Path, cause: FileError) -> Error {
+    Error::from_file(what, path, "contextDir", cause)
+}

@@ -10,6 +10,7 @@ use super::{
     manager::{Manager, Opened},
     pointer::{Pointer, PointerParts},
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
+    refused,
     state::State,
     sweep,
 };
@@ -210,7 +211,7 @@ impl Manager {
                 }
                 Err(error) => {
                     let path = PathBuf::from(self.path_of(filename));
-                    return Err(Error::from_file("save the context to", &path, error));
+                    return Err(refused("save the context to", &path, error));
                 }
             }
         }

@@ -9,11 +9,11 @@ use std::{
 use chrono::Utc;
 use serde_json::json;
 
-use super::{list, manager::Manager, options::Retention};
+use super::{list, manager::Manager, options::Retention, refused};
 use crate::{
     debug::Debug,
     durable::{self, LiveSessions},
-    error::{Error, Result},
+    error::Result,
     file_system::{Disk, Entry, FileError, FileResult, FileSystem},
     names,
 };
@@ -64,7 +64,7 @@ impl Manager {
             Err(error) if error.is_not_found() => return Ok(SweepReport::default()),
             Err(error) => Err(error),
         }
-        .map_err(|error| Error::from_file("sweep the context directory", &directory, error))
+        .map_err(|error| refused("sweep the context directory", &directory, error))
     }
 }
 

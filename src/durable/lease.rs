@@ -201,11 +201,12 @@ enum Judgement {
 }
 
 fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> Judgement {
+    use std::io::ErrorKind::{InvalidInput, IsADirectory};
     let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
         Err(error) if error.is_not_found() => return Judgement::Gone,
         // Leases are created as regular files: a link or a folder of such a name is foreign.
-        Err(error) if error.kind == std::io::ErrorKind::InvalidInput => return Judgement::Stays,
+        Err(error) if matches!(error.kind, InvalidInput | IsADirectory) => return Judgement::Stays,
         Err(_) => {
             live.uncertain = true;
             return Judgement::Stays;

@@ -1,7 +1,7 @@
 //! Open files of the local disk.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, FileType, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
 };
@@ -18,12 +18,22 @@ struct LocalFile {
 /// Opens a regular file, through no symbolic link at the path's end.
 pub(super) fn open(path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
     let file = options(access).open(path).map_err(refuse_link).at("open", path)?;
-    let is_file = file.metadata().at("stat", path)?.is_file();
-    if !is_file {
-        let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-        return Err(FileError::system("open", path, error));
+    let kind = file.metadata().at("stat", path)?.file_type();
+    if !kind.is_file() {
+        return Err(FileError::system("open", path, refusal(kind)));
     }
     Ok(Box::new(LocalFile { file, path: path.to_owned() }))
+}
+
+/// Why a file of this kind is not opened.
+fn refusal(kind: FileType) -> io::Error {
+    #[cfg(unix)]
+    if kind.is_dir() {
+        // As the system says it where a directory is opened for writing.
+        return rustix::io::Errno::ISDIR.into();
+    }
+    let reason = if kind.is_dir() { "a directory" } else { "not a regular file" };
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
 fn options(access: Access) -> OpenOptions {
@@ -70,9 +80,6 @@ fn refuse_link(error: io::Error) -> io::Error {
     match Errno::from_io_error(&error) {
         Some(Errno::LOOP | Errno::MLINK) => {
             io::Error::new(io::ErrorKind::InvalidInput, "a symbolic link, which is not followed")
-        }
-        Some(Errno::NOTDIR) => {
-            io::Error::new(io::ErrorKind::NotADirectory, "a part of the path is no directory")
         }
         _ => error,
     }

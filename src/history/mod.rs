@@ -92,7 +92,7 @@ impl History {
     }
 
     fn unreadable(&self, error: FileError) -> Error {
-        Error::from_file("read the history", &self.path(), error)
+        Error::from_file("read the history", &self.path(), "path", error)
     }
 
     /// Waits for every append queued so far.
@@ -105,7 +105,7 @@ impl History {
     fn failed(&self, what: &str, error: LogError) -> Error {
         let path = self.path();
         match error {
-            LogError::File(error) => Error::from_file(what, &path, error),
+            LogError::File(error) => Error::from_file(what, &path, "path", error),
             LogError::LockTimeout => Error::new(
                 Code::LockTimeout,
                 format!(

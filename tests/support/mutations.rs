@@ -17,7 +17,7 @@ use agent_context::{
     debug::Debug,
     durable::{self, DirectorySync, Durability, FileLock, Lease, Target},
     error::Error,
-    file_system::{FileSystem, LocalDisk, Payload},
+    file_system::{Disk, FileSystem, LocalDisk, Payload},
     history::History,
     names,
 };
@@ -196,7 +196,9 @@ impl Actor {
                 actor.history = Some(histories::history(options));
             }
             Mutation::Create { .. } => {
-                actor.lease = Some(Lease::acquire(directory, ["child"].into_iter()).unwrap());
+                let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
+                actor.lease =
+                    Some(Lease::acquire(&disk, directory, ["child"].into_iter()).unwrap());
             }
             Mutation::Lock => {}
             _ => actor.manager = Some(contexts::manager(options)),
@@ -274,12 +276,12 @@ impl Actor {
         let file_system: &dyn FileSystem = if named { &NamedDisk } else { &LocalDisk };
         durable::create(file_system, target, contents, Durability::Full, &DirectorySync::default())
             .await
-            .map_err(|error| Error::from_file("create", &path, error))
+            .map_err(|error| Error::from_file("create", &path, "path", error))
     }
 
     async fn lock(&self) -> Result<(), Error> {
         let lock = lock(&self.directory);
-        let failed = |error| Error::from_file("lock", lock.path(), error);
+        let failed = |error| Error::from_file("lock", lock.path(), "path", error);
         let guard = match lock.acquire(Instant::now() + Duration::from_secs(20)).await {
             Err(durable::LockError::File(error)) => return Err(failed(error)),
             Err(durable::LockError::TimedOut) => panic!("nobody holds {:?}", lock.path()),
