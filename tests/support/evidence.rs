@@ -1,10 +1,14 @@
 //! What a test saw, in one line to be quoted; and what it could not look at, told loudly.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path, process::Command, sync::Mutex};
+
+/// Tests of one file run at the same time.
+static WRITING: Mutex<()> = Mutex::new(());
 
 /// Prints a line and adds it to `target/evidence/<test>.txt`.
 pub fn record(test: &str, line: &str) {
     println!("{test}: {line}");
+    let _writing = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/evidence");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(format!("{test}.txt"));

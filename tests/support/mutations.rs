@@ -425,7 +425,7 @@ pub async fn check_next(mutation: Mutation, directory: &Path) {
     }
 }
 
-/// A debug callback that nobody listens to is what children use; parents may count.
+/// Counts the messages for whoever listens.
 pub fn counting(count: &Arc<std::sync::atomic::AtomicUsize>) -> Debug {
     let count = Arc::clone(count);
     Debug::new(move |_, _| {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -133,9 +133,4 @@ impl Tally {
     pub fn count(&self, what: &str) -> usize {
         self.0.lock().unwrap().get(what).copied().unwrap_or_default()
     }
-}
-
-/// The folder itself, for messages.
-pub fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
