@@ -264,6 +264,7 @@ fn a_part_that_cannot_be_cut_off_is_a_torn_line() {
     // Room for a part of the record.
     let file = fs::OpenOptions::new().write(true).open(&filler).unwrap();
     file.set_len(file.metadata().unwrap().len() - 10 * STEP as u64).unwrap();
+    drop(file);
     let mut appender = Running::start("append", &directory);
     let thread = appender.expect("ready").parse().unwrap();
     let tracer = Tracer::tamper(&[thread], &["ftruncate:error=EIO".to_owned()]);

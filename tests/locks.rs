@@ -72,7 +72,8 @@ fn hammer(directory: &Path) {
             let waiting = Instant::now();
             let guard = lock.acquire(soon()).await.unwrap();
             longest = longest.max(waiting.elapsed());
-            fs::File::create_new(&within).expect("nobody else is within");
+            let entered = fs::File::create_new(&within);
+            assert!(entered.is_ok(), "nobody else is within: {entered:?}");
             std::thread::sleep(WORK);
             fs::remove_file(&within).unwrap();
             drop(guard);

@@ -44,7 +44,7 @@ fn child() {
 
 /// As many small ones as large ones.
 fn random_size() -> usize {
-    let bound = if names::random() % 2 == 0 { 4000 } else { LARGEST };
+    let bound = if names::random().is_multiple_of(2) { 4000 } else { LARGEST };
     usize::try_from(names::random() % bound).unwrap()
 }
 

@@ -210,7 +210,7 @@ async fn a_panic_while_a_log_is_served_keeps_nobody_waiting() {
     let log = LOGS.log(&file_system, &histories::log_path(folder.path()));
     let patience = Duration::from_secs(5);
     let append = |line: Option<&'static str>| {
-        let make = move || Ok(line.expect("what no line is expected to do").into());
+        let make = move || Ok(line.unwrap().into());
         log.append(Box::new(make), Durability::Process, patience)
     };
     let (dying, waiting) = (append(None), append(Some("waiting")));

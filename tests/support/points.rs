@@ -81,8 +81,7 @@ impl Ready {
         let (outcomes, is_well) = self.go(tracers);
         assert!(is_well && outcomes.failed.is_empty(), "{outcomes:?}");
         let within = self.directory.parent().unwrap();
-        let found = files.iter().flat_map(|(thread, file)| points(file, *thread, within)).collect();
-        found
+        files.iter().flat_map(|(thread, file)| points(file, *thread, within)).collect()
     }
 }
 
