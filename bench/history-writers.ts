@@ -57,8 +57,11 @@ export class Writers {
   }
 
   async sample(job: Omit<WriterJob, 'writer'>): Promise<WritersSample> {
-    await this.#all((writer) => ({ ...job, writer }))
-    const reports = (await this.#all(() => 'go')) as WriterReport[]
+    // One after the other: several that make the same SQLite file would be refused.
+    for (const [writer, one] of this.#processes.entries()) {
+      await ask(one, { ...job, writer })
+    }
+    const reports = (await Promise.all(this.#processes.map((one) => ask(one, 'go')))) as WriterReport[]
     const total = reports.length * job.count
     const start = Math.min(...reports.map((report) => report.start))
     const end = Math.max(...reports.map((report) => report.end))
@@ -74,14 +77,12 @@ export class Writers {
       one.disconnect()
     }
   }
+}
 
-  #all(order: (writer: number) => WriterOrder): Promise<unknown[]> {
-    const answers = this.#processes.map((one) => answer(one))
-    for (const [writer, one] of this.#processes.entries()) {
-      one.send(order(writer))
-    }
-    return Promise.all(answers)
-  }
+function ask(one: ChildProcess, order: WriterOrder): Promise<unknown> {
+  const answered = answer(one)
+  one.send(order)
+  return answered
 }
 
 /** The next message of a process; rejects when it ends instead. */

@@ -143,21 +143,40 @@ async function appendSample(
 
 async function benchWriters(report: Report, peers: Peers, workspace: Workspace, rounds: number): Promise<void> {
   const writers = await Writers.start(WRITERS)
-  for (const [durability, meaning] of durabilities) {
-    const count = WRITER_COUNTS[durability]
-    for (const { name, bytes } of SIZES) {
-      const samples = await alternate(appendContenders(peers, durability), rounds, async (contender) => {
-        const directory = workspace.fresh()
-        const job = { contender: contender.name, durability, directory, bytes, count, inFlight: WRITER_IN_FLIGHT }
-        const one = await writers.sample(job)
-        workspace.empty(directory)
-        return one
-      })
-      const title = `append, ${name}, ${WRITERS} processes with ${WRITER_IN_FLIGHT} in flight each, ${meaning}`
-      tellWriters(report, appendCase(name, `${WRITERS} processes`, durability), title, samples)
+  try {
+    for (const [durability, meaning] of durabilities) {
+      for (const size of SIZES) {
+        const samples = await alternate(appendContenders(peers, durability), rounds, (contender) =>
+          writersSample(writers, contender, durability, size.bytes, workspace),
+        )
+        const title = `append, ${size.name}, ${WRITERS} processes with ${WRITER_IN_FLIGHT} in flight each, ${meaning}`
+        tellWriters(report, appendCase(size.name, `${WRITERS} processes`, durability), title, samples)
+      }
     }
+  } finally {
+    writers.stop()
   }
-  writers.stop()
+}
+
+async function writersSample(
+  writers: Writers,
+  contender: AppendContender,
+  durability: Durability,
+  bytes: number,
+  workspace: Workspace,
+): Promise<WritersSample> {
+  const directory = workspace.fresh()
+  const count = WRITER_COUNTS[durability]
+  const one = await writers.sample({
+    contender: contender.name,
+    durability,
+    directory,
+    bytes,
+    count,
+    inFlight: WRITER_IN_FLIGHT,
+  })
+  workspace.empty(directory)
+  return one
 }
 
 function tellWriters(
