@@ -34,7 +34,7 @@ const COUNTS: Readonly<Record<Durability, Readonly<Record<number, number>>>> = {
 const IN_FLIGHT = [64, 1]
 const WRITERS = 8
 /** Appends of each of several writers per sample. */
-const WRITER_COUNTS: Readonly<Record<Durability, number>> = { process: 512, full: 64 }
+const WRITER_COUNTS: Readonly<Record<Durability, number>> = { process: 512, full: 256 }
 const WRITER_IN_FLIGHT = 64
 const ROUNDS = 5
 const QUICK_ROUNDS = 3
