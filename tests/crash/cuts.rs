@@ -1,0 +1,119 @@
+//! Cuts a story off behind every operation and looks at what is left.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::Path,
+    thread,
+};
+
+use agent_context::file_system::{
+    Access, Disk,
+    simulated::{SimulatedDisk, Survival},
+};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::evidence::{Counts, Group, tell};
+
+const EXTREMES: [Survival; 5] = [
+    Survival::Nothing,
+    Survival::Everything,
+    Survival::EntriesOnly,
+    Survival::EntriesAndLengths,
+    Survival::DataOnly,
+];
+
+/// What was found after a story was cut off.
+pub struct Found {
+    /// The disk.
+    pub disk: SimulatedDisk,
+    /// How many operations there were.
+    pub at: usize,
+    /// What the power cut left; `None`: only the process was ended.
+    pub survival: Option<Survival>,
+    story: &'static str,
+}
+
+impl Found {
+    /// Only the process was ended.
+    pub fn is_killed(&self) -> bool {
+        self.survival.is_none()
+    }
+}
+
+impl Drop for Found {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let Self { at, survival, story, .. } = self;
+            eprintln!("{story}, after {at} operations, {survival:?} survived");
+        }
+    }
+}
+
+/// A runtime of one thread.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// A file as it stands on a disk.
+pub type RawFile = (String, Vec<u8>);
+
+/// The files of a directory, with their contents.
+pub fn raw(disk: &SimulatedDisk, directory: &str) -> Vec<RawFile> {
+    let directory = Path::new(directory);
+    let read = |name: &str| disk.read(directory, Path::new(name), u64::MAX).unwrap().bytes;
+    let entries = disk.list(directory).unwrap();
+    entries.into_iter().map(|entry| (entry.name.clone(), read(&entry.name))).collect()
+}
+
+/// The names of a directory's files.
+pub fn names(disk: &SimulatedDisk, directory: &str) -> Vec<String> {
+    disk.list(Path::new(directory)).unwrap().into_iter().map(|entry| entry.name).collect()
+}
+
+/// The same number for the same files: with their names, their identities and their contents.
+fn digest(disk: &SimulatedDisk, directory: &str) -> u64 {
+    let path = Path::new(directory);
+    let mut hasher = DefaultHasher::new();
+    disk.canonical(path).is_ok().hash(&mut hasher);
+    for (name, contents) in raw(disk, directory) {
+        disk.open(&path.join(&name), Access::Read).unwrap().identity().hash(&mut hasher);
+        (name, contents).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Cuts the story that a disk tells off behind every operation, in every way, and checks what is
+/// found. Disks that differ in nothing below `directory` are checked once.
+pub fn cut_everywhere(
+    group: Group,
+    story: &'static str,
+    disk: &SimulatedDisk,
+    directory: &str,
+    check: impl AsyncFn(&Found),
+) {
+    let mut counts = Counts { prefixes: disk.operations() + 1, ..Counts::default() };
+    let random = group.subsets().div_ceil(counts.prefixes);
+    for at in 0..counts.prefixes {
+        let runtime = runtime();
+        let mut seen = HashSet::new();
+        let random = (0..random).map(|number| Survival::Random((at * random + number) as u64));
+        for survival in EXTREMES.into_iter().chain(random).map(Some).chain([None]) {
+            match survival {
+                Some(Survival::Random(_)) => counts.subsets += 1,
+                _ => counts.extremes += 1,
+            }
+            let disk = match survival {
+                Some(survival) => disk.crash(at, survival),
+                None => disk.kill(at),
+            };
+            if seen.insert((survival.is_none(), digest(&disk, directory))) {
+                let found = Found { disk, at, survival, story };
+                runtime.block_on(check(&found));
+            }
+        }
+        counts.different += seen.len();
+    }
+    assert!(counts.subsets >= group.subsets());
+    tell(group, story, counts);
+}

@@ -1,0 +1,17 @@
+//! Every change of the kernel, the history and the manager, with the power cut behind every
+//! operation and with every call failing, on the simulated disk.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
+
+#[path = "../contexts/mod.rs"]
+mod contexts;
+mod cuts;
+mod evidence;
+mod failures;
+mod files;
+mod history;
+mod history_failures;
+mod log;
+mod log_failures;
+mod process;
+mod story;

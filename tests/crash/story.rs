@@ -1,0 +1,177 @@
+//! What happened to a log, step by step, and what may be left of it when it is cut off.
+
+use std::{collections::HashSet, path::Path};
+
+use agent_context::{
+    durable::Durability,
+    file_system::{Disk, simulated::SimulatedDisk},
+};
+use serde_json::Value;
+
+use crate::cuts::Found;
+
+/// The directory of every log.
+pub const DIRECTORY: &str = "/work/logs";
+/// The file name of every log.
+pub const NAME: &str = "x.jsonl";
+
+/// A line without its newline character.
+pub type Line = Vec<u8>;
+
+/// A disk with lines in the log, all on the medium.
+pub fn disk_with(text: &[u8]) -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    disk.create_directories(Path::new(DIRECTORY)).unwrap();
+    disk.write_new(&Path::new(DIRECTORY).join(NAME), text, false).unwrap();
+    disk.kill(usize::MAX)
+}
+
+/// A log's text; nothing when there is no file.
+pub fn text(disk: &SimulatedDisk) -> Vec<u8> {
+    match disk.read(Path::new(DIRECTORY), Path::new(NAME), u64::MAX) {
+        Ok(contents) => contents.bytes,
+        Err(error) if error.is_not_found() => Vec::new(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The lines of a text that parse.
+pub fn whole_lines(text: &[u8]) -> Vec<Line> {
+    let is_whole = |line: &&[u8]| matches!(serde_json::from_slice(line), Ok(Value::Object(_)));
+    text.split(|&byte| byte == b'\n').filter(is_whole).map(<[u8]>::to_vec).collect()
+}
+
+/// A log after some step.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Lines were added.
+    Append(Vec<Line>, Durability),
+    /// The log has this text now.
+    Rewrite(Vec<Line>),
+}
+
+/// A log that may be found: the lines that must be there, and lines that may follow, in order.
+#[derive(Debug, Clone, Default)]
+struct Possible {
+    sure: Vec<Line>,
+    maybe: Vec<Line>,
+}
+
+/// A log's story. The first lines are on the medium.
+pub struct Story {
+    /// The disk that tells it.
+    pub disk: SimulatedDisk,
+    first: Vec<Line>,
+    written: HashSet<Line>,
+    last: Vec<Line>,
+    /// Every step with its place: how many operations there were when it was acknowledged.
+    steps: Vec<(usize, Step)>,
+}
+
+impl Story {
+    /// Begins with what is on the disk.
+    pub fn new(disk: SimulatedDisk) -> Self {
+        let first = whole_lines(&text(&disk));
+        let written = first.iter().cloned().collect();
+        Self { disk, last: first.clone(), first, written, steps: Vec::new() }
+    }
+
+    /// Notes that lines were added and acknowledged; tells how many.
+    pub fn appended(&mut self, durability: Durability) -> usize {
+        let lines = self.look();
+        let added = lines.strip_prefix(self.last.as_slice()).unwrap().to_vec();
+        let count = added.len();
+        self.note(lines, Step::Append(added, durability));
+        count
+    }
+
+    /// Notes that the log was rewritten and acknowledged.
+    pub fn rewritten(&mut self) {
+        let lines = self.look();
+        self.note(lines.clone(), Step::Rewrite(lines));
+    }
+
+    fn note(&mut self, lines: Vec<Line>, step: Step) {
+        self.written.extend(lines.iter().cloned());
+        self.last = lines;
+        self.steps.push((self.disk.operations(), step));
+    }
+
+    fn look(&self) -> Vec<Line> {
+        let text = text(&self.disk);
+        assert!(text.is_empty() || text.ends_with(b"\n"), "an acknowledged line has its end");
+        whole_lines(&text)
+    }
+
+    /// The lines after the last step.
+    pub fn lines(&self) -> &[Line] {
+        &self.last
+    }
+
+    /// Checks what is found and returns its lines.
+    pub fn check(&self, found: &Found) -> Vec<Line> {
+        let lines = whole_lines(&text(&found.disk));
+        for line in &lines {
+            assert!(self.written.contains(line), "nobody wrote {}", String::from_utf8_lossy(line));
+        }
+        let possible = self.possible(found.at, found.is_killed());
+        assert!(
+            possible.iter().any(|possible| possible.allows(&lines)),
+            "found {:#?} where there may be {possible:#?}",
+            show(&lines)
+        );
+        lines
+    }
+
+    /// The logs that may be found after so many operations.
+    fn possible(&self, at: usize, is_killed: bool) -> Vec<Possible> {
+        let mut possible = vec![Possible { sure: self.first.clone(), maybe: Vec::new() }];
+        // Until something is promised at `full`, a new directory may be lost with all in it.
+        let mut is_entered = !self.first.is_empty();
+        let done = self.steps.iter().take_while(|(place, _)| *place <= at).count();
+        for (_, step) in &self.steps[..done] {
+            let mut last = possible.pop().unwrap();
+            match step {
+                Step::Append(lines, durability) => {
+                    last.maybe.extend_from_slice(lines);
+                    is_entered |= *durability == Durability::Full;
+                    if is_killed || *durability == Durability::Full {
+                        last.sure.append(&mut last.maybe);
+                        possible.clear();
+                    }
+                }
+                Step::Rewrite(lines) => {
+                    last = Possible { sure: lines.clone(), maybe: Vec::new() };
+                    possible.clear();
+                    if !is_killed && !is_entered {
+                        possible.push(Possible::default());
+                    }
+                }
+            }
+            possible.push(last);
+        }
+        match self.steps.get(done) {
+            Some((_, Step::Append(lines, _))) => {
+                possible.last_mut().unwrap().maybe.extend_from_slice(lines);
+            }
+            Some((_, Step::Rewrite(lines))) => {
+                possible.push(Possible { sure: lines.clone(), maybe: Vec::new() });
+            }
+            None => {}
+        }
+        possible
+    }
+}
+
+impl Possible {
+    fn allows(&self, lines: &[Line]) -> bool {
+        let Some(rest) = lines.strip_prefix(self.sure.as_slice()) else { return false };
+        let mut maybe = self.maybe.iter();
+        rest.iter().all(|line| maybe.any(|possible| possible == line))
+    }
+}
+
+/// Lines as a failed test shows them: long ones cut.
+fn show(lines: &[Line]) -> Vec<String> {
+    lines.iter().map(|line| String::from_utf8_lossy(line).chars().take(60).collect()).collect()
+}
