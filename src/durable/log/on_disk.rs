@@ -121,9 +121,8 @@ impl DiskLog {
         if has_full && let Err(error) = self.sync(&written).await {
             // Never tried again on the same open file: the system may have dropped what it holds.
             self.state().opened = None;
-            if records.iter().all(|record| is_wanted(record.durability)) {
-                self.take_back(&written).await;
-            }
+            let takes_back = records.iter().all(|record| is_wanted(record.durability));
+            self.separate(&written, takes_back).await;
             for (record, outcome) in records.iter().zip(&mut written.outcomes) {
                 if is_wanted(record.durability) && outcome.is_ok() {
                     *outcome = Err(LogError::File(error.duplicate()));
@@ -213,13 +212,21 @@ impl DiskLog {
         Ok(())
     }
 
-    /// Takes back what could not be brought to the medium, unless others wrote behind it.
-    async fn take_back(&self, written: &Written) {
+    /// Separates what comes from what could not be brought to the medium: the system may have
+    /// dropped any of it, the newlines with it. `takes_back`: it goes, unless others wrote behind it.
+    async fn separate(&self, written: &Written, takes_back: bool) {
         let Ok(guard) = self.lock.acquire(Instant::now() + ROLLBACK_PATIENCE).await else { return };
+        if !written.file.is_at(&self.file_path) {
+            return;
+        }
         let is_last = written.file.length().is_ok_and(|length| length == written.end);
-        if is_last && guard.is_exclusive() && written.file.is_at(&self.file_path) {
+        if takes_back && is_last && guard.is_exclusive() {
             // What stays is a record that was reported as failed: it may be there, it may not.
             let _ = written.file.truncate(written.begin);
+        }
+        // Readers skip a line without anything. Where it is missing, the next record may be lost.
+        if written.file.length().is_ok_and(|length| length > 0) {
+            let _ = written.file.append(b"\n");
         }
     }
 
