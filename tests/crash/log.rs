@@ -35,7 +35,8 @@ pub const LENGTHS: [usize; 5] = [20, 5000, 100, 9000, 4000];
 
 /// A line of its own, of so many bytes or a little more.
 pub fn line(id: &str, length: usize) -> Line {
-    json!({"id": id, "padding": id.repeat(length / id.len()), "end": id}).to_string().into_bytes()
+    let line = json!({"id": id, "padding": id.repeat(length / id.len()), "end": id});
+    Line(line.to_string().into_bytes())
 }
 
 pub fn log_path() -> LogPath {
@@ -54,7 +55,7 @@ pub fn queue(
     line: Line,
     durability: Durability,
 ) -> Pending<&'static str, Appended> {
-    log.append(Box::new(move || Ok(line)), durability, PATIENCE)
+    log.append(Box::new(move || Ok(line.0)), durability, PATIENCE)
 }
 
 pub async fn append(log: &Arc<TestLog>, line: Line, durability: Durability) -> Appended {
@@ -72,7 +73,7 @@ pub async fn rewrite(log: &Arc<TestLog>, dropped: usize, head: Line) -> Result<u
     }
     let snapshot = Snapshot::of(&reader, reader.identity(), reader.length()?)?;
     let kept = std::iter::once(start..snapshot.length).collect();
-    let head = [head.as_slice(), b"\n"].concat();
+    let head = [head.0.as_slice(), b"\n"].concat();
     log.rewrite(Rewrite { snapshot, head, kept }, PATIENCE).outcome().await.unwrap()
 }
 
@@ -142,7 +143,7 @@ fn appended_at_full() {
 /// A log whose last line a crash left without its end.
 pub fn torn() -> SimulatedDisk {
     let torn = line("torn", 30);
-    disk_with(&[line("old", 4090).as_slice(), b"\n", &torn[..torn.len() - 9]].concat())
+    disk_with(&[&line("old", 4090).0, b"\n".as_slice(), &torn.0[..torn.0.len() - 9]].concat())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What happened to a log, step by step, and what may be left of it when it is cut off.
 
-use std::{collections::HashSet, path::Path};
+use std::{collections::HashSet, fmt, path::Path};
 
 use agent_context::{
     durable::Durability,
@@ -16,7 +16,15 @@ pub const DIRECTORY: &str = "/work/logs";
 pub const NAME: &str = "x.jsonl";
 
 /// A line without its newline character.
-pub type Line = Vec<u8>;
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Line(pub Vec<u8>);
+
+impl fmt::Debug for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start: String = String::from_utf8_lossy(&self.0).chars().take(40).collect();
+        write!(formatter, "{start} ({} bytes)", self.0.len())
+    }
+}
 
 /// A disk with lines in the log, all on the medium.
 pub fn disk_with(text: &[u8]) -> SimulatedDisk {
@@ -38,7 +46,7 @@ pub fn text(disk: &SimulatedDisk) -> Vec<u8> {
 /// The lines of a text that parse.
 pub fn whole_lines(text: &[u8]) -> Vec<Line> {
     let is_whole = |line: &&[u8]| matches!(serde_json::from_slice(line), Ok(Value::Object(_)));
-    text.split(|&byte| byte == b'\n').filter(is_whole).map(<[u8]>::to_vec).collect()
+    text.split(|&byte| byte == b'\n').filter(is_whole).map(|line| Line(line.to_vec())).collect()
 }
 
 /// A log after some step.
@@ -112,13 +120,12 @@ impl Story {
     pub fn check(&self, found: &Found) -> Vec<Line> {
         let lines = whole_lines(&text(&found.disk));
         for line in &lines {
-            assert!(self.written.contains(line), "nobody wrote {}", String::from_utf8_lossy(line));
+            assert!(self.written.contains(line), "nobody wrote {line:?}");
         }
         let possible = self.possible(found.at, found.is_killed());
         assert!(
             possible.iter().any(|possible| possible.allows(&lines)),
-            "found {:#?} where there may be {possible:#?}",
-            show(&lines)
+            "found {lines:#?} where there may be {possible:#?}"
         );
         lines
     }
@@ -169,9 +176,4 @@ impl Possible {
         let mut maybe = self.maybe.iter();
         rest.iter().all(|line| maybe.any(|possible| possible == line))
     }
-}
-
-/// Lines as a failed test shows them: long ones cut.
-fn show(lines: &[Line]) -> Vec<String> {
-    lines.iter().map(|line| String::from_utf8_lossy(line).chars().take(60).collect()).collect()
 }
