@@ -1,1 +1,278 @@
-//! t
+//! Histories, cut off.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use agent_context::{
+    debug::Debug,
+    durable::Durability,
+    error::Result,
+    file_system::{
+        Disk,
+        simulated::{SimulatedDisk, Survival},
+    },
+    history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy},
+    json::Encoded,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    cuts::{Found, cut_everywhere, runtime},
+    evidence::Group,
+    log::{LENGTHS, log_path, replacements, torn},
+    process::process_on,
+    story::{DIRECTORY, Line, NAME, Story, text, whole_lines},
+};
+use Durability::{Full, Process};
+
+/// The history as a process of its own has it.
+pub fn history_on(disk: &SimulatedDisk, durability: Durability) -> Arc<History> {
+    let options = HistoryOptions {
+        path: log_path(),
+        durability,
+        lock_timeout: Duration::from_secs(20),
+        max_entry_bytes: 1 << 20,
+    };
+    History::new(options, process_on(disk), Debug::default())
+}
+
+/// An entry of its own, of so many bytes or more.
+pub fn entry(id: &str, length: usize) -> NewEntry {
+    let encode = |value: &Value| Encoded::Text(value.to_string().encode_utf16().collect());
+    let rest = json!({"success": true, "timestamp": "2026-01-01T00:00:00Z", "id": id});
+    NewEntry {
+        tool_name: "tool".to_owned(),
+        params: encode(&json!({ "of": id })),
+        result: encode(&json!("x".repeat(length))),
+        rest: rest.to_string(),
+    }
+}
+
+pub async fn append(history: &Arc<History>, id: &str, length: usize) -> Result<()> {
+    history.append(entry(id, length)).outcome().await
+}
+
+/// Keeps the last entries and puts a summary in front of them.
+pub async fn compact(history: &Arc<History>, kept: u64) -> Result<CompactReport> {
+    let policy = Policy { keep_last: Some(kept), ..Policy::default() };
+    let (plan, dropped) = history.plan(policy, true).await?;
+    let dropped: Vec<Value> = values(&dropped);
+    let ids: Vec<&Value> = dropped.iter().map(|entry| &entry["id"]).collect();
+    let summary = json!({"tool_name": "summary", "result": ids, "padding": "s".repeat(5000)});
+    history.compact(plan, Some(&summary.to_string())).await
+}
+
+fn values(texts: &[Vec<u8>]) -> Vec<Value> {
+    texts.iter().flat_map(|text| serde_json::from_slice::<Vec<Value>>(text).unwrap()).collect()
+}
+
+/// The entry as it is read: what the line says, under the names that JavaScript knows.
+fn public(line: &Line) -> Value {
+    let mut entry: Value = serde_json::from_slice(&line.0).unwrap();
+    let members = entry.as_object_mut().unwrap();
+    let name = members.remove("tool_name").unwrap();
+    members.insert("toolName".to_owned(), name);
+    for (key, value) in [
+        ("params", Value::Null),
+        ("result", Value::Null),
+        ("success", json!(true)),
+        ("summary", Value::Null),
+        ("timestamp", Value::Null),
+    ] {
+        members.entry(key).or_insert(value);
+    }
+    entry
+}
+
+/// Checks that a history reads, finds and counts these lines and nothing else.
+pub async fn check_read(disk: &SimulatedDisk, lines: &[Line]) {
+    let history = history_on(disk, Process);
+    let mut read = values(&history.read(usize::MAX).await.unwrap());
+    let expected: Vec<Value> = lines.iter().map(public).collect();
+    for (entry, expected) in read.iter_mut().zip(&expected) {
+        if expected.get("id").is_none() {
+            entry.as_object_mut().unwrap().remove("id");
+        }
+    }
+    assert!(read == expected, "{} entries are read, {} are there", read.len(), expected.len());
+    let report = history.verify().await.unwrap();
+    assert_eq!(report.entries, lines.len() as u64);
+    assert_eq!(report.bytes, text(disk).len() as u64);
+}
+
+/// What is left of a story goes on: with an entry, a power cut, and a compaction.
+async fn goes_on(story: &Story, found: &Found) {
+    let before = story.check(found);
+    check_read(&found.disk, &before).await;
+    append(&history_on(&found.disk, Full), "after", 50).await.unwrap();
+    let disk = found.disk.crash(usize::MAX, Survival::Nothing);
+    let lines = whole_lines(&text(&disk));
+    let (after, rest) = lines.split_last().unwrap();
+    assert_eq!(rest, before, "an append to what a crash left");
+    assert_eq!(public(after)["id"], "after");
+    assert_eq!(replacements(&disk), 0, "the next append removes what is left");
+    let history = history_on(&disk, Full);
+    compact(&history, 1).await.unwrap();
+    append(&history, "last", 50).await.unwrap();
+    let disk = disk.crash(usize::MAX, Survival::Nothing);
+    let lines = whole_lines(&text(&disk));
+    let dropped: Vec<Value> = before.iter().map(|line| public(line)["id"].clone()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(public(&lines[0])["result"].as_array().unwrap().len(), dropped.len());
+    assert_eq!((lines[1].clone(), &public(&lines[2])["id"]), (after.clone(), &json!("last")));
+    check_read(&disk, &lines).await;
+}
+
+fn cut_history(name: &'static str, story: &Story) {
+    cut_everywhere(Group::History, name, &story.disk, DIRECTORY, async |found| {
+        goes_on(story, found).await;
+    });
+}
+
+fn appended(name: &'static str, durability: Durability) {
+    let mut story = Story::new(torn());
+    runtime().block_on(async {
+        let history = history_on(&story.disk, durability);
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            append(&history, &number.to_string(), length).await.unwrap();
+            assert_eq!(story.appended(durability), 1);
+        }
+        let together: Vec<_> =
+            (0..5).map(|number| history.append(entry(&format!("t{number}"), 2000))).collect();
+        for appending in together {
+            appending.outcome().await.unwrap();
+        }
+        assert_eq!(story.appended(durability), 5);
+        history.close().await;
+    });
+    cut_history(name, &story);
+}
+
+#[test]
+fn appended_at_process() {
+    appended("appends, process", Process);
+}
+
+#[test]
+fn appended_at_full() {
+    appended("appends, full", Full);
+}
+
+/// Two processes append in turns, one compacts, the other appends to what it finds then.
+fn compacted(name: &'static str, durability: Durability) {
+    let mut story = Story::new(SimulatedDisk::new());
+    runtime().block_on(async {
+        let [one, other] = [(); 2].map(|()| history_on(&story.disk, durability));
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let history = if number % 2 == 0 { &one } else { &other };
+            append(history, &number.to_string(), length).await.unwrap();
+            assert_eq!(story.appended(durability), 1);
+        }
+        let report = compact(&one, 2).await.unwrap();
+        assert_eq!((report.kept_entries, report.dropped_entries), (2, 3));
+        story.rewritten();
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            append(&other, &format!("later{number}"), length).await.unwrap();
+            assert_eq!(story.appended(durability), 1);
+        }
+        let report = compact(&other, 1).await.unwrap();
+        assert_eq!((report.kept_entries, report.dropped_entries), (1, 7));
+        story.rewritten();
+        append(&one, "end", 10).await.unwrap();
+        assert_eq!(story.appended(durability), 1);
+    });
+    assert_eq!(story.lines().len(), 3);
+    cut_history(name, &story);
+}
+
+#[test]
+fn compacted_at_process() {
+    compacted("appends of two processes and compactions, process", Process);
+}
+
+#[test]
+fn compacted_at_full() {
+    compacted("appends of two processes and compactions, full", Full);
+}
+
+/// A history that is long enough for an index, on the medium, and entries that are not.
+fn indexed(name: &'static str, is_on_medium: bool) {
+    let disk = SimulatedDisk::new();
+    runtime().block_on(async {
+        let history = history_on(&disk, Process);
+        for number in 0..30 {
+            history.append(numbered(number, 9000)).outcome().await.unwrap();
+        }
+    });
+    let mut story = Story::new(disk.kill(usize::MAX));
+    runtime().block_on(async {
+        let history = history_on(&story.disk, Process);
+        for number in 30..36 {
+            history.append(numbered(number, 3000)).outcome().await.unwrap();
+            story.appended(Process);
+        }
+        if is_on_medium {
+            history_on(&story.disk, Full).append(numbered(36, 10)).outcome().await.unwrap();
+            story.appended(Full);
+        }
+        let found = history.search(filters().remove(0)).await.unwrap();
+        assert_eq!(values(&found).len(), story.lines().len().div_ceil(3));
+        let index = format!("{NAME}.index");
+        let directory = Path::new(DIRECTORY);
+        assert!(Disk::read(&story.disk, directory, Path::new(&index), 1).is_ok(), "is written");
+        // A shorter log, whose index is older than it.
+        compact(&history, 31).await.unwrap();
+        story.rewritten();
+        history.append(numbered(40, 10)).outcome().await.unwrap();
+        story.appended(Process);
+        history.search(filters().remove(0)).await.unwrap();
+    });
+    cut_everywhere(Group::History, name, &story.disk, DIRECTORY, async |found| {
+        let lines = story.check(found);
+        let entries: Vec<Value> = lines.iter().map(public).collect();
+        let history = history_on(&found.disk, Process);
+        for filter in filters() {
+            let expected: Vec<&Value> =
+                entries.iter().filter(|entry| matches(&filter, entry)).collect();
+            let found = values(&history.search(filter).await.unwrap());
+            let ids = |entries: &[&Value]| -> Vec<Value> {
+                entries.iter().map(|entry| entry["params"].clone()).collect()
+            };
+            assert_eq!(ids(&found.iter().collect::<Vec<_>>()), ids(&expected));
+        }
+        history.verify().await.unwrap();
+    });
+}
+
+/// An entry of one of three tools; every fourth failed.
+fn numbered(number: usize, length: usize) -> NewEntry {
+    let success = number % 4 != 0;
+    let rest =
+        json!({"success": success, "timestamp": "2026-01-01T00:00:00Z", "id": number.to_string()});
+    NewEntry {
+        tool_name: format!("t{}", number % 3),
+        rest: rest.to_string(),
+        ..entry(&number.to_string(), length)
+    }
+}
+
+fn filters() -> Vec<Filter> {
+    let all = || Filter { limit: usize::MAX, ..Filter::default() };
+    let of = |tool: &str| Filter { tool_names: Some(vec![tool.to_owned()]), ..all() };
+    vec![of("t0"), of("t1"), of("t2"), of("summary"), Filter { success: Some(false), ..all() }]
+}
+
+fn matches(filter: &Filter, entry: &Value) -> bool {
+    let is_tool = |names: &Vec<String>| names.iter().any(|name| entry["toolName"] == **name);
+    filter.tool_names.as_ref().is_none_or(is_tool)
+        && filter.success.is_none_or(|success| entry["success"] == success)
+}
+
+#[test]
+fn an_index_of_what_is_on_the_medium_changes_nothing() {
+    indexed("an index of what is on the medium", true);
+}
+
+#[test]
+fn an_index_of_what_may_be_lost_changes_nothing() {
+    indexed("an index of what may be lost", false);
+}

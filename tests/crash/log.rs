@@ -35,7 +35,8 @@ pub const LENGTHS: [usize; 5] = [20, 5000, 100, 9000, 4000];
 
 /// A line of its own, of so many bytes or a little more.
 pub fn line(id: &str, length: usize) -> Line {
-    let line = json!({"id": id, "padding": id.repeat(length / id.len()), "end": id});
+    let line =
+        json!({"tool_name": "t", "id": id, "padding": id.repeat(length / id.len()), "end": id});
     Line(line.to_string().into_bytes())
 }
 
