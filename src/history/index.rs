@@ -179,17 +179,23 @@ impl Index {
         })
     }
 
-    /// The line of an entry, when it is what the index says.
+    /// The line of an entry, when it is what the index says and a line of its own still: a power cut
+    /// may leave the entry and take the newline before it.
     pub fn line(&self, reader: &LogReader, row: Row, max_line: usize) -> Result<Lookup, FileError> {
         let Row(offset, length, time, tool, success) = row;
         if length > max_line as u64 {
             return Ok(Lookup::Wrong);
         }
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-        if reader.read_at(offset, &mut bytes)? < bytes.len() || bytes.contains(&b'\n') {
+        let before = offset.min(1);
+        let mut text = vec![0; usize::try_from(before + length + 1).unwrap_or_default()];
+        let count = reader.read_at(offset - before, &mut text)?;
+        let is_whole = count == text.len();
+        let line = text.strip_suffix(b"\n").filter(|_| is_whole);
+        let line = if before == 0 { line } else { line.and_then(|line| line.strip_prefix(b"\n")) };
+        let Some(bytes) = line.filter(|line| !line.contains(&b'\n')) else {
             return Ok(Lookup::Wrong);
-        }
-        let is_right = Entry::parse(trim(&bytes)).is_ok_and(|entry| {
+        };
+        let is_right = Entry::parse(trim(bytes)).is_ok_and(|entry| {
             entry.time() == time
                 && entry.success() == success
                 && self.tools.get(tool as usize).is_some_and(|name| *name == entry.tool_name())
@@ -197,7 +203,8 @@ impl Index {
         if !is_right {
             return Ok(Lookup::Wrong);
         }
-        Ok(Lookup::Line(Line { offset, length, bytes: Some(bytes), is_terminated: true }))
+        let bytes = Some(bytes.to_vec());
+        Ok(Lookup::Line(Line { offset, length, bytes, is_terminated: true }))
     }
 
     /// How many lines hold no entry, and where the first of them is.
