@@ -18,21 +18,6 @@ pub enum Group {
     Manager,
 }
 
-/// Random losses per group, at least.
-const SUBSETS: usize = 20_000;
-
-impl Group {
-    /// Random losses that each of the group's stories is tried with, at least.
-    pub fn subsets(self) -> usize {
-        let stories: usize = match self {
-            Self::Kernel => 13,
-            Self::History => 6,
-            Self::Manager => 9,
-        };
-        SUBSETS.div_ceil(stories)
-    }
-}
-
 /// How much was tried.
 #[derive(Debug, Default)]
 pub struct Counts {

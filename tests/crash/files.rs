@@ -15,6 +15,7 @@ use crate::{
     cuts::{cut_everywhere, names, raw, runtime},
     evidence::Group,
     failures::fail_everywhere,
+    log::EACH,
 };
 
 const STORE: &str = "/store";
@@ -61,7 +62,7 @@ fn created(story: &'static str, has_unnamed_files: bool, durability: Durability)
             acknowledged.push(disk.operations());
         }
     });
-    cut_everywhere(Group::Kernel, story, &disk, STORE, async |found| {
+    cut_everywhere(Group::Kernel, story, &disk, STORE, EACH, async |found| {
         let is_promised = found.is_killed() || durability == Durability::Full;
         assert_eq!(contents(&found.disk, "old").unwrap(), b"old");
         for ((name, whole), place) in wholes.iter().zip(&acknowledged) {
@@ -162,7 +163,7 @@ fn a_lock_is_free_after_a_crash() {
         disk.sync_directory(Path::new(STORE)).unwrap();
         guard
     });
-    cut_everywhere(Group::Kernel, "a lock", &disk, STORE, async |found| {
+    cut_everywhere(Group::Kernel, "a lock", &disk, STORE, EACH, async |found| {
         check_lock(&found.disk).await;
         assert!(names(&found.disk, STORE).contains(&"x.lock".to_owned()), "the lock file stays");
     });

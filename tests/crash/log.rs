@@ -19,7 +19,7 @@ use agent_context::{
 use serde_json::json;
 
 use crate::{
-    cuts::{self, Found, cut_everywhere, runtime},
+    cuts::{self, Found, SUBSETS, cut_everywhere, runtime},
     evidence::Group,
     story::{DIRECTORY, Line, NAME, Story, disk_with, text, whole_lines},
 };
@@ -27,6 +27,9 @@ use Durability::{Full, Process};
 
 pub type TestLog = Log<&'static str>;
 type Appended = Result<(), AppendError<&'static str>>;
+
+/// Random losses of each of the kernel's 16 stories.
+pub const EACH: usize = SUBSETS.div_ceil(16);
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -114,7 +117,7 @@ async fn goes_on(story: &Story, found: &Found) {
 }
 
 fn cut_log(name: &'static str, story: &Story) {
-    cut_everywhere(Group::Kernel, name, &story.disk, DIRECTORY, async |found| {
+    cut_everywhere(Group::Kernel, name, &story.disk, DIRECTORY, EACH, async |found| {
         goes_on(story, found).await;
     });
 }

@@ -21,7 +21,7 @@ use crate::{
     cuts::{cut_everywhere, names, runtime},
     evidence::Group,
     failures::{Failed, fail_everywhere},
-    log::{TestLog, append, line, log_on, queue, replacements, rewrite, torn},
+    log::{EACH, TestLog, append, line, log_on, queue, replacements, rewrite, torn},
     story::{DIRECTORY, Line, NAME, disk_with, text, whole_lines},
 };
 use Durability::{Full, Process};
@@ -277,7 +277,7 @@ fn synchronisation_failed(story: &'static str, is_same: bool) {
         append(if is_same { &log } else { &other }, line("next", 10), Full).await.unwrap();
         disk.operations()
     });
-    cut_everywhere(Group::Kernel, story, &disk, DIRECTORY, async |found| {
+    cut_everywhere(Group::Kernel, story, &disk, DIRECTORY, EACH, async |found| {
         let lines = whole_lines(&text(&found.disk));
         assert!(lines.contains(&line("old", 4000)));
         if found.at >= acknowledged {
