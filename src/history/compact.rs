@@ -139,7 +139,8 @@ impl History {
     ///
     /// # Errors
     /// `Conflict` when the log is not the planned one any more, `LockTimeout`, `Unsupported` where
-    /// there are no locks, or `Io`. The log is as it was then.
+    /// there are no locks, or `Io`. The log is as it was then; where only the new one's way to the
+    /// medium failed, it is the new one.
     pub async fn compact(&self, plan: Plan, summary: Option<&str>) -> Result<CompactReport> {
         let mut head = Vec::new();
         if let Some(summary) = summary {

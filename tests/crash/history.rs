@@ -66,7 +66,8 @@ pub async fn compact(history: &Arc<History>, kept: u64) -> Result<CompactReport>
     history.compact(plan, Some(&summary.to_string())).await
 }
 
-fn values(texts: &[Vec<u8>]) -> Vec<Value> {
+/// The entries in what was read.
+pub fn values(texts: &[Vec<u8>]) -> Vec<Value> {
     texts.iter().flat_map(|text| serde_json::from_slice::<Vec<Value>>(text).unwrap()).collect()
 }
 
@@ -202,16 +203,19 @@ fn compacted_at_full() {
 /// A block of the simulated disk: what is lost begins and ends where lines do.
 const BLOCK: usize = 4096;
 
-/// A history that is long enough for an index, on the medium, and entries that are not.
-fn indexed(name: &'static str, is_on_medium: bool) {
+/// A history that is long enough for an index, on the medium.
+pub async fn long() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    runtime().block_on(async {
-        let history = history_on(&disk, Process);
-        for number in 0..22 {
-            history.append(numbered(number, 3 * BLOCK).await).outcome().await.unwrap();
-        }
-    });
-    let mut story = Story::new(disk.kill(usize::MAX));
+    let history = history_on(&disk, Process);
+    for number in 0..22 {
+        history.append(numbered(number, 3 * BLOCK).await).outcome().await.unwrap();
+    }
+    disk.kill(usize::MAX)
+}
+
+/// A long history and entries that are not on the medium, its index, and those of a shorter one.
+fn indexed(name: &'static str, is_on_medium: bool) {
+    let mut story = Story::new(runtime().block_on(long()));
     runtime().block_on(async {
         let history = history_on(&story.disk, Process);
         for number in 22..28 {
@@ -264,7 +268,8 @@ async fn numbered(number: usize, length: usize) -> NewEntry {
     with_padding(length - text(&scratch).len())
 }
 
-fn filters() -> Vec<Filter> {
+/// What is looked for in a long history.
+pub fn filters() -> Vec<Filter> {
     let all = || Filter { limit: usize::MAX, ..Filter::default() };
     let of = |tool: &str| Filter { tool_names: Some(vec![tool.to_owned()]), ..all() };
     vec![of("t0"), of("t1"), Filter { success: Some(false), ..all() }]
