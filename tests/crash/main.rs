@@ -5,6 +5,7 @@
 
 #[path = "../contexts/mod.rs"]
 mod contexts;
+mod contexts_story;
 mod cuts;
 mod evidence;
 mod failures;
@@ -13,5 +14,6 @@ mod history;
 mod history_failures;
 mod log;
 mod log_failures;
+mod manager;
 mod process;
 mod story;
