@@ -1,13 +1,14 @@
 //! The index: where which entries are. A cache and nothing else: it is believed only as far as it
 //! describes the log at hand, and made anew where it does not.
 //!
-//! On disk beside the log: one line with the SHA-256 of the rest, then one JSON object.
+//! On disk beside the log: a line with the CRC-32 of the rest, a line with a JSON object, and the rows,
+//! [`ROW`] bytes each, least significant byte first: offset, length and time in eight bytes, the
+//! tool's number in four, one for how it ended.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::{
     Cancelled, History,
@@ -28,10 +29,14 @@ const MAX_ROWS: usize = 4_000_000;
 const MIN_PROGRESS: u64 = 256 * 1024;
 /// A longer file is no index of ours.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// A row on disk, in bytes.
+const ROW: usize = 29;
+/// The time of a row that has none.
+const NO_TIME: i64 = i64::MIN;
 
 /// An entry: offset and length of its line, its time, its tool, how it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row(u64, u64, Option<i64>, u32, bool);
 
 /// What is known of a log up to some line.
@@ -42,6 +47,7 @@ pub(super) struct Index {
     length: u64,
     tail: Vec<u8>,
     tools: Vec<String>,
+    #[serde(skip)]
     rows: Vec<Row>,
     bad_lines: u64,
     first_bad: Option<u64>,
@@ -226,19 +232,27 @@ impl Index {
     }
 
     fn decode(text: &[u8]) -> Option<Self> {
-        let end = memchr::memchr(b'\n', text)?;
-        let (hash, body) = (text.get(..end)?, text.get(end + 1..)?);
-        if hash != hex(&Sha256::digest(body)).as_bytes() {
+        let (checksum, rest) = split_line(text)?;
+        if checksum != format!("{:08x}", crc32fast::hash(rest)).as_bytes() {
             return None;
         }
-        serde_json::from_slice(body).ok().filter(|index: &Self| index.format == FORMAT)
+        let (head, rows) = split_line(rest)?;
+        let mut index: Self = serde_json::from_slice(head).ok()?;
+        let rows = rows.chunks_exact(ROW);
+        let is_whole = index.format == FORMAT && rows.remainder().is_empty();
+        index.rows = rows.map(Row::decode).collect::<Option<_>>()?;
+        is_whole.then_some(index)
     }
 
     fn encode(&self) -> Vec<u8> {
-        let body = serde_json::to_vec(self).unwrap_or_default();
-        let mut text = hex(&Sha256::digest(&body)).into_bytes();
-        text.push(b'\n');
-        text.extend(body);
+        let mut rest = serde_json::to_vec(self).unwrap_or_default();
+        rest.push(b'\n');
+        rest.reserve(self.rows.len() * ROW);
+        for row in &self.rows {
+            row.encode(&mut rest);
+        }
+        let mut text = format!("{:08x}\n", crc32fast::hash(&rest)).into_bytes();
+        text.extend(rest);
         text
     }
 
@@ -289,6 +303,34 @@ impl Index {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+impl Row {
+    fn encode(self, out: &mut Vec<u8>) {
+        let Self(offset, length, time, tool, success) = self;
+        out.extend(offset.to_le_bytes());
+        out.extend(length.to_le_bytes());
+        out.extend(time.unwrap_or(NO_TIME).to_le_bytes());
+        out.extend(tool.to_le_bytes());
+        out.push(u8::from(success));
+    }
+
+    fn decode(row: &[u8]) -> Option<Self> {
+        let (offset, rest) = row.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (time, rest) = rest.split_first_chunk()?;
+        let (tool, rest) = rest.split_first_chunk()?;
+        let time = i64::from_le_bytes(*time);
+        Some(Self(
+            u64::from_le_bytes(*offset),
+            u64::from_le_bytes(*length),
+            (time != NO_TIME).then_some(time),
+            u32::from_le_bytes(*tool),
+            rest == [1],
+        ))
+    }
+}
+
+/// The first line, and what follows it.
+fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memchr(b'\n', text)?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
 }

@@ -37,6 +37,10 @@ use plain::PlainLog;
 const MAX_TURN_RECORDS: usize = 256;
 const MAX_TURN_BYTES: usize = 1024 * 1024;
 
+/// Pauses in which records on their way to the medium gather: as long as more arrive, and no longer
+/// than a trip there takes.
+const GATHERING: Duration = Duration::from_micros(60);
+
 /// Where a log is.
 #[derive(Debug, Clone)]
 pub struct LogPath {
@@ -383,10 +387,29 @@ impl<E: Send + 'static> Log<E> {
     /// Serves everybody who waits, turn after turn.
     async fn serve(self: Arc<Self>) {
         let mut service = Service { log: self, is_over: false };
-        while let Some(jobs) = service.log.next_turn() {
+        loop {
+            service.log.gather();
+            let Some(jobs) = service.log.next_turn() else { break };
             service.log.take_turn(jobs).await;
         }
         service.is_over = true;
+    }
+
+    /// Waits for records that are about to arrive, where several shared the trip to the medium before:
+    /// one that comes too late pays for another.
+    fn gather(&self) {
+        let Store::Disk(log) = &self.store else { return };
+        let longest = log.trip_worth_waiting_for();
+        let begun = Instant::now();
+        let mut waiting = self.queue().jobs.len();
+        while waiting > 0 && waiting < MAX_TURN_RECORDS && begun.elapsed() < longest {
+            std::thread::sleep(GATHERING);
+            let now = self.queue().jobs.len();
+            if now == waiting {
+                return;
+            }
+            waiting = now;
+        }
     }
 
     /// A rewrite, or appends as they follow each other; `None`: nobody waits any more.

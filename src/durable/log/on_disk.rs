@@ -4,7 +4,7 @@ use std::{
     io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{LogError, LogPath, ReadAt, Record, Rewrite};
@@ -21,7 +21,7 @@ use crate::{
 /// What a rewrite copies at once, in bytes.
 const BLOCK: usize = 256 * 1024;
 /// Trying again after a rollback was refused would wait for others: a short moment is enough.
-const ROLLBACK_PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
+const ROLLBACK_PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) struct DiskLog {
     disk: Arc<dyn Disk>,
@@ -36,6 +36,8 @@ struct State {
     opened: Option<Opened>,
     has_locks: Option<bool>,
     is_swept: bool,
+    /// What the last trip to the medium took, when several records shared it.
+    shared_trip: Duration,
 }
 
 #[derive(Clone)]
@@ -68,6 +70,11 @@ impl DiskLog {
 
     pub fn open(&self) -> FileResult<Box<dyn OpenFile>> {
         self.disk.open(&self.file_path, Access::Read)
+    }
+
+    /// How long records may wait for others at most; nothing where they come one at a time.
+    pub fn trip_worth_waiting_for(&self) -> Duration {
+        self.state().shared_trip
     }
 
     pub fn has_locks(&self) -> Option<bool> {
@@ -118,7 +125,11 @@ impl DiskLog {
             .iter()
             .zip(&written.outcomes)
             .any(|(record, outcome)| is_wanted(record.durability) && outcome.is_ok());
-        if has_full && let Err(error) = self.sync(&written).await {
+        let begun = Instant::now();
+        let synced = if has_full { self.sync(&written).await } else { Ok(()) };
+        let is_shared = has_full && records.len() > 1;
+        self.state().shared_trip = if is_shared { begun.elapsed() } else { Duration::ZERO };
+        if let Err(error) = synced {
             // Never tried again on the same open file: the system may have dropped what it holds.
             self.state().opened = None;
             let takes_back = records.iter().all(|record| is_wanted(record.durability));
