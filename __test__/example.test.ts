@@ -13,7 +13,8 @@ interface Run {
   errors: string
 }
 
-const SCRIPT = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
+const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
+const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
 const files: Record<string, string> = {
@@ -26,12 +27,12 @@ const files: Record<string, string> = {
 }
 
 /** As `npm run example` does; Bun runs TypeScript itself. */
-function runExample(...parameters: string[]): Promise<Run> {
+function runExample(script: string, ...parameters: string[]): Promise<Run> {
   const loader = process.versions['bun'] === undefined ? ['--import', 'tsx'] : []
   // Even then: what counts is that the output goes into a pipe.
-  const options = { cwd: dirname(dirname(SCRIPT)), env: { ...process.env, FORCE_COLOR: '1' } }
+  const options = { cwd: dirname(dirname(script)), env: { ...process.env, FORCE_COLOR: '1' } }
   return new Promise((resolve) => {
-    execFile(process.execPath, [...loader, SCRIPT, ...parameters], options, (error, output, errors) => {
+    execFile(process.execPath, [...loader, script, ...parameters], options, (error, output, errors) => {
       resolve({ code: error === null ? 0 : error.code, output, errors })
     })
   })
@@ -54,7 +55,7 @@ describe('npm run example', () => {
       await mkdir(dirname(join(folder, path)), { recursive: true })
       await writeFile(join(folder, path), text)
     }
-    run = await runExample(folder, QUESTION)
+    run = await runExample(SESSION, folder, QUESTION)
   })
 
   after(() => rm(folder, { recursive: true, force: true }))
@@ -101,7 +102,7 @@ describe('npm run example', () => {
   test('says so when nothing matches', async () => {
     const empty = join(folder, 'empty')
     await mkdir(empty)
-    const { code, output } = await runExample(empty, 'What is this?')
+    const { code, output } = await runExample(SESSION, empty, 'What is this?')
     assert.equal(code, 0)
     assert.match(section(output, 3), /No output shares a word with it/)
     assert.match(section(output, 6), /files after clear\(\) +0 /)
@@ -109,9 +110,28 @@ describe('npm run example', () => {
 
   test('refuses a wrong folder in one line', async () => {
     for (const wrong of [join(folder, 'missing'), join(folder, 'README.md')]) {
-      const { code, output, errors } = await runExample(wrong)
+      const { code, output, errors } = await runExample(SESSION, wrong)
       assert.deepEqual({ code, output }, { code: 1, output: '' })
       assert.equal(errors, `${wrong} is no folder. Usage: npm run example -- [folder] [question]\n`)
+    }
+  })
+})
+
+describe('npm run example:history', () => {
+  test('the second run finds what the first one did', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-context-example-test-'))
+    try {
+      await writeFile(join(folder, 'one.ts'), 'function one() {}\n')
+      await writeFile(join(folder, 'two.ts'), 'function two() {}\n')
+      const { code, output, errors } = await runExample(HISTORY, folder)
+      assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+      assert.match(output, /failed before +run_tests: no test runner here/)
+      assert.match(output, /decided +Begin with the smallest of 2 files/)
+      assert.match(output, /Retrieved 3 context entries\. count, run_tests, decision/)
+      assert.match(output, /compacted .* 3 earlier calls, 2 tools/)
+      assert.match(output, /verified +3 entries, 0 bad lines/)
+    } finally {
+      await rm(folder, { recursive: true })
     }
   })
 })

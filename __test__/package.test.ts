@@ -143,7 +143,7 @@ describe('npm pack', () => {
 
   test('holds nothing else of the repository', PATIENT, () => {
     const files = pack()
-    const inFolders = files.filter((path) => path.includes('/') && !path.startsWith('dist/'))
+    const inFolders = files.filter((path) => path.includes('/') && !/^(?:dist|docs)\//.test(path))
     assert.deepEqual(inFolders, [])
     const strange = files.filter(
       (path) => !/^(?:.*\.(?:node|md)|index\.js|index\.d\.ts|native\.js|LICENSE|package\.json)$/.test(path),
