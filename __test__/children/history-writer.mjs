@@ -31,6 +31,7 @@ process.stdin.on('end', () => {
 process.stdin.once('data', async () => {
   await Promise.all(Array.from({ length: Number(inFlight) }, append))
   writeSync(1, `${JSON.stringify({ count: next, longestWait })}\n`)
-  process.stdin.destroy()
+  // Deno stays while its standard input is open, destroyed or not.
+  process.exit()
 })
 writeSync(1, 'ready\n')
