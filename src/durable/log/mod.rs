@@ -211,15 +211,25 @@ pub enum AppendError<E> {
 type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
 
 enum Job<E> {
-    Append { make: MakeLine<E>, durability: Durability, deadline: Instant, done: Done<E> },
-    Rewrite { rewrite: Rewrite, deadline: Instant, done: oneshot::Sender<Result<u64, LogError>> },
+    Append { make: MakeLine<E>, durability: Durability, waiting: Waiting, done: Done<E> },
+    Rewrite { rewrite: Rewrite, waiting: Waiting, done: oneshot::Sender<Result<u64, LogError>> },
 }
 
-impl<E> Job<E> {
-    fn deadline(&self) -> Instant {
-        match self {
-            Self::Append { deadline, .. } | Self::Rewrite { deadline, .. } => *deadline,
-        }
+/// Since when a job waits, and how long it waits for others.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    since: Instant,
+    patience: Duration,
+}
+
+impl Waiting {
+    fn new(patience: Duration) -> Self {
+        Self { since: Instant::now(), patience }
+    }
+
+    /// When it gives up. What the queue before it took does not count as long as that moved on.
+    fn deadline(self, progress: Option<Instant>) -> Instant {
+        progress.map_or(self.since, |progress| progress.max(self.since)) + self.patience
     }
 }
 
@@ -254,6 +264,8 @@ struct Queue<E> {
     jobs: VecDeque<Job<E>>,
     /// Somebody serves the queue.
     is_served: bool,
+    /// When a turn last had the lock.
+    progress: Option<Instant>,
 }
 
 enum Store {
@@ -292,7 +304,7 @@ impl<E: Send + 'static> Registry<E> {
             Some(disk) => Store::Disk(DiskLog::new(disk, path.clone())),
             None => Store::Plain(PlainLog::new(Arc::clone(file_system), path.clone())),
         };
-        let queue = Mutex::new(Queue { jobs: VecDeque::new(), is_served: false });
+        let queue = Mutex::new(Queue { jobs: VecDeque::new(), is_served: false, progress: None });
         let log = Arc::new(Log { store, queue });
         logs.insert(key, Arc::downgrade(&log));
         log
@@ -336,8 +348,8 @@ impl<E: Send + 'static> Log<E> {
         patience: Duration,
     ) -> Pending<E, Result<(), AppendError<E>>> {
         let (done, outcome) = oneshot::channel();
-        let deadline = Instant::now() + patience;
-        self.queue().jobs.push_back(Job::Append { make, durability, deadline, done });
+        let waiting = Waiting::new(patience);
+        self.queue().jobs.push_back(Job::Append { make, durability, waiting, done });
         Pending { log: Arc::clone(self), outcome }
     }
 
@@ -348,8 +360,8 @@ impl<E: Send + 'static> Log<E> {
         patience: Duration,
     ) -> Pending<E, Result<u64, LogError>> {
         let (done, outcome) = oneshot::channel();
-        let deadline = Instant::now() + patience;
-        self.queue().jobs.push_back(Job::Rewrite { rewrite, deadline, done });
+        let waiting = Waiting::new(patience);
+        self.queue().jobs.push_back(Job::Rewrite { rewrite, waiting, done });
         Pending { log: Arc::clone(self), outcome }
     }
 
@@ -434,42 +446,42 @@ impl<E: Send + 'static> Log<E> {
     }
 
     async fn take_turn(&self, jobs: Vec<Job<E>>) {
-        let (mut records, mut waiting, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut records, mut senders, mut bytes) = (Vec::new(), Vec::new(), 0);
         // The first has waited longest.
-        let mut deadline = None;
+        let mut first = None;
         for job in jobs {
-            let job_deadline = job.deadline();
             match job {
-                Job::Rewrite { rewrite, done, .. } => {
+                Job::Rewrite { rewrite, waiting, done } => {
                     // Nobody waits any more: nothing to tell, here and below.
-                    let _ = done.send(self.do_rewrite(rewrite, job_deadline).await);
+                    let _ = done.send(self.do_rewrite(rewrite, waiting).await);
                 }
-                Job::Append { make, durability, done, .. } => match make() {
+                Job::Append { make, durability, waiting, done } => match make() {
                     Err(error) => drop(done.send(Err(AppendError::Line(error)))),
                     Ok(mut line) => {
                         line.push(b'\n');
                         bytes += line.len();
                         records.push(Record { line, durability });
-                        waiting.push(done);
-                        let deadline = *deadline.get_or_insert(job_deadline);
+                        senders.push(done);
+                        let first = *first.get_or_insert(waiting);
                         if bytes >= MAX_TURN_BYTES {
                             let records = std::mem::take(&mut records);
-                            self.write(records, std::mem::take(&mut waiting), deadline).await;
+                            self.write(records, std::mem::take(&mut senders), first).await;
                             bytes = 0;
                         }
                     }
                 },
             }
         }
-        if let Some(deadline) = deadline {
-            self.write(records, waiting, deadline).await;
+        if let Some(first) = first {
+            self.write(records, senders, first).await;
         }
     }
 
-    async fn write(&self, records: Vec<Record>, waiting: Vec<Done<E>>, deadline: Instant) {
+    async fn write(&self, records: Vec<Record>, senders: Vec<Done<E>>, first: Waiting) {
         if records.is_empty() {
             return;
         }
+        let deadline = first.deadline(self.queue().progress);
         let outcome = match &self.store {
             Store::Disk(log) => log.append(records, deadline).await,
             Store::Plain(log) => {
@@ -479,19 +491,21 @@ impl<E: Send + 'static> Log<E> {
         };
         match outcome {
             Ok(outcomes) => {
-                for (done, outcome) in waiting.into_iter().zip(outcomes) {
+                self.queue().progress = Some(Instant::now());
+                for (done, outcome) in senders.into_iter().zip(outcomes) {
                     let _ = done.send(outcome.map_err(AppendError::Log));
                 }
             }
             Err(error) => {
-                for done in waiting {
+                for done in senders {
                     let _ = done.send(Err(AppendError::Log(error.duplicate())));
                 }
             }
         }
     }
 
-    async fn do_rewrite(&self, rewrite: Rewrite, deadline: Instant) -> Result<u64, LogError> {
+    async fn do_rewrite(&self, rewrite: Rewrite, waiting: Waiting) -> Result<u64, LogError> {
+        let deadline = waiting.deadline(self.queue().progress);
         match &self.store {
             Store::Disk(log) => log.rewrite(rewrite, deadline).await,
             Store::Plain(log) => log.rewrite(&rewrite).await,

@@ -212,6 +212,16 @@ async fn who_waits_too_long_is_told_and_nothing_is_written() {
     assert_eq!(lines_of(&log).await, [("one".to_owned(), true), ("three".to_owned(), true)]);
 }
 
+#[test]
+fn patience_counts_from_where_the_queue_moved_on_last() {
+    let waiting = Waiting::new(PATIENCE);
+    let later = waiting.since + Duration::from_secs(5);
+    assert_eq!(waiting.deadline(None), waiting.since + PATIENCE);
+    assert_eq!(waiting.deadline(Some(later)), later + PATIENCE);
+    let earlier = Waiting { since: later, ..waiting };
+    assert_eq!(earlier.deadline(Some(waiting.since)), later + PATIENCE);
+}
+
 #[tokio::test]
 async fn several_writers_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
