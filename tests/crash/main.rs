@@ -15,5 +15,6 @@ mod history_failures;
 mod log;
 mod log_failures;
 mod manager;
+mod manager_failures;
 mod process;
 mod story;
