@@ -121,10 +121,11 @@ impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
         let mut block = vec![0; count];
         let start = self.start - count as u64;
         let read = self.source.read_at(start, &mut block)?;
-        if read < count && !is_end {
+        // A failed write was taken back since the file's length was told: that much is missing. Where
+        // the whole block is, what stands before it is the end.
+        if read < count && (!is_end || (read == 0 && start > 0)) {
             return Err(was_cut());
         }
-        // A failed write was taken back since the file's length was told: that much is missing.
         block.truncate(read);
         block.append(&mut self.buffer);
         self.buffer = block;
@@ -327,6 +328,13 @@ mod tests {
         assert_eq!(lines.next_line().unwrap(), None);
         let gone = Shrinking(Vec::new(), 10);
         assert_eq!(LinesBackwards::new(&gone, 100).unwrap().next_line().unwrap(), None);
+    }
+
+    #[test]
+    fn a_long_write_that_was_taken_back_hides_nothing() {
+        let source = Shrinking(b"a\nb\n".to_vec(), 4 + 2 * BLOCK as u64);
+        let error = LinesBackwards::new(&source, 100).err().unwrap();
+        assert_eq!(error.kind, io::ErrorKind::Interrupted, "the reader looks again");
     }
 
     proptest! {
