@@ -151,10 +151,11 @@ impl FileLock {
                 LockAttempt::Taken => {}
             }
             let guard = LockGuard { file: Some(Arc::clone(&file)) };
-            if file.is_linked() {
+            if file.is_at(&self.path) {
                 return Ok(Some(guard));
             }
-            // Somebody removed the file: who opens it now locks another one.
+            // Somebody removed the file or moved it, perhaps with its directory: who opens it now locks
+            // another one.
             self.state().file = None;
         }
         let error = std::io::Error::other("the lock file is removed all the time");
@@ -212,6 +213,21 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let guard = one.acquire(soon()).await.unwrap();
         assert!(other.try_acquire().unwrap().is_none(), "both open the same file");
+        drop(guard);
+    }
+
+    #[tokio::test]
+    async fn a_lock_file_that_was_moved_is_not_mistaken_for_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("a");
+        std::fs::create_dir(&directory).unwrap();
+        let path = directory.join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        drop(one.acquire(soon()).await.unwrap());
+        std::fs::rename(&directory, folder.path().join("b")).unwrap();
+        std::fs::create_dir(&directory).unwrap();
+        let guard = other.acquire(soon()).await.unwrap();
+        assert!(one.try_acquire().unwrap().is_none(), "both lock what has the name now");
         drop(guard);
     }
 
