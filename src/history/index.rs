@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 4_000_000;
 const MIN_PROGRESS: u64 = 256 * 1024;
 /// A longer file is no index of ours.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// A row on disk, in bytes.
 const ROW: usize = 29;
 /// The time of a row that has none.
@@ -43,6 +43,8 @@ pub(super) struct Row(u64, u64, Option<i64>, u32, bool);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index {
     format: u32,
+    /// Longer lines count as bad: other bounds make another index.
+    max_line: usize,
     identity: u64,
     length: u64,
     tail: Vec<u8>,
@@ -72,9 +74,10 @@ pub(super) enum NoIndex {
 }
 
 impl Index {
-    fn new(identity: u64) -> Self {
+    fn new(identity: u64, max_line: usize) -> Self {
         Self {
             format: FORMAT,
+            max_line,
             identity,
             length: 0,
             tail: Vec::new(),
@@ -98,19 +101,20 @@ impl Index {
         if length < MIN_LOG {
             return Ok(None);
         }
-        let is_current = |index: &Self| index.describes(reader);
+        let max_line = history.options.max_entry_bytes;
+        let is_current = |index: &Self| index.describes(reader, max_line);
         let known = match known {
             Some(index) if is_current(&index)? => index,
             _ => match Self::load(history) {
                 Ok(index) if is_current(&index)? => Arc::new(index),
-                _ => Arc::new(Self::new(reader.identity())),
+                _ => Arc::new(Self::new(reader.identity(), max_line)),
             },
         };
         if known.length == length {
             return Ok(Some(known));
         }
         let mut index = Arc::unwrap_or_clone(known);
-        index.extend(reader, history.options.max_entry_bytes, u64::MAX, cancelled)?;
+        index.extend(reader, u64::MAX, cancelled)?;
         if cancelled.is_set() || index.rows.len() > MAX_ROWS {
             return Ok(None);
         }
@@ -120,25 +124,24 @@ impl Index {
         Ok(Some(Arc::new(index)))
     }
 
-    /// Whether the log still begins with what was indexed.
-    pub fn describes(&self, reader: &LogReader) -> Result<bool, FileError> {
+    /// Whether the log still begins with what was indexed, by the same bound.
+    pub fn describes(&self, reader: &LogReader, max_line: usize) -> Result<bool, FileError> {
         let snapshot =
             Snapshot { identity: self.identity, length: self.length, tail: self.tail.clone() };
-        snapshot.is_of(reader, reader.identity())
+        Ok(self.max_line == max_line && snapshot.is_of(reader, reader.identity())?)
     }
 
     /// Adds the whole lines that begin before `end`.
     fn extend(
         &mut self,
         reader: &LogReader,
-        max_line: usize,
         end: u64,
         cancelled: &Cancelled,
     ) -> Result<(), FileError> {
         let mut tools: HashMap<String, u32> =
             (0..).zip(&self.tools).map(|(number, tool)| (tool.clone(), number)).collect();
         let before = self.length;
-        let mut lines = LinesForwards::new(reader, self.length, max_line);
+        let mut lines = LinesForwards::new(reader, self.length, self.max_line);
         while let Some(line) = lines.next_line()? {
             if !line.is_terminated || line.offset >= end || cancelled.is_set() {
                 break;
@@ -187,9 +190,9 @@ impl Index {
 
     /// The line of an entry, when it is what the index says and a line of its own still: a power cut
     /// may leave the entry and take the newline before it.
-    pub fn line(&self, reader: &LogReader, row: Row, max_line: usize) -> Result<Lookup, FileError> {
+    pub fn line(&self, reader: &LogReader, row: Row) -> Result<Lookup, FileError> {
         let Row(offset, length, time, tool, success) = row;
-        if length > max_line as u64 {
+        if length > self.max_line as u64 {
             return Ok(Lookup::Wrong);
         }
         let before = offset.min(1);
@@ -290,14 +293,9 @@ impl Index {
     }
 
     /// Whether this is what a fresh look at the same part of the log gives.
-    pub fn is_right(
-        &self,
-        reader: &LogReader,
-        max_line: usize,
-        cancelled: &Cancelled,
-    ) -> Result<bool, FileError> {
-        let mut fresh = Self::new(self.identity);
-        fresh.extend(reader, max_line, self.length, cancelled)?;
+    pub fn is_right(&self, reader: &LogReader, cancelled: &Cancelled) -> Result<bool, FileError> {
+        let mut fresh = Self::new(self.identity, self.max_line);
+        fresh.extend(reader, self.length, cancelled)?;
         fresh.written = self.written;
         Ok(fresh == *self)
     }

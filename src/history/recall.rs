@@ -128,7 +128,7 @@ impl History {
             if found.entries.len() >= filter.limit || cancelled.is_set() {
                 break;
             }
-            match index.line(reader, row, self.options.max_entry_bytes).map_err(failed)? {
+            match index.line(reader, row).map_err(failed)? {
                 Lookup::Line(line) => found.take(&line, Some(filter)),
                 Lookup::Wrong => {
                     // Not the file that was indexed: the file itself is what counts.

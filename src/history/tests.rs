@@ -250,6 +250,20 @@ async fn an_index_follows_the_log() {
 }
 
 #[tokio::test]
+async fn an_index_hides_no_entry_that_another_bound_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long(folder.path(), 2500);
+    let history = history_in(folder.path());
+    append(&history, "long", json!("x".repeat(1000))).await;
+    let of_long = Filter { tool_names: Some(vec!["long".to_owned()]), ..filter() };
+    let narrow = HistoryOptions { max_entry_bytes: 500, ..options(folder.path()) };
+    let narrow = History::new(narrow, Arc::new(LocalDisk), Debug::default());
+    assert!(entries(&narrow.search(of_long.clone()).await.unwrap()).is_empty());
+    assert_eq!(history.verify().await.unwrap().index, IndexState::Stale);
+    assert_eq!(entries(&history.search(of_long).await.unwrap()).len(), 1);
+}
+
+#[tokio::test]
 async fn a_policy_keeps_what_every_bound_allows() {
     let folder = tempfile::tempdir().unwrap();
     let history = history_in(folder.path());

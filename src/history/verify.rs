@@ -35,7 +35,7 @@ pub enum IndexState {
     Missing,
     /// It tells the truth, as far as it goes.
     Valid,
-    /// It describes a log that is no longer there.
+    /// It describes a log that is no longer there, or what another `maxEntryBytes` makes of it.
     Stale,
     /// It is not what was written, or not true.
     Damaged,
@@ -122,8 +122,8 @@ impl History {
         report.index = match Index::load(self) {
             Err(NoIndex::Missing) => IndexState::Missing,
             Err(NoIndex::Damaged) => IndexState::Damaged,
-            Ok(index) if !index.describes(reader)? => IndexState::Stale,
-            Ok(index) if index.is_right(reader, max_line, cancelled)? => IndexState::Valid,
+            Ok(index) if !index.describes(reader, max_line)? => IndexState::Stale,
+            Ok(index) if index.is_right(reader, cancelled)? => IndexState::Valid,
             Ok(_) => IndexState::Damaged,
         };
         Ok(report)
