@@ -216,6 +216,11 @@ impl Index {
         Ok(Lookup::Line(Line { offset, length, bytes, is_terminated: true }))
     }
 
+    /// The lines that are not indexed.
+    pub fn lines_after<'a>(&self, reader: &'a LogReader) -> LinesForwards<'a, LogReader> {
+        LinesForwards::new(reader, self.length, self.max_line)
+    }
+
     /// How many lines hold no entry, and where the first of them is.
     pub fn bad_lines(&self) -> (u64, Option<(u64, &'static str)>) {
         (self.bad_lines, self.first_bad.map(|offset| (offset, "not an entry")))

@@ -124,6 +124,12 @@ impl History {
         };
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&index));
         let mut found = Found::default();
+        // A last line without its end is not indexed: it may not be there yet.
+        if filter.limit > 0
+            && let Some(line) = index.lines_after(reader).next_line().map_err(failed)?
+        {
+            found.take(&line, Some(filter));
+        }
         for row in index.matching(filter) {
             if found.entries.len() >= filter.limit || cancelled.is_set() {
                 break;

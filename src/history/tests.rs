@@ -250,6 +250,22 @@ async fn an_index_follows_the_log() {
 }
 
 #[tokio::test]
+async fn an_index_hides_no_last_line_without_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long(folder.path(), 2500);
+    let path = folder.path().join("context.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let of_t9 = Filter { tool_names: Some(vec!["t9".to_owned()]), limit: 2, ..filter() };
+    fs::write(&path, text.trim_end()).unwrap();
+    let history = history_in(folder.path());
+    assert_eq!(found(&history, of_t9.clone()).await, [2489, 2499]);
+    assert_eq!(found(&history, of_t9.clone()).await, [2489, 2499], "with the index made before");
+    assert!(found(&history, Filter { limit: 0, ..of_t9.clone() }).await.is_empty());
+    fs::write(&path, &text[..text.len() - 5]).unwrap();
+    assert_eq!(found(&history, of_t9).await, [2479, 2489], "a torn one is no entry");
+}
+
+#[tokio::test]
 async fn an_index_hides_no_entry_that_another_bound_allows() {
     let folder = tempfile::tempdir().unwrap();
     write_long(folder.path(), 2500);
