@@ -9,10 +9,11 @@ mod record;
 mod verify;
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -53,10 +54,15 @@ pub struct History {
     debug: Debug,
     log: Arc<Log<Error>>,
     index: Mutex<Option<Arc<Index>>>,
-    /// Appends queued so far, and done so far.
-    begun: AtomicU64,
-    done: tokio::sync::watch::Sender<u64>,
+    appends: tokio::sync::watch::Sender<Appends>,
     told_unlocked: AtomicBool,
+}
+
+/// Appends by their numbers, in the order of the calls.
+#[derive(Default)]
+struct Appends {
+    next: u64,
+    under_way: BTreeSet<u64>,
 }
 
 static LOGS: Registry<Error> = Registry::new();
@@ -76,8 +82,7 @@ impl History {
             debug,
             log,
             index: Mutex::default(),
-            begun: AtomicU64::new(0),
-            done: tokio::sync::watch::Sender::new(0),
+            appends: tokio::sync::watch::Sender::default(),
             told_unlocked: AtomicBool::new(false),
         })
     }
@@ -97,9 +102,11 @@ impl History {
 
     /// Waits for every append queued so far.
     pub async fn close(&self) {
-        let begun = self.begun.load(Ordering::Acquire);
+        let next = self.appends.borrow().next;
+        let is_over =
+            |appends: &Appends| appends.under_way.first().is_none_or(|&first| first >= next);
         // The sender lives as long as `self`.
-        let _ = self.done.subscribe().wait_for(|&done| done >= begun).await;
+        let _ = self.appends.subscribe().wait_for(is_over).await;
     }
 
     fn failed(&self, what: &str, error: LogError) -> Error {

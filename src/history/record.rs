@@ -61,21 +61,21 @@ impl NewEntry {
 /// An entry on its way to the log.
 #[must_use = "the entry is written when the outcome is awaited"]
 pub struct Appending {
-    history: Arc<History>,
+    under_way: UnderWay,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
 }
 
 impl History {
     /// Queues an entry: its place among the others is decided now.
     pub fn append(self: &Arc<Self>, entry: NewEntry) -> Appending {
-        self.begun.fetch_add(1, Ordering::AcqRel);
+        let under_way = UnderWay::begin(self);
         let limit = self.options.max_entry_bytes;
         let pending = self.log.append(
             Box::new(move || entry.line(limit)),
             self.options.durability,
             self.options.lock_timeout,
         );
-        Appending { history: Arc::clone(self), pending }
+        Appending { under_way, pending }
     }
 
     /// Says once that only one process may write here.
@@ -92,6 +92,32 @@ impl History {
     }
 }
 
+/// An append that [`History::close`] waits for, until it is dropped.
+struct UnderWay {
+    history: Arc<History>,
+    number: u64,
+}
+
+impl UnderWay {
+    fn begin(history: &Arc<History>) -> Self {
+        let mut number = 0;
+        history.appends.send_modify(|appends| {
+            number = appends.next;
+            appends.next += 1;
+            appends.under_way.insert(number);
+        });
+        Self { history: Arc::clone(history), number }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.history.appends.send_modify(|appends| {
+            appends.under_way.remove(&self.number);
+        });
+    }
+}
+
 impl Appending {
     /// Returns once the entry is where its durability level says.
     ///
@@ -99,7 +125,8 @@ impl Appending {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `LockTimeout` or `Io`. Nothing
     /// is left behind then.
     pub async fn outcome(self) -> Result<()> {
-        let Self { history, pending } = self;
+        let Self { under_way, pending } = self;
+        let history = &under_way.history;
         let outcome = match pending.outcome().await {
             Some(Ok(())) => Ok(()),
             Some(Err(AppendError::Line(error))) => Err(error),
@@ -107,7 +134,6 @@ impl Appending {
             None => Err(Error::new(Code::Io, "appending was interrupted: the process ends")),
         };
         history.tell_unlocked();
-        history.done.send_modify(|done| *done += 1);
         outcome
     }
 }

@@ -134,6 +134,31 @@ async fn entries_beyond_the_bound_are_refused() {
     history.close().await;
 }
 
+#[tokio::test]
+async fn closing_waits_for_what_was_appended_before_and_not_for_what_came_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    append(&history, "first", json!(1)).await;
+    let lock = folder.path().join(names::lock("context.jsonl"));
+    let lock = crate::durable::FileLock::new(Arc::new(LocalDisk), lock);
+    let guard = lock.try_acquire().unwrap().unwrap();
+    let before = history.append(entry("before", &json!(1), ""));
+    let closing = tokio::spawn({
+        let history = Arc::clone(&history);
+        async move { history.close().await }
+    });
+    tokio::task::yield_now().await;
+    let refused = history.append(entry("a", &json!("x".repeat(1 << 20)), ""));
+    let before = tokio::spawn(before.outcome());
+    assert_eq!(refused.outcome().await.unwrap_err().code, Code::TooLarge);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!closing.is_finished(), "one that was refused stands for no other");
+    drop(guard);
+    before.await.unwrap().unwrap();
+    closing.await.unwrap();
+    assert_eq!(tools(&history, 10).await, ["first", "before"]);
+}
+
 /// A log long enough for an index: entry `n` is of tool `t<n % 10>`, at `n` seconds, failed if odd.
 fn write_long(directory: &Path, count: u64) {
     let mut text = String::new();
