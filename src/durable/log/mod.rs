@@ -258,6 +258,7 @@ impl<E> Drop for Service<E> {
 struct Record {
     line: Vec<u8>,
     durability: Durability,
+    waiting: Waiting,
 }
 
 struct Queue<E> {
@@ -447,8 +448,6 @@ impl<E: Send + 'static> Log<E> {
 
     async fn take_turn(&self, jobs: Vec<Job<E>>) {
         let (mut records, mut senders, mut bytes) = (Vec::new(), Vec::new(), 0);
-        // The first has waited longest.
-        let mut first = None;
         for job in jobs {
             match job {
                 Job::Rewrite { rewrite, waiting, done } => {
@@ -460,46 +459,66 @@ impl<E: Send + 'static> Log<E> {
                     Ok(mut line) => {
                         line.push(b'\n');
                         bytes += line.len();
-                        records.push(Record { line, durability });
+                        records.push(Record { line, durability, waiting });
                         senders.push(done);
-                        let first = *first.get_or_insert(waiting);
                         if bytes >= MAX_TURN_BYTES {
                             let records = std::mem::take(&mut records);
-                            self.write(records, std::mem::take(&mut senders), first).await;
+                            self.write(records, std::mem::take(&mut senders)).await;
                             bytes = 0;
                         }
                     }
                 },
             }
         }
-        if let Some(first) = first {
-            self.write(records, senders, first).await;
+        self.write(records, senders).await;
+    }
+
+    /// Writes records together, each as long as its caller has patience.
+    async fn write(&self, mut records: Vec<Record>, mut senders: Vec<Done<E>>) {
+        let progress = self.queue().progress;
+        let deadline_of = |record: &Record| record.waiting.deadline(progress);
+        while let Some(deadline) = records.iter().map(deadline_of).min() {
+            let outcome = self.try_write(&records, deadline).await;
+            match outcome {
+                Err(LogError::LockTimeout) => {
+                    // Nothing is written; who has more patience waits on.
+                    let (late, patient): (Vec<_>, Vec<_>) = records
+                        .into_iter()
+                        .zip(senders)
+                        .partition(|(record, _)| deadline_of(record) <= deadline);
+                    for (_, done) in late {
+                        let _ = done.send(Err(AppendError::Log(LogError::LockTimeout)));
+                    }
+                    (records, senders) = patient.into_iter().unzip();
+                }
+                Ok(outcomes) => {
+                    self.queue().progress = Some(Instant::now());
+                    for (done, outcome) in senders.into_iter().zip(outcomes) {
+                        let _ = done.send(outcome.map_err(AppendError::Log));
+                    }
+                    return;
+                }
+                Err(error) => {
+                    for done in senders {
+                        let _ = done.send(Err(AppendError::Log(error.duplicate())));
+                    }
+                    return;
+                }
+            }
         }
     }
 
-    async fn write(&self, records: Vec<Record>, senders: Vec<Done<E>>, first: Waiting) {
-        if records.is_empty() {
-            return;
-        }
-        let deadline = first.deadline(self.queue().progress);
-        let outcome = match &self.store {
+    /// Tells for each record whether it is there, or why none is.
+    async fn try_write(
+        &self,
+        records: &[Record],
+        deadline: Instant,
+    ) -> Result<Vec<Result<(), LogError>>, LogError> {
+        match &self.store {
             Store::Disk(log) => log.append(records, deadline).await,
             Store::Plain(log) => {
-                let count = records.len();
-                log.append(&records).await.map(|()| (0..count).map(|_| Ok(())).collect())
-            }
-        };
-        match outcome {
-            Ok(outcomes) => {
-                self.queue().progress = Some(Instant::now());
-                for (done, outcome) in senders.into_iter().zip(outcomes) {
-                    let _ = done.send(outcome.map_err(AppendError::Log));
-                }
-            }
-            Err(error) => {
-                for done in senders {
-                    let _ = done.send(Err(AppendError::Log(error.duplicate())));
-                }
+                log.append(records).await?;
+                Ok(records.iter().map(|_| Ok(())).collect())
             }
         }
     }

@@ -114,11 +114,11 @@ impl DiskLog {
     /// Appends records, each in one write; tells for each whether it is there.
     pub async fn append(
         &self,
-        records: Vec<Record>,
+        records: &[Record],
         deadline: Instant,
     ) -> Result<Vec<Result<(), LogError>>, LogError> {
         let guard = self.acquire(deadline).await?;
-        let mut written = self.write(&records, guard.is_exclusive())?;
+        let mut written = self.write(records, guard.is_exclusive())?;
         drop(guard);
         let is_wanted = |durability| durability == Durability::Full;
         let has_full = records

@@ -223,6 +223,42 @@ fn patience_counts_from_where_the_queue_moved_on_last() {
 }
 
 #[tokio::test]
+async fn everybody_waits_as_long_as_it_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_in(folder.path());
+    append(&log, "one").await;
+    let lock = crate::durable::FileLock::new(
+        Arc::new(LocalDisk),
+        folder.path().join(names::lock("x.jsonl")),
+    );
+    let guard = lock.try_acquire().unwrap().unwrap();
+    let queue = |text: &'static str, patience: u64| {
+        let make: MakeLine<&str> = Box::new(move || Ok(text.into()));
+        log.append(make, Durability::Process, Duration::from_millis(patience)).outcome()
+    };
+    // In one turn, whoever is first.
+    let patient = tokio::spawn(queue("patient", 20_000));
+    let (hasty, last) = (queue("hasty", 20), tokio::spawn(queue("last", 20_000)));
+    let begun = Instant::now();
+    let refused = hasty.await.unwrap();
+    assert!(matches!(refused, Err(AppendError::Log(LogError::LockTimeout))));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    drop(guard);
+    patient.await.unwrap().unwrap().unwrap();
+    last.await.unwrap().unwrap().unwrap();
+    let lines: Vec<_> = lines_of(&log).await.into_iter().map(|(line, _)| line).collect();
+    assert_eq!(lines, ["one", "patient", "last"]);
+    // The hasty one first.
+    let guard = lock.try_acquire().unwrap().unwrap();
+    let hasty = tokio::spawn(queue("hasty", 20));
+    let patient = tokio::spawn(queue("patient", 20_000));
+    assert!(hasty.await.unwrap().unwrap().is_err());
+    drop(guard);
+    patient.await.unwrap().unwrap().unwrap();
+    assert_eq!(lines_of(&log).await.len(), 4);
+}
+
+#[tokio::test]
 async fn several_writers_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let writers: Vec<_> = (0..4)
