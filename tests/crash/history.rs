@@ -259,7 +259,7 @@ fn indexed(name: &'static str, is_on_medium: bool) {
 async fn numbered(number: usize, length: usize) -> NewEntry {
     let with_padding = |padding: usize| NewEntry {
         tool_name: format!("t{}", number % 3),
-        rest: json!({"success": number % 4 != 0, "id": number.to_string()}).to_string(),
+        rest: json!({"success": !number.is_multiple_of(4), "id": number.to_string()}).to_string(),
         ..entry(&number.to_string(), padding)
     };
     let scratch = SimulatedDisk::new();
