@@ -21,6 +21,9 @@ const TEXT: usize = 4 * 1024 * 1024;
 /// The log may be cut while it is read (a failed append is taken back), not for ever.
 const MAX_ATTEMPTS: usize = 10;
 
+/// More entries than these are read on a thread of its own: other work has to go on meanwhile.
+const FEW: usize = 256;
+
 /// Entries as JSON arrays, several so that no text grows without bound.
 pub type Recalled = Vec<Vec<u8>>;
 
@@ -69,8 +72,14 @@ impl History {
     ///
     /// # Errors
     /// `Io` when the log cannot be read.
-    pub async fn read(&self, limit: usize) -> Result<Recalled> {
-        let found = self.backwards(limit, None, &Cancelled::default()).await?;
+    pub async fn read(self: &Arc<Self>, limit: usize) -> Result<Recalled> {
+        let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
+        let found = if limit <= FEW {
+            scan(&reader, limit, None, self, &Cancelled::default())?
+        } else {
+            let history = Arc::clone(self);
+            aside(move |cancelled| scan(&reader, limit, None, &history, cancelled)).await?
+        };
         Ok(self.recalled(found))
     }
 
@@ -96,18 +105,6 @@ impl History {
         })
         .await?;
         Ok(self.recalled(found))
-    }
-
-    async fn backwards(
-        &self,
-        limit: usize,
-        filter: Option<&Filter>,
-        cancelled: &Cancelled,
-    ) -> Result<Found> {
-        match self.reader().await? {
-            None => Ok(Found::default()),
-            Some(reader) => scan(&reader, limit, filter, self, cancelled),
-        }
     }
 
     /// What the index finds; `None` when it cannot help.

@@ -49,7 +49,7 @@ fn entries(recalled: &Recalled) -> Vec<Value> {
     recalled.iter().flat_map(|text| serde_json::from_slice::<Vec<Value>>(text).unwrap()).collect()
 }
 
-async fn tools(history: &History, limit: usize) -> Vec<String> {
+async fn tools(history: &Arc<History>, limit: usize) -> Vec<String> {
     let read = entries(&history.read(limit).await.unwrap());
     read.iter().map(|entry| entry["toolName"].as_str().unwrap().to_owned()).collect()
 }
@@ -81,6 +81,17 @@ async fn what_was_appended_is_read_most_recent_last() {
         line.lines().next().unwrap(),
         r#"{"tool_name":"a","params":{},"result":1,"success":true,"summary":null,"timestamp":"2026-01-01T00:00:00Z","id":"a"}"#
     );
+}
+
+#[tokio::test]
+async fn much_is_read_on_a_thread_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long(folder.path(), 2500);
+    let history = history_in(folder.path());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut reading = std::pin::pin!(history.read(2000));
+    assert!(reading.as_mut().poll(&mut context).is_pending(), "it keeps the worker");
+    assert_eq!(entries(&reading.await.unwrap()).len(), 2000);
 }
 
 #[tokio::test]
