@@ -95,7 +95,9 @@ fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
         use rustix::io::Errno;
-        matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP))
+        // The last two are one number on Linux; Apple's systems say the last.
+        let refusals = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+        Errno::from_io_error(error).is_some_and(|error| refusals.contains(&error))
     }
     #[cfg(not(unix))]
     {
