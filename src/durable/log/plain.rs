@@ -44,9 +44,16 @@ impl PlainLog {
         let lines: Vec<u8> =
             records.iter().flat_map(|record| record.line.iter().copied()).collect();
         let is_whole = self.is_whole.swap(false, Ordering::AcqRel);
-        if is_whole && self.add(lines.clone()).await? {
-            self.is_whole.store(true, Ordering::Release);
-            return Ok(());
+        if is_whole {
+            match self.add(lines.clone()).await {
+                Ok(true) => {
+                    self.is_whole.store(true, Ordering::Release);
+                    return Ok(());
+                }
+                // Somebody removed the directory: it is made anew.
+                Err(error) if !error.is_not_found() => return Err(error.into()),
+                _ => {}
+            }
         }
         let mut text = self.text_or_nothing().await?;
         let is_torn = text.last().is_some_and(|&last| last != b'\n');
@@ -105,5 +112,99 @@ impl PlainLog {
         self.is_whole.store(false, Ordering::Release);
         self.replace(text).await?;
         Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, future::ready, io, path::PathBuf, sync::Mutex, time::Instant};
+
+    use super::*;
+    use crate::{
+        durable::Durability,
+        file_system::{Contents, Entry, FileFuture},
+    };
+
+    /// Files in memory, of which a directory must have been created.
+    #[derive(Default)]
+    struct Memory {
+        has_directory: AtomicBool,
+        files: Mutex<HashMap<PathBuf, Vec<u8>>>,
+    }
+
+    fn missing<T>(path: &Path) -> Result<T, FileError> {
+        Err(FileError::system("open", path, io::ErrorKind::NotFound.into()))
+    }
+
+    impl FileSystem for Memory {
+        fn create_directories<'a>(&'a self, _: &'a Path) -> FileFuture<'a, ()> {
+            self.has_directory.store(true, Ordering::Relaxed);
+            Box::pin(ready(Ok(())))
+        }
+        fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf> {
+            Box::pin(ready(Ok(path.to_owned())))
+        }
+        fn write_new<'a>(&'a self, path: &'a Path, _: Payload, _: bool) -> FileFuture<'a, ()> {
+            Box::pin(ready(missing(path)))
+        }
+        fn can_rename(&self) -> bool {
+            false
+        }
+        fn rename_new<'a>(&'a self, from: &'a Path, _: &'a Path) -> FileFuture<'a, ()> {
+            Box::pin(ready(missing(from)))
+        }
+        fn rename_over<'a>(&'a self, from: &'a Path, _: &'a Path) -> FileFuture<'a, ()> {
+            Box::pin(ready(missing(from)))
+        }
+        fn append<'a>(&'a self, path: &'a Path, contents: Payload) -> FileFuture<'a, bool> {
+            if !self.has_directory.load(Ordering::Relaxed) {
+                return Box::pin(ready(missing(path)));
+            }
+            let mut files = self.files.lock().unwrap();
+            files.entry(path.to_owned()).or_default().extend_from_slice(&contents);
+            Box::pin(ready(Ok(true)))
+        }
+        fn sync_directory<'a>(&'a self, _: &'a Path) -> FileFuture<'a, ()> {
+            Box::pin(ready(Ok(())))
+        }
+        fn read<'a>(&'a self, root: &'a Path, name: &'a Path, _: u64) -> FileFuture<'a, Contents> {
+            let found = self.files.lock().unwrap().get(&root.join(name)).cloned();
+            Box::pin(ready(match found {
+                Some(bytes) => Ok(Contents { length: bytes.len() as u64, bytes }),
+                None => missing(name),
+            }))
+        }
+        fn list<'a>(&'a self, _: &'a Path) -> FileFuture<'a, Vec<Entry>> {
+            Box::pin(ready(Ok(Vec::new())))
+        }
+        fn remove<'a>(&'a self, _: &'a Path) -> FileFuture<'a, bool> {
+            Box::pin(ready(Ok(false)))
+        }
+        fn scope(&self) -> u64 {
+            1
+        }
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_was_removed_is_made_anew() {
+        let memory = Arc::new(Memory::default());
+        let file_system: Arc<dyn FileSystem> = Arc::<Memory>::clone(&memory);
+        let directory = PathBuf::from("/a");
+        let log = PlainLog::new(
+            file_system,
+            LogPath { directory, prefix: "/a/".to_owned(), name: "x.jsonl".to_owned() },
+        );
+        let record = |line: &[u8]| Record {
+            line: line.to_vec(),
+            durability: Durability::Process,
+            deadline: Instant::now(),
+        };
+        log.append(&[record(b"one\n")]).await.unwrap();
+        log.append(&[record(b"two\n")]).await.unwrap();
+        assert_eq!(log.text().await.unwrap(), b"one\ntwo\n");
+        memory.files.lock().unwrap().clear();
+        memory.has_directory.store(false, Ordering::Relaxed);
+        log.append(&[record(b"three\n")]).await.unwrap();
+        assert_eq!(log.text().await.unwrap(), b"three\n");
     }
 }
