@@ -214,8 +214,36 @@ fn append_fails_twice(durability: Durability) {
     }
 }
 
+/// A record of a turn that failed, and then something else: every other one is told as it is.
+fn turn_fails_twice() {
+    for first in 0..20 {
+        for second in 1..8 {
+            runtime().block_on(async {
+                let (disk, InUse { log, .. }) = in_use(old(), true).await;
+                let error = || io::Error::from_raw_os_error(5);
+                disk.fail_partway(disk.calls() + first, error());
+                disk.fail(disk.calls() + first + second, error());
+                let lines: Vec<_> = (0..3).map(|n| line(&format!("new{n}"), 3000)).collect();
+                let queued: Vec<_> =
+                    lines.iter().map(|line| queue(&log, line.clone(), Process)).collect();
+                let mut outcomes = Vec::new();
+                for pending in queued {
+                    outcomes.push(pending.outcome().await.unwrap().is_ok());
+                }
+                let disk = disk.kill(usize::MAX);
+                let found = whole_lines(&text(&disk));
+                let are_there: Vec<_> = lines.iter().map(|line| found.contains(line)).collect();
+                assert_eq!(are_there, outcomes, "calls {first} and {second} later");
+                let log = log_on(&disk);
+                goes_on(&disk, &log).await;
+            });
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_taken_back_harms_nobody() {
+    turn_fails_twice();
     append_fails_twice(Process);
     append_fails_twice(Full);
 }

@@ -183,17 +183,29 @@ impl DiskLog {
                 Ok(count) => {
                     end += count as u64;
                     is_torn = false;
+                    outcomes.push(Ok(()));
                 }
-                Err(_) => {
+                Err(error) => {
                     // Without a lock others may be writing behind it.
                     if is_exclusive {
                         take_back_part(file.as_ref(), end, record.line.len());
                     }
-                    end = file.length()?;
-                    is_torn = self::is_torn(file.as_ref(), end)?;
+                    outcomes.push(Err(LogError::File(error)));
+                    let looked = file
+                        .length()
+                        .and_then(|length| Ok((length, self::is_torn(file.as_ref(), length)?)));
+                    match looked {
+                        Ok(found) => (end, is_torn) = found,
+                        Err(error) => {
+                            // Nothing more is written; what was before is there all the same.
+                            outcomes.resize_with(records.len(), || {
+                                Err(LogError::File(error.duplicate()))
+                            });
+                            break;
+                        }
+                    }
                 }
             }
-            outcomes.push(appended.map(drop).map_err(LogError::File));
         }
         Ok(Written { file, is_entered, begin, end, outcomes })
     }
