@@ -324,6 +324,15 @@ interface ContextEntryInput {
   [key: string]: unknown
 }
 
+/** Options of `read`. */
+interface ReadOptions extends CancellationOptions {
+  /**
+   * Entries before the one with which they take so many bytes of JSON are left out. The most recent one is always read.
+   * @default no bound
+   */
+  maxBytes?: number
+}
+
 /** Which entries `search` finds: those that meet every condition given. */
 interface HistoryFilter extends CancellationOptions {
   /** The tool, or one of several. */
@@ -346,7 +355,10 @@ interface HistoryFilter extends CancellationOptions {
 interface CompactPolicy extends CancellationOptions {
   /** The most recent so many. */
   keepLast?: number
-  /** Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. */
+  /**
+   * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
+   * no age, and stay.
+   */
   maxAge?: string
   /** The most recent ones whose lines take no more than so many bytes. */
   maxBytes?: number
@@ -465,7 +477,7 @@ declare class ContextHistory {
      * @param limit at most this many, 50 by default
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
-    read(limit?: number | null, options?: CancellationOptions | null): Promise<ContextEntry[]>;
+    read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
     /**
      * The most recent entries that meet every condition of the filter, oldest first.
      *
@@ -762,4 +774,4 @@ interface ToolRecorderOptions {
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
 export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, createToolRecorder, readContextTool };
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextStats, HistoryFilter, IFileSystem, JsonValue, ReadContextOptions, ReadContextParameters, RetentionOptions, SelectOptions, SelectablePointer, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextStats, HistoryFilter, IFileSystem, JsonValue, ReadContextOptions, ReadContextParameters, ReadOptions, RetentionOptions, SelectOptions, SelectablePointer, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };

@@ -52,9 +52,7 @@ function fromNative(text2) {
     return contextError(code, message);
   }
   if ("handle" in cause) {
-    const thrown = thrownValues.get(cause.handle);
-    thrownValues.delete(cause.handle);
-    return contextError(code, message, thrown);
+    return contextError(code, message, thrownValues.get(cause.handle));
   }
   return contextError(code, message, systemError(cause));
 }
@@ -152,17 +150,21 @@ function duration(value, name) {
 }
 
 // lib/context-history.ts
+import { setTimeout } from "node:timers/promises";
 import { NativeHistory } from "./native.js";
 
 // lib/border.ts
 import { setInterval } from "node:timers";
-import { Outbox } from "./native.js";
+import { newScope, Outbox } from "./native.js";
 var BATCH = 512;
 var NO_TEXTS = [];
 var numbers = new Int32Array(1 + 2 * BATCH);
 var operations = /* @__PURE__ */ new Map();
 var hooksByNumber = /* @__PURE__ */ new Map();
 var forgetHooks = new FinalizationRegistry((number) => hooksByNumber.delete(number));
+var scopes = /* @__PURE__ */ new WeakMap();
+var fileSystemsByScope = /* @__PURE__ */ new Map();
+var forgetFileSystem = new FinalizationRegistry((scope) => fileSystemsByScope.delete(scope));
 var nextOperation = 1;
 var nextHooks = 1;
 var outbox = new Outbox(receive);
@@ -170,11 +172,21 @@ var keepAlive = setInterval(() => {
 }, 2147483647).unref();
 function registerHooks(hooks) {
   const number = nextHooks++;
-  if (hooks.fileSystem !== void 0 || hooks.onDebug !== void 0) {
+  if (hooks.onDebug !== void 0) {
     hooksByNumber.set(number, new WeakRef(hooks));
     forgetHooks.register(hooks, number);
   }
   return number;
+}
+function scopeOf(fileSystem) {
+  let scope = scopes.get(fileSystem);
+  if (scope === void 0) {
+    scope = newScope();
+    scopes.set(fileSystem, scope);
+    fileSystemsByScope.set(scope, new WeakRef(fileSystem));
+    forgetFileSystem.register(fileSystem, scope);
+  }
+  return scope;
 }
 function operate(hooks, start, settle) {
   return new Promise((resolve2, reject) => {
@@ -279,10 +291,10 @@ function debug(hooks, message, data) {
   }
 }
 async function call(id, text2) {
-  const { hooks, method, path, argument } = JSON.parse(text2);
+  const { scope, method, path, argument } = JSON.parse(text2);
   try {
     const content = outbox.content(id);
-    const fileSystem = hooksByNumber.get(hooks)?.deref()?.fileSystem;
+    const fileSystem = fileSystemsByScope.get(scope)?.deref();
     if (fileSystem === void 0) {
       throw new Error("whoever brought this file system is gone");
     }
@@ -728,9 +740,7 @@ function checkSearchText(value, name) {
 // lib/file-system.ts
 import { homedir } from "node:os";
 import { resolve, sep } from "node:path";
-import { newScope } from "./native.js";
 var REQUIRED_METHODS = ["readFile", "writeFile", "exists", "mkdir", "readdir", "unlink", "resolvePath", "joinPath"];
-var scopes = /* @__PURE__ */ new WeakMap();
 function checkFileSystem(value, name) {
   checkObject(value, name);
   for (const method of REQUIRED_METHODS) {
@@ -748,13 +758,8 @@ function isMethod(object, name) {
   return typeof object[name] === "function";
 }
 function describeFileSystem(fileSystem, prefix) {
-  let scope = scopes.get(fileSystem);
-  if (scope === void 0) {
-    scope = newScope();
-    scopes.set(fileSystem, scope);
-  }
   return {
-    scope,
+    scope: scopeOf(fileSystem),
     prefix,
     canRename: isMethod(fileSystem, "rename"),
     canAppend: isMethod(fileSystem, "appendFile"),
@@ -1196,7 +1201,8 @@ function allocate(length) {
 
 // lib/context-history.ts
 var DEFAULT_LIMIT = 50;
-var COMPACT_ATTEMPTS = 3;
+var COMPACT_ATTEMPTS = 10;
+var COMPACT_PAUSE = 50;
 var ContextHistory = class {
   #native;
   #options;
@@ -1286,6 +1292,7 @@ var ContextHistory = class {
   async read(limit, options) {
     const wanted = optional(limit, "limit", checkWhole) ?? DEFAULT_LIMIT;
     const signal = readSignal(options);
+    const maxBytes = count(options?.maxBytes, "maxBytes", Number.POSITIVE_INFINITY);
     if (wanted === 0) {
       return [];
     }
@@ -1293,7 +1300,7 @@ var ContextHistory = class {
       this.#hooks,
       this.#native,
       signal,
-      (operation) => this.#native.read(operation, wanted),
+      (operation) => this.#native.read(operation, wanted, maxBytes),
       (_, texts) => parseEntries(texts, this.path)
     );
   }
@@ -1336,6 +1343,7 @@ var ContextHistory = class {
           throw error;
         }
         debug(this.#hooks, "the file was replaced during a compaction: it is planned again", { path: this.path });
+        await setTimeout(Math.random() * COMPACT_PAUSE, void 0, signal === void 0 ? {} : { signal });
       }
     }
   }
@@ -2171,6 +2179,9 @@ function tooLarge2(toolName, maximum) {
   );
 }
 
+// lib/read-context-tool.ts
+import { Buffer as Buffer3 } from "node:buffer";
+
 // lib/entry-budget.ts
 import { Buffer as Buffer2 } from "node:buffer";
 var BRACKETS_BYTES = 2;
@@ -2277,6 +2288,7 @@ function bytesInJson(point) {
 // lib/read-context-tool.ts
 var DEFAULT_LIMIT2 = 20;
 var DEFAULT_MAXIMUM_BYTES2 = 32768;
+var READ_SHARE = 32;
 function readContextTool(history, options) {
   const source = optional(history, "history", checkHistory);
   const maxBytes = count(options?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES2);
@@ -2344,12 +2356,15 @@ function readLimit(parameters) {
 }
 async function readContext(history, limit, maxBytes) {
   const readable = Math.floor(maxBytes / MINIMUM_ENTRY_BYTES) + 1;
-  const found = await history.read(Math.min(limit, readable));
+  const found = await history.read(Math.min(limit, readable), { maxBytes: READ_SHARE * maxBytes });
   const { entries, cutEntries } = fitEntries(found, maxBytes);
   const leftOut = found.length - entries.length;
-  const isMore = found.length < limit && found.length === readable;
+  const isCutShort = leftOut > 0 || cutEntries > 0;
+  const isMore = found.length < limit && (found.length === readable || isCutShort && measureAll(found) >= READ_SHARE * maxBytes);
   const parts = [`Retrieved ${entries.length} context entries.`];
-  if (leftOut > 0) {
+  if (isMore && leftOut === 0) {
+    parts.push("Older entries were left out.");
+  } else if (leftOut > 0) {
     parts.push(`${isMore ? "At least " : ""}${leftOut} older ${leftOut === 1 ? "entry was" : "entries were"} left out.`);
   }
   if (cutEntries > 0) {
@@ -2361,6 +2376,9 @@ async function readContext(history, limit, maxBytes) {
     );
   }
   return { message: parts.join(" "), value: entries, success: true };
+}
+function measureAll(entries) {
+  return entries.reduce((total, entry) => total + Buffer3.byteLength(stringify(entry)), 0);
 }
 function couldNotRead(error) {
   let reason;

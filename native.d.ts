@@ -16,8 +16,11 @@ export declare class NativeHistory {
    * result, and the members of `rest`, a JSON object with at least one.
    */
   append(operation: number, toolName: string, params: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], rest: string): void
-  /** Answers with the most recent entries as JSON arrays, oldest first. */
-  read(operation: number, limit: number): void
+  /**
+   * Answers with the most recent entries as JSON arrays, oldest first: those before the one with
+   * which they take `maxBytes` of JSON are left out.
+   */
+  read(operation: number, limit: number, maxBytes: number): void
   /** Searches; the filter is JSON. Answers as `read`. */
   search(operation: number, filter: string): void
   /**

@@ -283,6 +283,15 @@ export interface ContextEntryInput {
   [key: string]: unknown
 }
 
+/** Options of `read`. */
+export interface ReadOptions extends CancellationOptions {
+  /**
+   * Entries before the one with which they take so many bytes of JSON are left out.
+   * @default no bound
+   */
+  maxBytes?: number
+}
+
 /** Which entries `search` finds: those that meet every condition given. */
 export interface HistoryFilter extends CancellationOptions {
   /** The tool, or one of several. */
@@ -305,7 +314,10 @@ export interface HistoryFilter extends CancellationOptions {
 export interface CompactPolicy extends CancellationOptions {
   /** The most recent so many. */
   keepLast?: number
-  /** Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. */
+  /**
+   * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
+   * no age, and stay.
+   */
   maxAge?: string
   /** The most recent ones whose lines take no more than so many bytes. */
   maxBytes?: number

@@ -629,6 +629,19 @@ describe('compact()', () => {
     }),
   )
 
+  test(
+    'called by several at once, nobody is turned away',
+    withHistory(async (history) => {
+      const histories = Array.from({ length: 8 }, () => new ContextHistory({ path: history.path }))
+      for (let round = 0; round < 5; round++) {
+        await fill(history, 20)
+        const reports = await Promise.all(histories.map((one, number) => one.compact({ keepLast: 10 - number })))
+        assert.equal(reports.length, 8)
+        assert.equal((await history.read()).length, 3)
+      }
+    }),
+  )
+
   test('refuses wrong policies by name', () =>
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: join(directory, 'a.jsonl') })

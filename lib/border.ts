@@ -4,7 +4,7 @@
  */
 
 import { setInterval } from 'node:timers'
-import { Outbox } from '../native.js'
+import { newScope, Outbox } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
 import { contextError, fromNative, keepThrown } from './errors.ts'
 
@@ -38,6 +38,9 @@ const numbers = new Int32Array(1 + 2 * BATCH)
 const operations = new Map<number, Operation>()
 const hooksByNumber = new Map<number, WeakRef<Hooks>>()
 const forgetHooks = new FinalizationRegistry<number>((number) => hooksByNumber.delete(number))
+const scopes = new WeakMap<IFileSystem, number>()
+const fileSystemsByScope = new Map<number, WeakRef<IFileSystem>>()
+const forgetFileSystem = new FinalizationRegistry<number>((scope) => fileSystemsByScope.delete(scope))
 let nextOperation = 1
 let nextHooks = 1
 
@@ -50,11 +53,26 @@ const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
 /** Numbers hooks and lets the native side reach them while their owner lives. */
 export function registerHooks(hooks: Hooks): number {
   const number = nextHooks++
-  if (hooks.fileSystem !== undefined || hooks.onDebug !== undefined) {
+  if (hooks.onDebug !== undefined) {
     hooksByNumber.set(number, new WeakRef(hooks))
     forgetHooks.register(hooks, number)
   }
   return number
+}
+
+/**
+ * The number of an injected file system. The native side calls it by that: what shares it may outlive whoever brought it
+ * first.
+ */
+export function scopeOf(fileSystem: IFileSystem): number {
+  let scope = scopes.get(fileSystem)
+  if (scope === undefined) {
+    scope = newScope()
+    scopes.set(fileSystem, scope)
+    fileSystemsByScope.set(scope, new WeakRef(fileSystem))
+    forgetFileSystem.register(fileSystem, scope)
+  }
+  return scope
 }
 
 /**
@@ -193,7 +211,7 @@ export function debug(hooks: Hooks | undefined, message: string, data?: unknown)
 }
 
 interface FileSystemCall {
-  hooks: number
+  scope: number
   method: keyof IFileSystem
   path: string
   /** The other path of `rename`, the mode of `chmod`. */
@@ -202,10 +220,10 @@ interface FileSystemCall {
 
 /** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
 async function call(id: number, text: string): Promise<void> {
-  const { hooks, method, path, argument } = JSON.parse(text) as FileSystemCall
+  const { scope, method, path, argument } = JSON.parse(text) as FileSystemCall
   try {
     const content = outbox.content(id)
-    const fileSystem = hooksByNumber.get(hooks)?.deref()?.fileSystem as
+    const fileSystem = fileSystemsByScope.get(scope)?.deref() as unknown as
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined
     if (fileSystem === undefined) {

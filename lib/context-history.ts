@@ -1,5 +1,6 @@
 /** `ContextHistory`: the public face of the native history. */
 
+import { setTimeout } from 'node:timers/promises'
 import { NativeHistory } from '../native.js'
 import type {
   CancellationOptions,
@@ -10,10 +11,11 @@ import type {
   ContextError,
   ContextHistoryOptions,
   HistoryFilter,
+  ReadOptions,
   VerifyReport,
 } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
-import { checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { checkText, checkWhole, count, optional, readSignal } from './checks.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkEntry, parseEntries } from './context-entry.ts'
 import { asContextError, contextError, invalidArgument } from './errors.ts'
@@ -23,8 +25,11 @@ import { encode, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
 const DEFAULT_LIMIT = 50
-/** How often a compaction is planned when others compact the file meanwhile. */
-const COMPACT_ATTEMPTS = 3
+/** How often a compaction is planned when others compact the file meanwhile. Summaries may be dear. */
+const COMPACT_ATTEMPTS = 20
+const SUMMARISED_ATTEMPTS = 3
+/** The longest pause between two attempts, in ms. */
+const COMPACT_PAUSE = 50
 
 /** What is read of a planned compaction. It is handed back as the text it came as. */
 interface Plan {
@@ -143,9 +148,10 @@ export class ContextHistory {
    * @param limit at most this many, 50 by default
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
-  async read(limit?: number | null, options?: CancellationOptions | null): Promise<ContextEntry[]> {
+  async read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]> {
     const wanted = optional(limit, 'limit', checkWhole) ?? DEFAULT_LIMIT
     const signal = readSignal(options)
+    const maxBytes = count(options?.maxBytes, 'maxBytes', Number.POSITIVE_INFINITY)
     if (wanted === 0) {
       return []
     }
@@ -153,7 +159,7 @@ export class ContextHistory {
       this.#hooks,
       this.#native,
       signal,
-      (operation) => this.#native.read(operation, wanted),
+      (operation) => this.#native.read(operation, wanted, maxBytes),
       (_, texts) => parseEntries(texts, this.path),
     )
   }
@@ -189,15 +195,17 @@ export class ContextHistory {
   async compact(policy: CompactPolicy): Promise<CompactReport> {
     const checked = checkPolicy(policy)
     const signal = readSignal(policy)
+    const attempts = checked.summarise === undefined ? COMPACT_ATTEMPTS : SUMMARISED_ATTEMPTS
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#compactOnce(checked, signal)
       } catch (error) {
         const isConflict = (error as Partial<ContextError> | null)?.code === 'ERR_CONTEXT_CONFLICT'
-        if (!isConflict || attempt === COMPACT_ATTEMPTS) {
+        if (!isConflict || attempt === attempts) {
           throw error
         }
         debug(this.#hooks, 'the file was replaced during a compaction: it is planned again', { path: this.path })
+        await setTimeout(Math.random() * COMPACT_PAUSE, undefined, signal === undefined ? {} : { signal })
       }
     }
   }

@@ -84,9 +84,8 @@ export function fromNative(text: string): ContextError {
     return contextError(code, message)
   }
   if ('handle' in cause) {
-    const thrown = thrownValues.get(cause.handle)
-    thrownValues.delete(cause.handle)
-    return contextError(code, message, thrown)
+    // It stays: several operations may have failed by it.
+    return contextError(code, message, thrownValues.get(cause.handle))
   }
   return contextError(code, message, systemError(cause))
 }

@@ -2,14 +2,13 @@
 
 import { homedir } from 'node:os'
 import { resolve, sep } from 'node:path'
-import { type NativeFileSystem, newScope } from '../native.js'
+import type { NativeFileSystem } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
+import { scopeOf } from './border.ts'
 import { checkObject } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
 
 const REQUIRED_METHODS = ['readFile', 'writeFile', 'exists', 'mkdir', 'readdir', 'unlink', 'resolvePath', 'joinPath']
-
-const scopes = new WeakMap<IFileSystem, number>()
 
 export function checkFileSystem(value: IFileSystem, name: string): IFileSystem {
   checkObject(value, name)
@@ -32,13 +31,8 @@ function isMethod(object: object, name: string): boolean {
 
 /** What the native side has to know of an injected file system. */
 export function describeFileSystem(fileSystem: IFileSystem, prefix: string): NativeFileSystem {
-  let scope = scopes.get(fileSystem)
-  if (scope === undefined) {
-    scope = newScope()
-    scopes.set(fileSystem, scope)
-  }
   return {
-    scope,
+    scope: scopeOf(fileSystem),
     prefix,
     canRename: isMethod(fileSystem, 'rename'),
     canAppend: isMethod(fileSystem, 'appendFile'),

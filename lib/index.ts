@@ -15,6 +15,7 @@ export type {
   HistoryFilter,
   IFileSystem,
   JsonValue,
+  ReadOptions,
   RetentionOptions,
   SelectablePointer,
   SelectOptions,

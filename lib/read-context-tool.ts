@@ -1,13 +1,17 @@
 /** `readContextTool`: lets a model recall what was done before. */
 
+import { Buffer } from 'node:buffer'
 import type { ContextEntry, ToolDefinition, ToolResult } from '../types.d.ts'
 import { checkWhole, count, optional } from './checks.ts'
 import { type ContextHistory, checkHistory } from './context-history.ts'
 import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
 import { inspect } from './errors.ts'
+import { stringify } from './stringify.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_MAXIMUM_BYTES = 32_768
+/** So many times what is given may be read for it: entries that are too large are cut, and others find room beside them. */
+const READ_SHARE = 32
 
 /** What the model passes. */
 export interface ReadContextParameters {
@@ -116,12 +120,16 @@ async function readContext(
 ): Promise<ToolResult<ContextEntry[]>> {
   // What cannot fit is not read: a model may ask for a million.
   const readable = Math.floor(maxBytes / MINIMUM_ENTRY_BYTES) + 1
-  const found = await history.read(Math.min(limit, readable))
+  const found = await history.read(Math.min(limit, readable), { maxBytes: READ_SHARE * maxBytes })
   const { entries, cutEntries } = fitEntries(found, maxBytes)
   const leftOut = found.length - entries.length
-  const isMore = found.length < limit && found.length === readable
+  const isCutShort = leftOut > 0 || cutEntries > 0
+  const isMore =
+    found.length < limit && (found.length === readable || (isCutShort && measureAll(found) >= READ_SHARE * maxBytes))
   const parts = [`Retrieved ${entries.length} context entries.`]
-  if (leftOut > 0) {
+  if (isMore && leftOut === 0) {
+    parts.push('Older entries were left out.')
+  } else if (leftOut > 0) {
     parts.push(`${isMore ? 'At least ' : ''}${leftOut} older ${leftOut === 1 ? 'entry was' : 'entries were'} left out.`)
   }
   if (cutEntries > 0) {
@@ -133,6 +141,11 @@ async function readContext(
     )
   }
   return { message: parts.join(' '), value: entries, success: true }
+}
+
+/** Bytes of the entries' JSON, about. */
+function measureAll(entries: readonly ContextEntry[]): number {
+  return entries.reduce((total, entry) => total + Buffer.byteLength(stringify(entry)), 0)
 }
 
 function couldNotRead(error: unknown): string {

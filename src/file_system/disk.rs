@@ -83,6 +83,19 @@ pub trait OpenFile: Send + Sync {
 
     /// Tells the file from others on the same file system while it exists.
     fn identity(&self) -> u64;
+
+    /// Gives this file the permissions of another, where there are such.
+    ///
+    /// # Errors
+    /// The file system's.
+    fn take_permissions(&self, _other: &dyn OpenFile) -> FileResult<()> {
+        Ok(())
+    }
+
+    /// The permission bits, where there are such.
+    fn mode(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A file system that keeps files open and locks them: the operating system's, or the simulator.

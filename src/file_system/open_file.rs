@@ -186,6 +186,21 @@ impl OpenFile for LocalFile {
     }
 
     #[cfg(unix)]
+    fn take_permissions(&self, other: &dyn OpenFile) -> FileResult<()> {
+        use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+        let Some(mode) = other.mode().filter(|_| other.mode() != self.mode()) else {
+            return Ok(());
+        };
+        self.file.set_permissions(Permissions::from_mode(mode)).at("chmod", &self.path)
+    }
+
+    #[cfg(unix)]
+    fn mode(&self) -> Option<u32> {
+        use std::os::unix::fs::PermissionsExt;
+        Some(self.file.metadata().ok()?.permissions().mode() & 0o777)
+    }
+
+    #[cfg(unix)]
     fn identity(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
         self.file.metadata().map_or(0, |metadata| metadata.ino())

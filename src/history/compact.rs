@@ -157,7 +157,7 @@ impl History {
         let bytes_after = pending
             .outcome()
             .await
-            .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted: the process ends"))?
+            .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted"))?
             .map_err(|error| self.failed("compact", error))?;
         self.forget_index();
         Ok(CompactReport {

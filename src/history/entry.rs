@@ -105,15 +105,21 @@ impl<'a> Entry<'a> {
     /// without a zone means UTC.
     pub fn time(&self) -> Option<i64> {
         let text = self.text(self.timestamp.as_ref())?;
-        let text = text.trim();
-        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        // ISO 8601 allows a comma, and more ways to write a zone than RFC 3339.
+        let text = text.trim().replace(',', ".").replacen(' ', "T", 1);
+        if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
             return Some(time.timestamp_millis());
         }
-        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
-            .iter()
-            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
-            .or_else(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0))
-            .map(|time| time.and_utc().timestamp_millis())
+        for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
+            if let Ok(time) = DateTime::parse_from_str(&text, &format!("{format}%#z")) {
+                return Some(time.timestamp_millis());
+            }
+            if let Ok(time) = NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format) {
+                return Some(time.and_utc().timestamp_millis());
+            }
+        }
+        let midnight = NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
+        Some(midnight.and_utc().timestamp_millis())
     }
 
     /// The timestamp as it stands in the line, a JSON token.
@@ -240,6 +246,10 @@ mod tests {
         assert_eq!(time("1970-01-01T01:00:01.5+01:00"), Some(1500));
         assert_eq!(time("1970-01-01T00:00:01.000250"), Some(1000));
         assert_eq!(time("1970-01-02"), Some(86_400_000));
+        assert_eq!(time("1970-01-01 00:01"), Some(60_000));
+        assert_eq!(time("1970-01-01T00:01Z"), Some(60_000));
+        assert_eq!(time("1970-01-01T05:30:01,5+0530"), Some(1500));
+        assert_eq!(time("1970-01-01T06:30+05:30"), Some(3_600_000));
         assert_eq!(time("yesterday"), None);
     }
 

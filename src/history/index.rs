@@ -249,7 +249,11 @@ impl Index {
         let rows = rows.chunks_exact(ROW);
         let is_whole = index.format == FORMAT && rows.remainder().is_empty();
         index.rows = rows.map(Row::decode).collect::<Option<_>>()?;
-        is_whole.then_some(index)
+        let is_within = |&Row(offset, length, ..): &Row| {
+            offset.checked_add(length).is_some_and(|end| end <= index.length)
+        };
+        let is_sound = is_whole && index.rows.iter().all(is_within);
+        is_sound.then_some(index)
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -68,17 +68,20 @@ impl Found {
 }
 
 impl History {
-    /// The most recent entries, at most `limit`, oldest first.
+    /// The most recent entries, at most `limit`, oldest first. Those before the one with which they
+    /// take `max_bytes` of JSON are left out.
     ///
     /// # Errors
     /// `Io` when the log cannot be read.
-    pub async fn read(self: &Arc<Self>, limit: usize) -> Result<Recalled> {
+    pub async fn read(self: &Arc<Self>, limit: usize, max_bytes: usize) -> Result<Recalled> {
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
         let found = if limit <= FEW {
-            scan(&reader, limit, None, self, &Cancelled::default())?
+            let bounds = Bounds { entries: limit, bytes: max_bytes };
+            scan(&reader, bounds, None, self, &Cancelled::default())?
         } else {
             let history = Arc::clone(self);
-            aside(move |cancelled| scan(&reader, limit, None, &history, cancelled)).await?
+            let bounds = Bounds { entries: limit, bytes: max_bytes };
+            aside(move |cancelled| scan(&reader, bounds, None, &history, cancelled)).await?
         };
         Ok(self.recalled(found))
     }
@@ -100,7 +103,7 @@ impl History {
             };
             match indexed {
                 Some(found) => Ok(found),
-                None => scan(&reader, filter.limit, Some(&filter), &history, cancelled),
+                None => scan(&reader, filter.bounds(), Some(&filter), &history, cancelled),
             }
         })
         .await?;
@@ -164,10 +167,24 @@ impl History {
     }
 }
 
+impl Filter {
+    fn bounds(&self) -> Bounds {
+        Bounds { entries: self.limit, bytes: usize::MAX }
+    }
+}
+
+/// How much is looked for.
+#[derive(Clone, Copy)]
+struct Bounds {
+    entries: usize,
+    /// Of JSON. The entry that reaches it is the last.
+    bytes: usize,
+}
+
 /// Reads lines backwards until there are `limit` entries.
 fn scan(
     reader: &LogReader,
-    limit: usize,
+    bounds: Bounds,
     filter: Option<&Filter>,
     history: &History,
     cancelled: &Cancelled,
@@ -175,7 +192,7 @@ fn scan(
     let mut attempts = 0;
     loop {
         attempts += 1;
-        match try_scan(reader, limit, filter, history.options.max_entry_bytes, cancelled) {
+        match try_scan(reader, bounds, filter, history.options.max_entry_bytes, cancelled) {
             Err(error)
                 if error.kind == std::io::ErrorKind::Interrupted && attempts < MAX_ATTEMPTS => {}
             other => {
@@ -187,19 +204,22 @@ fn scan(
 
 fn try_scan(
     reader: &LogReader,
-    limit: usize,
+    bounds: Bounds,
     filter: Option<&Filter>,
     max_line: usize,
     cancelled: &Cancelled,
 ) -> std::result::Result<Found, FileError> {
     let mut found = Found::default();
-    if limit == 0 {
+    if bounds.entries == 0 {
         return Ok(found);
     }
+    let mut bytes = 0;
     let mut lines = LinesBackwards::new(reader, max_line)?;
-    while found.entries.len() < limit && !cancelled.is_set() {
+    while found.entries.len() < bounds.entries && bytes < bounds.bytes && !cancelled.is_set() {
         let Some(line) = lines.next_line()? else { break };
+        let before = found.entries.len();
         found.take(&line, filter);
+        bytes += found.entries.get(before).map_or(0, Vec::len);
     }
     Ok(found)
 }
@@ -207,7 +227,8 @@ fn try_scan(
 /// What a scan finds in a text.
 #[cfg(test)]
 pub(super) fn scan_for_tests(reader: &LogReader, filter: &Filter, history: &History) -> Recalled {
-    let found = scan(reader, filter.limit, Some(filter), history, &Cancelled::default()).unwrap();
+    let found =
+        scan(reader, filter.bounds(), Some(filter), history, &Cancelled::default()).unwrap();
     history.recalled(found)
 }
 

@@ -131,7 +131,7 @@ impl Appending {
             Some(Ok(())) => Ok(()),
             Some(Err(AppendError::Line(error))) => Err(error),
             Some(Err(AppendError::Log(error))) => Err(history.failed("append to", error)),
-            None => Err(Error::new(Code::Io, "appending was interrupted: the process ends")),
+            None => Err(Error::new(Code::Io, "appending was interrupted")),
         };
         history.tell_unlocked();
         outcome

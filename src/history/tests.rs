@@ -50,7 +50,7 @@ fn entries(recalled: &Recalled) -> Vec<Value> {
 }
 
 async fn tools(history: &Arc<History>, limit: usize) -> Vec<String> {
-    let read = entries(&history.read(limit).await.unwrap());
+    let read = entries(&history.read(limit, usize::MAX).await.unwrap());
     read.iter().map(|entry| entry["toolName"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -89,9 +89,23 @@ async fn much_is_read_on_a_thread_of_its_own() {
     write_long(folder.path(), 2500);
     let history = history_in(folder.path());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut reading = std::pin::pin!(history.read(2000));
+    let mut reading = std::pin::pin!(history.read(2000, usize::MAX));
     assert!(reading.as_mut().poll(&mut context).is_pending(), "it keeps the worker");
     assert_eq!(entries(&reading.await.unwrap()).len(), 2000);
+}
+
+#[tokio::test]
+async fn reading_ends_with_the_entry_that_fills_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    for tool in ["a", "b", "c"] {
+        append(&history, tool, json!("x".repeat(1000))).await;
+    }
+    for (bound, expected) in [(0, 0), (1, 1), (1000, 1), (1500, 2), (usize::MAX, 3)] {
+        let read = entries(&history.read(10, bound).await.unwrap());
+        assert_eq!(read.len(), expected, "{bound}");
+        assert!(read.last().is_none_or(|last| last["toolName"] == "c"));
+    }
 }
 
 #[tokio::test]

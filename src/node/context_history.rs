@@ -93,7 +93,7 @@ impl NativeHistory {
     pub fn new(outbox: &Outbox, options: NativeHistoryOptions) -> Self {
         let queue = outbox.queue();
         let path = log_path(&options.path, options.file_system.as_ref());
-        let file_system = file_system::of(&queue, options.id, options.file_system);
+        let file_system = file_system::of(&queue, options.file_system);
         let debug = queue.debug(options.id, options.has_debug);
         let options = HistoryOptions {
             path,
@@ -134,11 +134,14 @@ impl NativeHistory {
         Ok(())
     }
 
-    /// Answers with the most recent entries as JSON arrays, oldest first.
+    /// Answers with the most recent entries as JSON arrays, oldest first: those before the one with
+    /// which they take `maxBytes` of JSON are left out.
     #[napi]
-    pub fn read(&self, operation: u32, limit: f64) -> Result<()> {
+    pub fn read(&self, operation: u32, limit: f64, max_bytes: f64) -> Result<()> {
         let history = Arc::clone(&self.history);
-        self.run_cancellable(operation, async move { history.read(size(limit)).await.map(texts) })
+        self.run_cancellable(operation, async move {
+            history.read(size(limit), size(max_bytes)).await.map(texts)
+        })
     }
 
     /// Searches; the filter is JSON. Answers as `read`.

@@ -140,7 +140,7 @@ impl NativeManager {
     #[napi(constructor)]
     pub fn new(outbox: &Outbox, options: NativeOptions) -> Self {
         let queue = outbox.queue();
-        let file_system = file_system::of(&queue, options.id, options.file_system);
+        let file_system = file_system::of(&queue, options.file_system);
         let debug = queue.debug(options.id, options.has_debug);
         let options = ManagerOptions {
             directory: options.directory,

@@ -25,7 +25,6 @@ const FILE_MODE: u32 = 0o600;
 /// The injected object, by the number under which the JavaScript side keeps it.
 pub struct InjectedFileSystem {
     queue: Arc<Queue>,
-    hooks: u32,
     prefix: String,
     scope: u64,
     can_rename: bool,
@@ -64,23 +63,18 @@ struct Thrown {
 type Outcome<T> = std::result::Result<T, FileError>;
 
 /// The injected file system, or the local disk without one.
-pub fn of(
-    queue: &Arc<Queue>,
-    hooks: u32,
-    options: Option<NativeFileSystem>,
-) -> Arc<dyn FileSystem> {
+pub fn of(queue: &Arc<Queue>, options: Option<NativeFileSystem>) -> Arc<dyn FileSystem> {
     match options {
-        Some(options) => Arc::new(InjectedFileSystem::new(Arc::clone(queue), hooks, options)),
+        Some(options) => Arc::new(InjectedFileSystem::new(Arc::clone(queue), options)),
         None => Arc::new(LocalDisk),
     }
 }
 
 impl InjectedFileSystem {
-    /// The file system that the JavaScript side keeps with the hooks number `hooks`.
-    pub fn new(queue: Arc<Queue>, hooks: u32, options: NativeFileSystem) -> Self {
+    /// The file system that the JavaScript side knows by its scope.
+    pub fn new(queue: Arc<Queue>, options: NativeFileSystem) -> Self {
         Self {
             queue,
-            hooks,
             prefix: options.prefix,
             scope: whole(options.scope),
             can_rename: options.can_rename,
@@ -98,12 +92,12 @@ impl InjectedFileSystem {
     ) -> Outcome<String> {
         let error =
             |kind, origin| FileError { kind, operation: method, path: path.to_owned(), origin };
-        let hooks = self.hooks;
+        let scope = self.scope;
         let answer = self
             .queue
             .call(|_| {
                 let call = json!({
-                    "hooks": hooks,
+                    "scope": scope,
                     "method": method,
                     "path": path.to_str().unwrap_or_default(),
                     "argument": argument,

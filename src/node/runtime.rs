@@ -13,7 +13,10 @@ use tokio::{
 };
 
 use super::outbox::{Message, Queue};
-use crate::{error::Error, file_system::Payload};
+use crate::{
+    error::{Code, Error},
+    file_system::Payload,
+};
 
 /// Threads for work that waits for the medium.
 const WAITING_THREADS: usize = 16;
@@ -66,6 +69,22 @@ impl Cancellable {
     }
 }
 
+/// Somebody waits for the operation: a fault of ours must not keep them waiting for ever.
+struct ToldWhenPanicking {
+    queue: Arc<Queue>,
+    operation: u32,
+}
+
+impl Drop for ToldWhenPanicking {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let error = Error::new(Code::Io, "an internal error ended the call; please report it");
+            let text = super::error::to_json(&error).to_string();
+            self.queue.post(Message::Failed(self.operation, text));
+        }
+    }
+}
+
 /// Runs an operation and posts its outcome.
 pub fn run<F>(queue: &Arc<Queue>, operation: u32, work: F) -> napi::Result<AbortHandle>
 where
@@ -73,7 +92,9 @@ where
 {
     let runtime = runtime()?;
     let under_way = queue.begin();
+    let told = ToldWhenPanicking { queue: Arc::clone(queue), operation };
     let task = runtime.spawn(async move {
+        let _told = told;
         let message = match work.await {
             Ok(Answer::Text(text)) => Message::Done(operation, text),
             Ok(Answer::Texts(texts)) => Message::Texts(operation, texts),

@@ -72,7 +72,7 @@ pub async fn append(history: &Arc<History>, id: &str, size: usize) -> Result<()>
 /// The ids of all entries, as the library reads them.
 pub async fn ids(history: &Arc<History>) -> Vec<String> {
     let mut ids = Vec::new();
-    for text in history.read(usize::MAX).await.unwrap() {
+    for text in history.read(usize::MAX, usize::MAX).await.unwrap() {
         for entry in serde_json::from_slice::<Vec<Value>>(&text).unwrap() {
             ids.push(entry["id"].as_str().unwrap().to_owned());
         }

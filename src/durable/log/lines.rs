@@ -24,12 +24,12 @@ pub trait ReadAt {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize>;
 }
 
-impl ReadAt for Box<dyn OpenFile> {
+impl ReadAt for dyn OpenFile {
     fn length(&self) -> FileResult<u64> {
-        self.as_ref().length()
+        OpenFile::length(self)
     }
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
-        self.as_ref().read_at(offset, buffer)
+        OpenFile::read_at(self, offset, buffer)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LogError, LogPath, ReadAt, Record, Rewrite};
+use super::{LogError, LogPath, Record, Rewrite};
 use crate::{
     durable::{
         Durability,
@@ -297,11 +297,11 @@ fn replace(disk: &dyn Disk, path: &LogPath, rewrite: &Rewrite) -> Result<u64, Lo
         other => other?,
     };
     let identity = old.identity();
-    if !rewrite.snapshot.is_of(&old, identity)? {
+    if !rewrite.snapshot.is_of(old.as_ref(), identity)? {
         return Err(LogError::Replaced);
     }
     let replacement = path.replacement();
-    let written = write_replacement(disk, &replacement, &old, rewrite);
+    let written = write_replacement(disk, &replacement, old.as_ref(), rewrite);
     let renamed = written.and_then(|length| {
         disk.rename_over(&replacement, &path.file())?;
         Ok(length)
@@ -320,10 +320,10 @@ fn replace(disk: &dyn Disk, path: &LogPath, rewrite: &Rewrite) -> Result<u64, Lo
     }
 }
 
-fn write_replacement<S: ReadAt>(
+fn write_replacement(
     disk: &dyn Disk,
     replacement: &std::path::Path,
-    old: &S,
+    old: &dyn OpenFile,
     rewrite: &Rewrite,
 ) -> FileResult<u64> {
     let new = disk.open(replacement, Access::AppendNew)?;
@@ -354,6 +354,8 @@ fn write_replacement<S: ReadAt>(
         }
     }
     new.append(&out)?;
+    // Others may have been let in.
+    new.take_permissions(old)?;
     new.sync()?;
     new.length()
 }

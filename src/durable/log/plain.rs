@@ -117,9 +117,9 @@ impl PlainLog {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::HashMap, future::ready, io, path::PathBuf, sync::Mutex, time::Instant};
+    use std::{collections::HashMap, future::ready, io, path::PathBuf, sync::Mutex};
 
-    use super::*;
+    use super::{super::Waiting, *};
     use crate::{
         durable::Durability,
         file_system::{Contents, Entry, FileFuture},
@@ -197,7 +197,7 @@ mod tests {
         let record = |line: &[u8]| Record {
             line: line.to_vec(),
             durability: Durability::Process,
-            deadline: Instant::now(),
+            waiting: Waiting::new(std::time::Duration::ZERO),
         };
         log.append(&[record(b"one\n")]).await.unwrap();
         log.append(&[record(b"two\n")]).await.unwrap();

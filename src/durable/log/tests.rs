@@ -286,6 +286,21 @@ async fn several_writers_lose_nothing() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_rewrite_keeps_the_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_in(folder.path());
+    append(&log, "one").await;
+    let file = folder.path().join("x.jsonl");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+    let snapshot = snapshot_of(&log).await;
+    let rewrite = Rewrite { kept: one(0..snapshot.length), snapshot, head: Vec::new() };
+    log.rewrite(rewrite, PATIENCE).outcome().await.unwrap().unwrap();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o664);
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_symbolic_link_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let elsewhere = folder.path().join("elsewhere");
