@@ -10,8 +10,10 @@ import {
   type ToolCallbacks,
   type ToolCallContext,
   type ToolRecorder,
+  type ToolRecorderOptions,
   type ToolResponse,
 } from '../index.js'
+import { throwsWith, wrong } from './support/fixtures.ts'
 import { contextsIn, holds, inDirectory, namesIn, PATIENT, run } from './support/processes.ts'
 
 const span = (spanId: string, traceId = 'trace'): ToolCallContext => ({ traceId, spanId })
@@ -48,6 +50,27 @@ function isReport(error: unknown): error is AggregateError & { code?: unknown } 
 }
 
 describe('createToolRecorder', () => {
+  test('refuses what it could not record to, and wrong options', () => {
+    const nowhere: unknown[] = [undefined, null, {}, 5, 'manager', { read() {} }]
+    for (const target of nowhere) {
+      throwsWith(
+        () => createToolRecorder(wrong<ContextManager>(target)),
+        'ERR_CONTEXT_INVALID_ARGUMENT',
+        /^target must be/,
+      )
+    }
+    const history = new ContextHistory()
+    for (const name of ['onError', 'taskId']) {
+      const options = wrong<ToolRecorderOptions>({ [name]: 5 })
+      throwsWith(
+        () => createToolRecorder(history, options),
+        'ERR_CONTEXT_INVALID_ARGUMENT',
+        new RegExp(`^${name} must be a function`),
+      )
+    }
+    createToolRecorder(history, wrong({ onError: null, taskId: null }))
+  })
+
   test(
     'pairs the arguments by span and the query by trace',
     withRecorder(async (recorder, manager, contexts) => {

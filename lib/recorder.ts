@@ -1,9 +1,10 @@
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
 import type { TaskId } from '../types.d.ts'
-import { optional } from './checks.ts'
+import { checkFunction, optional } from './checks.ts'
 import { type ContextHistory, checkHistory, isHistory } from './context-history.ts'
 import { ContextManager } from './context-manager.ts'
+import { invalidArgument } from './errors.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { checkOutcome, type ToolOutcome } from './save-details.ts'
 import { stringify } from './stringify.ts'
@@ -76,6 +77,7 @@ const MAXIMUM_REMEMBERED = 10_000
  *
  * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
  * response's message as its summary and, where there is one, the error under the key `error`
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT` when it is neither, or an option is wrong
  * @example
  * ```ts
  * const recorder = createToolRecorder(manager, { history })
@@ -90,8 +92,9 @@ export function createToolRecorder<Task extends TaskId = number>(
 ): ToolRecorder {
   const queries = new Map<string, string>()
   const calls = new Map<string, Record<string, unknown>>()
-  const saves = new PendingSaves('tool outputs', options?.onError)
-  const manager = isHistory(target) ? undefined : target
+  optional(options?.taskId, 'taskId', checkFunction)
+  const saves = new PendingSaves('tool outputs', optional(options?.onError, 'onError', checkFunction))
+  const manager = isHistory(target) ? undefined : checkManager(target)
   const histories = new Set<ContextHistory>()
   if (isHistory(target)) {
     histories.add(target)
@@ -155,6 +158,14 @@ export function createToolRecorder<Task extends TaskId = number>(
     },
   }
   return recorder
+}
+
+/** Known by its method: tests bring their own. */
+function checkManager<Task extends TaskId>(value: ContextManager<Task>): ContextManager<Task> {
+  if (typeof (value as Partial<ContextManager<Task>> | null | undefined)?.saveContext !== 'function') {
+    throw invalidArgument('target', 'a ContextManager or a ContextHistory', value)
+  }
+  return value
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
