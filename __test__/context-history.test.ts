@@ -642,6 +642,20 @@ describe('compact()', () => {
     }),
   )
 
+  test('refuses a summary whose line is too long, and removes nothing', () =>
+    inDirectory(async (directory) => {
+      const history = new ContextHistory({ path: join(directory, 'a.jsonl'), maxEntryBytes: 1000 })
+      await fill(history, 3)
+      const before = readFileSync(history.path, 'utf8')
+      for (const text of ['x'.repeat(1000), 'ü'.repeat(500)]) {
+        const compact = () => history.compact({ keepLast: 1, summarise: () => text })
+        await rejectsWith(compact, 'ERR_CONTEXT_TOO_LARGE', /^the entry of "summary" takes more than 1000 bytes/)
+        assert.equal(readFileSync(history.path, 'utf8'), before)
+      }
+      await history.compact({ keepLast: 1, summarise: () => 'short' })
+      assert.deepEqual(toolNames(await history.read()), ['summary', 't2'])
+    }))
+
   test('refuses wrong policies by name', () =>
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: join(directory, 'a.jsonl') })

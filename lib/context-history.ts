@@ -1,5 +1,6 @@
 /** `ContextHistory`: the public face of the native history. */
 
+import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
 import { NativeHistory } from '../native.js'
 import type {
@@ -189,7 +190,8 @@ export class ContextHistory {
    * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-   * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
+   * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy: CompactPolicy): Promise<CompactReport> {
@@ -235,6 +237,10 @@ export class ContextHistory {
       // Noted before the caller's function has them, which may change them.
       const span = spanOf(dropped)
       summary = summaryLine(span, await summarise(policy.summarise, dropped, signal))
+      const maximum = this.#options.maxEntryBytes
+      if (Buffer.byteLength(summary.line) > maximum) {
+        throw tooLarge(summary.entry.toolName, maximum)
+      }
     }
     signal?.throwIfAborted()
     // From here on it is done, so that a call that rejects has changed nothing.

@@ -92,7 +92,7 @@ fn public(line: &Line) -> Value {
 /// Checks that a history reads, finds and counts these lines and nothing else.
 pub async fn check_read(disk: &SimulatedDisk, lines: &[Line]) {
     let history = history_on(disk, Process);
-    let mut read = values(&history.read(usize::MAX).await.unwrap());
+    let mut read = values(&history.read(usize::MAX, usize::MAX).await.unwrap());
     let expected: Vec<Value> = lines.iter().map(public).collect();
     for (entry, expected) in read.iter_mut().zip(&expected) {
         if expected.get("id").is_none() {
