@@ -271,7 +271,7 @@ export interface ContextEntryInput {
   /** @default null */
   summary?: string | null | undefined
   /**
-   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970.
+   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970, in the years 0 to 9999.
    * @default now
    */
   timestamp?: Date | string | number | null | undefined

@@ -106,7 +106,16 @@ describe('autoRecord()', () => {
     'takes times of every kind, and now for what is none',
     withObserver(async (observe, history) => {
       const before = Date.now()
-      const times: unknown[] = [new Date(0), 1000, '1970-01-01T00:00:02Z', 'yesterday', new Date(Number.NaN), {}, null]
+      const times: unknown[] = [
+        new Date(0),
+        1000,
+        '1970-01-01T00:00:02Z',
+        'yesterday',
+        new Date(Number.NaN),
+        {},
+        null,
+        1.76e15,
+      ]
       for (const timestamp of times) {
         observe({ toolName: 't', timestamp: wrong(timestamp) })
       }

@@ -112,6 +112,12 @@ describe('append()', () => {
         ['', undefined],
         [Number.NaN, undefined],
         [8.65e15, undefined],
+        [253_402_300_799_999, '9999-12-31T23:59:59.999Z'],
+        [253_402_300_800_000, undefined],
+        ['+010000-01-01T00:00:00Z', undefined],
+        [-62_167_219_200_001, undefined],
+        ['2025-12-18T10:30:00+23:59', '2025-12-18T10:30:00+23:59'],
+        ['2025-12-18T10:30:00+24:00', undefined],
         [new Date(Number.NaN), undefined],
         [wrong({}), undefined],
       ]
@@ -122,6 +128,8 @@ describe('append()', () => {
           assert.equal((await history.append({ toolName: 't', timestamp })).timestamp, expected)
         }
       }
+      const found = await history.search({ since: -8.64e15 })
+      assert.equal(found.length, cases.filter(([, expected]) => expected !== undefined).length, 'each can be found')
       holds(Date.parse((await history.append({ toolName: 't', timestamp: null })).timestamp ?? '') > 1e12, 'now')
     }),
   )

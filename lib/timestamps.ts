@@ -3,7 +3,7 @@
 import { invalidArgument } from './errors.ts'
 
 const ISO_8601 =
-  /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d):?([0-5]\d)?)?)?$/i
+  /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])([01]\d|2[0-3]):?([0-5]\d)?)?)?$/i
 /** What every reader of lines understands; the rest of ISO 8601 is written differently. */
 const PLAIN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?)?$/
 const EXPECTED = 'a valid date, an ISO 8601 string or a number of milliseconds'
@@ -39,8 +39,12 @@ export function checkTime(value: Date | string | number, name: string): number {
   return time
 }
 
-/** ISO 8601, as spelled where that is a usual spelling. */
+/** ISO 8601, as spelled where that is a usual spelling. Other years have more digits: hardly a reader knows those. */
 export function checkTimestamp(value: Date | string | number, name: string): string {
   const time = checkTime(value, name)
-  return typeof value === 'string' && PLAIN.test(value) ? value : new Date(time).toISOString()
+  const text = typeof value === 'string' && PLAIN.test(value) ? value : new Date(time).toISOString()
+  if (!PLAIN.test(text)) {
+    throw invalidArgument(name, `${EXPECTED} in the years 0 to 9999`, value)
+  }
+  return text
 }
