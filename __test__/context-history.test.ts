@@ -250,6 +250,11 @@ describe('append()', () => {
           throw new Error('no name')
         },
       }
+      const throwingWithCode = {
+        get toolName(): string {
+          throw Object.assign(new Error('no file'), { code: 'ENOENT' })
+        },
+      }
       const cases: [unknown, RegExp][] = [
         [undefined, /^entry must be an object/],
         [null, /^entry must be an object/],
@@ -263,6 +268,7 @@ describe('append()', () => {
         [{ toolName: 't', id: '' }, /^entry\.id must be a non-empty string/],
         [{ toolName: 't', tool_name: 't' }, /^entry\.tool_name must be absent: the key is toolName/],
         [throwing, /^the arguments of append could not be read/],
+        [throwingWithCode, /^the arguments of append could not be read/],
       ]
       for (const [entry, message] of cases) {
         await rejectsWith(() => history.append(wrong(entry)), INVALID, message)

@@ -28,10 +28,15 @@ export function asContextError(error: unknown, call: string, stored: string): un
       error,
     )
   }
-  if (error instanceof Error && 'code' in error) {
+  if (error instanceof Error && isOurs(error)) {
     return error
   }
   return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `the arguments of ${call} could not be read`, error)
+}
+
+/** What a getter throws may have a code as well. */
+function isOurs(error: Partial<ContextError>): boolean {
+  return typeof error.code === 'string' && error.code.startsWith('ERR_CONTEXT_')
 }
 
 /** A value in a few words, for messages; runs none of its code. */
