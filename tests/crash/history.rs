@@ -7,7 +7,7 @@ use agent_context::{
     durable::Durability,
     error::Result,
     file_system::{
-        Disk,
+        Access, Disk,
         simulated::{SimulatedDisk, Survival},
     },
     history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy},
@@ -25,8 +25,8 @@ use crate::{
 use Durability::{Full, Process};
 
 /// Random losses of each of the stories: four are short, two are long.
-const EACH: usize = 4500;
-const EACH_LONG: usize = 1000;
+const EACH: usize = 4800;
+const EACH_LONG: usize = 400;
 const _: () = assert!(4 * EACH + 2 * EACH_LONG >= SUBSETS);
 
 /// The history as a process of its own has it.
@@ -58,11 +58,21 @@ pub async fn append(history: &Arc<History>, id: &str, length: usize) -> Result<(
 
 /// Keeps the last entries and puts a summary in front of them.
 pub async fn compact(history: &Arc<History>, kept: u64) -> Result<CompactReport> {
+    compact_while(history, kept, async || {}).await
+}
+
+/// As [`compact`]; something happens between the plan and its execution.
+async fn compact_while(
+    history: &Arc<History>,
+    kept: u64,
+    meanwhile: impl AsyncFnOnce(),
+) -> Result<CompactReport> {
     let policy = Policy { keep_last: Some(kept), ..Policy::default() };
     let (plan, dropped) = history.plan(policy, true).await?;
     let dropped: Vec<Value> = values(&dropped);
     let ids: Vec<&Value> = dropped.iter().map(|entry| &entry["id"]).collect();
     let summary = json!({"tool_name": "summary", "result": ids, "padding": "s".repeat(5000)});
+    meanwhile().await;
     history.compact(plan, Some(&summary.to_string())).await
 }
 
@@ -140,14 +150,14 @@ fn appended(name: &'static str, durability: Durability) {
         let history = history_on(&story.disk, durability);
         for (number, length) in LENGTHS.into_iter().enumerate() {
             append(&history, &number.to_string(), length).await.unwrap();
-            assert_eq!(story.appended(durability), 1);
+            story.appended(1, durability);
         }
         let together: Vec<_> =
             (0..5).map(|number| history.append(entry(&format!("t{number}"), 2000))).collect();
         for appending in together {
             appending.outcome().await.unwrap();
         }
-        assert_eq!(story.appended(durability), 5);
+        story.appended(5, durability);
         history.close().await;
     });
     cut_history(name, &story);
@@ -171,20 +181,26 @@ fn compacted(name: &'static str, durability: Durability) {
         for (number, length) in LENGTHS.into_iter().enumerate() {
             let history = if number % 2 == 0 { &one } else { &other };
             append(history, &number.to_string(), length).await.unwrap();
-            assert_eq!(story.appended(durability), 1);
+            story.appended(1, durability);
         }
-        let report = compact(&one, 2).await.unwrap();
+        let meanwhile = async || {
+            append(&other, "meanwhile", 5000).await.unwrap();
+            story.appended(1, durability);
+        };
+        let report = compact_while(&one, 2, meanwhile).await.unwrap();
         assert_eq!((report.kept_entries, report.dropped_entries), (2, 3));
         story.rewritten();
+        // Summary, kept, and what came meanwhile.
+        assert_eq!(story.lines().len(), 4);
         for (number, length) in LENGTHS.into_iter().enumerate() {
             append(&other, &format!("later{number}"), length).await.unwrap();
-            assert_eq!(story.appended(durability), 1);
+            story.appended(1, durability);
         }
         let report = compact(&other, 1).await.unwrap();
-        assert_eq!((report.kept_entries, report.dropped_entries), (1, 7));
+        assert_eq!((report.kept_entries, report.dropped_entries), (1, 8));
         story.rewritten();
         append(&one, "end", 10).await.unwrap();
-        assert_eq!(story.appended(durability), 1);
+        story.appended(1, durability);
     });
     assert_eq!(story.lines().len(), 3);
     cut_history(name, &story);
@@ -220,12 +236,12 @@ fn indexed(name: &'static str, is_on_medium: bool) {
         let history = history_on(&story.disk, Process);
         for number in 22..28 {
             history.append(numbered(number, BLOCK).await).outcome().await.unwrap();
-            story.appended(Process);
+            story.appended(1, Process);
         }
         assert_eq!(text(&story.disk).len() % BLOCK, 0);
         if is_on_medium {
             history_on(&story.disk, Full).append(numbered(28, 500).await).outcome().await.unwrap();
-            story.appended(Full);
+            story.appended(1, Full);
         }
         let found = history.search(filters().remove(0)).await.unwrap();
         assert_eq!(values(&found).len(), story.lines().len().div_ceil(3));
@@ -236,23 +252,79 @@ fn indexed(name: &'static str, is_on_medium: bool) {
         compact(&history, 24).await.unwrap();
         story.rewritten();
         history.append(numbered(40, 500).await).outcome().await.unwrap();
-        story.appended(Process);
+        story.appended(1, Process);
         history.search(filters().remove(0)).await.unwrap();
     });
     cut_everywhere(Group::History, name, &story.disk, DIRECTORY, EACH_LONG, async |found| {
-        let lines = story.check(found);
-        let entries: Vec<Value> = lines.iter().map(public).collect();
-        let history = history_on(&found.disk, Process);
-        for filter in filters() {
-            let expected: Vec<&Value> =
-                entries.iter().filter(|entry| matches(&filter, entry)).collect();
-            let found = values(&history.search(filter).await.unwrap());
-            let ids = |entries: &[&Value]| -> Vec<Value> {
-                entries.iter().map(|entry| entry["params"].clone()).collect()
-            };
-            assert_eq!(ids(&found.iter().collect::<Vec<_>>()), ids(&expected));
-        }
+        story.check(found);
+        check_search(&found.disk).await;
     });
+}
+
+/// Checks that a search finds what reading every line does.
+async fn check_search(disk: &SimulatedDisk) {
+    let entries: Vec<Value> = whole_lines(&text(disk)).iter().map(public).collect();
+    let history = history_on(disk, Process);
+    for filter in filters() {
+        let expected = entries.iter().filter(|entry| matches(&filter, entry));
+        let expected: Vec<&Value> = expected.map(|entry| &entry["params"]).collect();
+        let found = values(&history.search(filter).await.unwrap());
+        let found: Vec<&Value> = found.iter().map(|entry| &entry["params"]).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+/// The block that holds a newline is lost, everything else survived, the index as well.
+#[test]
+fn an_index_finds_no_entry_that_ran_into_what_was_lost() {
+    let runtime = runtime();
+    let disk = runtime.block_on(long());
+    runtime.block_on(check_search(&disk));
+    let whole = text(&disk);
+    let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    for end in ends.filter(|end| *end < whole.len()) {
+        let mut damaged = whole.clone();
+        damaged[end - BLOCK..end].fill(0);
+        let disk = disk.kill(usize::MAX);
+        overwrite(&disk, &damaged);
+        runtime.block_on(check_search(&disk));
+    }
+}
+
+/// The log is another one than the index describes: an older index came back, or the file got the
+/// identity of another.
+#[test]
+fn an_index_of_another_log_changes_nothing() {
+    let runtime = runtime();
+    runtime.block_on(async {
+        let disk = long().await;
+        check_search(&disk).await;
+        let index = format!("{NAME}.index");
+        let (directory, path) = (Path::new(DIRECTORY), Path::new(DIRECTORY).join(&index));
+        let old = Disk::read(&disk, directory, Path::new(&index), u64::MAX).unwrap().bytes;
+        let length = text(&disk).len();
+        let history = history_on(&disk, Process);
+        compact(&history, 20).await.unwrap();
+        for number in 50..60 {
+            history.append(numbered(number, 3 * BLOCK).await).outcome().await.unwrap();
+        }
+        let new = text(&disk);
+        assert!(new.len() > length);
+        // The removal of the old index was lost.
+        Disk::write_new(&disk, &path, &old, false).unwrap();
+        check_search(&disk).await;
+        let disk = long().await;
+        check_search(&disk).await;
+        overwrite(&disk, &new);
+        check_search(&disk).await;
+    });
+}
+
+/// Gives the log another text; the file stays the same.
+fn overwrite(disk: &SimulatedDisk, text: &[u8]) {
+    let file = disk.open(&log_path().file(), Access::Append).unwrap();
+    file.truncate(0).unwrap();
+    file.append(text).unwrap();
 }
 
 /// An entry of one of three tools, every fourth of which failed, whose line takes `length` bytes.
@@ -272,7 +344,7 @@ async fn numbered(number: usize, length: usize) -> NewEntry {
 pub fn filters() -> Vec<Filter> {
     let all = || Filter { limit: usize::MAX, ..Filter::default() };
     let of = |tool: &str| Filter { tool_names: Some(vec![tool.to_owned()]), ..all() };
-    vec![of("t0"), of("t1"), Filter { success: Some(false), ..all() }]
+    vec![of("t0"), of("t1"), of("summary"), Filter { success: Some(false), ..all() }]
 }
 
 fn matches(filter: &Filter, entry: &Value) -> bool {

@@ -1,15 +1,17 @@
-//! A disk as another process sees it: the same files, and nothing else in common.
+//! A disk as another process sees it: the same files, and nothing else in common. It insists that an
+//! open file whose synchronisation failed is not synchronised again.
 
 use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use agent_context::file_system::{
-    Access, Contents, Disk, Entry, FileResult, FileSystem, OpenFile, simulated::SimulatedDisk,
+    Access, Contents, Disk, Entry, FileResult, FileSystem, LockAttempt, OpenFile,
+    simulated::SimulatedDisk,
 };
 
 static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 50);
@@ -59,9 +61,52 @@ impl Disk for Process {
         Disk::remove(&self.disk, path)
     }
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
-        self.disk.open(path, access)
+        let file = self.disk.open(path, access)?;
+        Ok(Box::new(File { file, has_failed: AtomicBool::new(false) }))
     }
     fn scope(&self) -> u64 {
         self.scope
+    }
+}
+
+/// An open file that is not synchronised again once that failed.
+struct File {
+    file: Box<dyn OpenFile>,
+    has_failed: AtomicBool,
+}
+
+impl OpenFile for File {
+    fn length(&self) -> FileResult<u64> {
+        self.file.length()
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        self.file.read_at(offset, buffer)
+    }
+    fn append(&self, bytes: &[u8]) -> FileResult<()> {
+        self.file.append(bytes)
+    }
+    fn truncate(&self, length: u64) -> FileResult<()> {
+        self.file.truncate(length)
+    }
+    fn sync(&self) -> FileResult<()> {
+        assert!(!self.has_failed.load(Ordering::Relaxed), "synchronised again after a failure");
+        let outcome = self.file.sync();
+        self.has_failed.store(outcome.is_err(), Ordering::Relaxed);
+        outcome
+    }
+    fn try_lock(&self) -> FileResult<LockAttempt> {
+        self.file.try_lock()
+    }
+    fn unlock(&self) {
+        self.file.unlock();
+    }
+    fn is_linked(&self) -> bool {
+        self.file.is_linked()
+    }
+    fn is_at(&self, path: &Path) -> bool {
+        self.file.is_at(path)
+    }
+    fn identity(&self) -> u64 {
+        self.file.identity()
     }
 }

@@ -84,13 +84,12 @@ impl Story {
         Self { disk, last: first.clone(), first, written, steps: Vec::new() }
     }
 
-    /// Notes that lines were added and acknowledged; tells how many.
-    pub fn appended(&mut self, durability: Durability) -> usize {
+    /// Notes that so many lines were added and acknowledged.
+    pub fn appended(&mut self, count: usize, durability: Durability) {
         let lines = self.look();
         let added = lines.strip_prefix(self.last.as_slice()).unwrap().to_vec();
-        let count = added.len();
+        assert_eq!(added.len(), count, "lines are missing");
         self.note(lines, Step::Append(added, durability));
-        count
     }
 
     /// Notes that the log was rewritten and acknowledged.
