@@ -46,7 +46,7 @@ pub async fn try_save(
     contexts::save(manager, "tool", &json!({ "of": id }), &json!("x".repeat(length))).await
 }
 
-/// The record behind a path; `None`: there is no such file, or it holds none.
+/// The record behind a path, or why there is none.
 pub async fn load(manager: &Arc<Manager>, path: &str) -> Result<Vec<u8>, Code> {
     manager.load(path).await.map(|held| held.record().to_vec()).map_err(|error| error.code)
 }

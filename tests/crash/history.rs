@@ -243,7 +243,7 @@ fn indexed(name: &'static str, is_on_medium: bool) {
             history_on(&story.disk, Full).append(numbered(28, 500).await).outcome().await.unwrap();
             story.appended(1, Full);
         }
-        let found = history.search(filters().remove(0)).await.unwrap();
+        let found = history.search(filters().remove(1)).await.unwrap();
         assert_eq!(values(&found).len(), story.lines().len().div_ceil(3));
         let index = format!("{NAME}.index");
         let directory = Path::new(DIRECTORY);
@@ -253,7 +253,7 @@ fn indexed(name: &'static str, is_on_medium: bool) {
         story.rewritten();
         history.append(numbered(40, 500).await).outcome().await.unwrap();
         story.appended(1, Process);
-        history.search(filters().remove(0)).await.unwrap();
+        history.search(filters().remove(1)).await.unwrap();
     });
     cut_everywhere(Group::History, name, &story.disk, DIRECTORY, EACH_LONG, async |found| {
         story.check(found);
@@ -344,7 +344,8 @@ async fn numbered(number: usize, length: usize) -> NewEntry {
 pub fn filters() -> Vec<Filter> {
     let all = || Filter { limit: usize::MAX, ..Filter::default() };
     let of = |tool: &str| Filter { tool_names: Some(vec![tool.to_owned()]), ..all() };
-    vec![of("t0"), of("t1"), of("summary"), Filter { success: Some(false), ..all() }]
+    // First what an old index knows nothing of: it is forgotten where it is found to be wrong.
+    vec![of("summary"), of("t0"), of("t1"), Filter { success: Some(false), ..all() }]
 }
 
 fn matches(filter: &Filter, entry: &Value) -> bool {
