@@ -14,6 +14,7 @@ use crate::{
     contexts_story::{
         DIRECTORY, context_names, hidden, load, manager_on, path_of, save, strict, try_save,
     },
+    cuts::runtime,
     evidence::Group,
     failures::{Failed, fail_everywhere},
     manager::after_a_death,
@@ -183,8 +184,9 @@ fn clear_directory(used: &InUse) -> Removal<'_> {
 }
 
 fn removal_fails(story: &'static str, remove: Remove, removed: usize, durability: Durability) {
+    let dead = runtime().block_on(after_a_death());
     let begin = async || {
-        let disk = after_a_death().await;
+        let disk = dead.kill(0);
         in_use(manager_on(&disk, "session", durability), disk, 2).await
     };
     let act = async |_: &SimulatedDisk, used: &InUse| remove(used).await;
@@ -226,8 +228,9 @@ fn removals_fail_and_are_done_again() {
 /// A session sweeps while another lives: whatever fails, only what the dead left goes.
 #[test]
 fn sweeps_fail_and_take_nothing_that_lives() {
+    let dead = runtime().block_on(after_a_death());
     let begin = async || {
-        let disk = after_a_death().await;
+        let disk = dead.kill(0);
         let sweeper = manager_on(&disk, "sweeper", Process);
         let (disk, live) = in_use(manager_on(&disk, "session", Full), disk, 2).await;
         (disk, (sweeper, live))
@@ -256,8 +259,9 @@ fn sweeps_fail_and_take_nothing_that_lives() {
 
 #[test]
 fn loads_fail_with_a_code_and_work_again() {
+    let dead = runtime().block_on(after_a_death());
     let begin = async || {
-        let disk = after_a_death().await;
+        let disk = dead.kill(0);
         let reader = manager_on(&disk, "reader", Process);
         in_use(reader, disk, 0).await
     };
