@@ -312,7 +312,7 @@ interface ContextEntryInput {
   /** @default null */
   summary?: string | null | undefined
   /**
-   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970.
+   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970, in the years 0 to 9999.
    * @default now
    */
   timestamp?: Date | string | number | null | undefined
@@ -327,7 +327,7 @@ interface ContextEntryInput {
 /** Options of `read`. */
 interface ReadOptions extends CancellationOptions {
   /**
-   * Entries before the one with which they take so many bytes of JSON are left out. The most recent one is always read.
+   * Entries before the one with which they take so many bytes of JSON are left out.
    * @default no bound
    */
   maxBytes?: number
@@ -489,7 +489,8 @@ declare class ContextHistory {
      * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-     * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+     * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
+     * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
      * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     compact(policy: CompactPolicy): Promise<CompactReport>;
@@ -763,6 +764,7 @@ interface ToolRecorderOptions {
  *
  * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
  * response's message as its summary and, where there is one, the error under the key `error`
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT` when it is neither, or an option is wrong
  * @example
  * ```ts
  * const recorder = createToolRecorder(manager, { history })

@@ -18,10 +18,13 @@ function asContextError(error, call2, stored) {
       error
     );
   }
-  if (error instanceof Error && "code" in error) {
+  if (error instanceof Error && isOurs(error)) {
     return error;
   }
   return contextError("ERR_CONTEXT_INVALID_ARGUMENT", `the arguments of ${call2} could not be read`, error);
+}
+function isOurs(error) {
+  return typeof error.code === "string" && error.code.startsWith("ERR_CONTEXT_");
 }
 function inspect(value) {
   if (typeof value === "string") {
@@ -150,6 +153,7 @@ function duration(value, name) {
 }
 
 // lib/context-history.ts
+import { Buffer } from "node:buffer";
 import { setTimeout } from "node:timers/promises";
 import { NativeHistory } from "./native.js";
 
@@ -545,7 +549,7 @@ function thrownMessage(error) {
 }
 
 // lib/timestamps.ts
-var ISO_8601 = /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d):?([0-5]\d)?)?)?$/i;
+var ISO_8601 = /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])([01]\d|2[0-3]):?([0-5]\d)?)?)?$/i;
 var PLAIN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?)?$/;
 var EXPECTED = "a valid date, an ISO 8601 string or a number of milliseconds";
 function parseTimestamp(text2) {
@@ -575,7 +579,11 @@ function checkTime(value, name) {
 }
 function checkTimestamp(value, name) {
   const time = checkTime(value, name);
-  return typeof value === "string" && PLAIN.test(value) ? value : new Date(time).toISOString();
+  const text2 = typeof value === "string" && PLAIN.test(value) ? value : new Date(time).toISOString();
+  if (!PLAIN.test(text2)) {
+    throw invalidArgument(name, `${EXPECTED} in the years 0 to 9999`, value);
+  }
+  return text2;
 }
 
 // lib/context-entry.ts
@@ -1201,7 +1209,8 @@ function allocate(length) {
 
 // lib/context-history.ts
 var DEFAULT_LIMIT = 50;
-var COMPACT_ATTEMPTS = 10;
+var COMPACT_ATTEMPTS = 20;
+var SUMMARISED_ATTEMPTS = 3;
 var COMPACT_PAUSE = 50;
 var ContextHistory = class {
   #native;
@@ -1328,18 +1337,20 @@ var ContextHistory = class {
    * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-   * changed then; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
+   * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy) {
     const checked = checkPolicy(policy);
     const signal = readSignal(policy);
+    const attempts = checked.summarise === void 0 ? COMPACT_ATTEMPTS : SUMMARISED_ATTEMPTS;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#compactOnce(checked, signal);
       } catch (error) {
         const isConflict = error?.code === "ERR_CONTEXT_CONFLICT";
-        if (!isConflict || attempt === COMPACT_ATTEMPTS) {
+        if (!isConflict || attempt === attempts) {
           throw error;
         }
         debug(this.#hooks, "the file was replaced during a compaction: it is planned again", { path: this.path });
@@ -1371,6 +1382,10 @@ var ContextHistory = class {
       const dropped = parseEntries(texts, this.path);
       const span = spanOf(dropped);
       summary = summaryLine(span, await summarise(policy.summarise, dropped, signal));
+      const maximum = this.#options.maxEntryBytes;
+      if (Buffer.byteLength(summary.line) > maximum) {
+        throw tooLarge(summary.entry.toolName, maximum);
+      }
     }
     signal?.throwIfAborted();
     return operate(
@@ -1473,8 +1488,8 @@ var PendingSaves = class {
 };
 function codeOf(failure2) {
   const code = failure2 instanceof Error && "code" in failure2 ? failure2.code : void 0;
-  const isOurs = typeof code === "string" && code.startsWith("ERR_CONTEXT_");
-  return isOurs ? code : "ERR_CONTEXT_INVALID_ARGUMENT";
+  const isOurs2 = typeof code === "string" && code.startsWith("ERR_CONTEXT_");
+  return isOurs2 ? code : "ERR_CONTEXT_INVALID_ARGUMENT";
 }
 
 // lib/auto-record.ts
@@ -1522,7 +1537,7 @@ function timeOf(event) {
 }
 
 // lib/context-manager.ts
-import { Buffer } from "node:buffer";
+import { Buffer as Buffer2 } from "node:buffer";
 import { NativeManager, sha256 } from "./native.js";
 
 // lib/candidates.ts
@@ -1846,7 +1861,7 @@ var ContextManager = class {
       throw tooLarge2(toolName, maximum);
     }
     if (this.#details.needsSize) {
-      details.isLarge = this.#details.isLarge(toolName, args, Buffer.byteLength(encoded.text));
+      details.isLarge = this.#details.isLarge(toolName, args, Buffer2.byteLength(encoded.text));
     }
     return operate(
       this.#hooks,
@@ -2180,10 +2195,10 @@ function tooLarge2(toolName, maximum) {
 }
 
 // lib/read-context-tool.ts
-import { Buffer as Buffer3 } from "node:buffer";
+import { Buffer as Buffer4 } from "node:buffer";
 
 // lib/entry-budget.ts
-import { Buffer as Buffer2 } from "node:buffer";
+import { Buffer as Buffer3 } from "node:buffer";
 var BRACKETS_BYTES = 2;
 var COMMA_BYTES = 1;
 var NULL_BYTES = 4;
@@ -2192,7 +2207,7 @@ var CUT_MARK = "\u2026";
 var CUT_MARK_BYTES = 3;
 var MINIMUM_PREVIEW_BYTES = 32;
 var SHORT_TEXT_BYTES = 256;
-var MINIMUM_ENTRY_BYTES = Buffer2.byteLength(
+var MINIMUM_ENTRY_BYTES = Buffer3.byteLength(
   JSON.stringify({ id: "", toolName: "", params: 0, result: 0, success: true, summary: "", timestamp: "" })
 );
 function fitEntries(entries, maxBytes) {
@@ -2223,7 +2238,7 @@ function fitEntries(entries, maxBytes) {
 function measure(value) {
   try {
     const text2 = JSON.stringify(value) ?? "null";
-    return { value, text: text2, bytes: Buffer2.byteLength(text2) };
+    return { value, text: text2, bytes: Buffer3.byteLength(text2) };
   } catch {
     return { value, text: stringify(value), bytes: Number.POSITIVE_INFINITY };
   }
@@ -2378,7 +2393,7 @@ async function readContext(history, limit, maxBytes) {
   return { message: parts.join(" "), value: entries, success: true };
 }
 function measureAll(entries) {
-  return entries.reduce((total, entry) => total + Buffer3.byteLength(stringify(entry)), 0);
+  return entries.reduce((total, entry) => total + Buffer4.byteLength(stringify(entry)), 0);
 }
 function couldNotRead(error) {
   let reason;
@@ -2398,8 +2413,9 @@ var MAXIMUM_REMEMBERED = 1e4;
 function createToolRecorder(target, options) {
   const queries = /* @__PURE__ */ new Map();
   const calls = /* @__PURE__ */ new Map();
-  const saves = new PendingSaves("tool outputs", options?.onError);
-  const manager = isHistory(target) ? void 0 : target;
+  optional(options?.taskId, "taskId", checkFunction);
+  const saves = new PendingSaves("tool outputs", optional(options?.onError, "onError", checkFunction));
+  const manager = isHistory(target) ? void 0 : checkManager(target);
   const histories = /* @__PURE__ */ new Set();
   if (isHistory(target)) {
     histories.add(target);
@@ -2456,6 +2472,12 @@ function createToolRecorder(target, options) {
     }
   };
   return recorder;
+}
+function checkManager(value) {
+  if (typeof value?.saveContext !== "function") {
+    throw invalidArgument("target", "a ContextManager or a ContextHistory", value);
+  }
+  return value;
 }
 function remember(map, key, value) {
   map.set(key, value);
