@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The directory of every manager.
-pub const DIRECTORY: &str = "/work/contexts";
+pub const DIRECTORY: &str = "/store/contexts";
 
 /// A session's manager in a process of its own, which keeps nothing of sessions that are over.
 pub fn manager_on(disk: &SimulatedDisk, session: &str, durability: Durability) -> Arc<Manager> {

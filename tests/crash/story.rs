@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::cuts::Found;
 
 /// The directory of every log.
-pub const DIRECTORY: &str = "/work/logs";
+pub const DIRECTORY: &str = "/store/logs";
 /// The file name of every log.
 pub const NAME: &str = "x.jsonl";
 
