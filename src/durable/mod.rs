@@ -78,6 +78,41 @@ pub async fn create(
     finish(file_system, target, sync, directory_sync).await
 }
 
+/// Replaces a file, or creates it: readers see the old one or the new one, whole.
+///
+/// Written under an exclusive temporary name, brought to the medium at [`Durability::Full`], renamed
+/// over the old one, the directory brought to the medium. At [`Durability::Process`] a loss of power
+/// may leave an empty file: what nobody can make anew is replaced at `Full`. An injected file system
+/// without `rename` writes in place.
+///
+/// # Errors
+/// The first failing step's; the old file is as it was and the temporary one gone. Where only the
+/// directory could not be brought to the medium, the new one is in its place.
+pub async fn replace(
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    contents: Payload,
+    durability: Durability,
+    directory_sync: &DirectorySync,
+) -> Result<(), FileError> {
+    let sync = durability == Durability::Full;
+    if !file_system.can_rename() {
+        return file_system.write_new(target.path, contents, sync).await;
+    }
+    let renamed = match file_system.write_new(target.temporary, contents, sync).await {
+        Ok(()) => file_system.rename_over(target.temporary, target.path).await,
+        // Not ours: there is nothing to take back.
+        Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => return Err(error),
+        Err(error) => Err(error),
+    };
+    if renamed.is_err() {
+        // The step's own error is the one worth telling.
+        let _ = file_system.remove(target.temporary).await;
+        return renamed;
+    }
+    if sync { directory_sync.sync(file_system, target.directory).await } else { Ok(()) }
+}
+
 /// Brings the new entry to the medium, or takes it back: what is refused leaves nothing.
 async fn finish(
     file_system: &dyn FileSystem,

@@ -16,8 +16,11 @@ use super::{
     filter::Filter,
 };
 use crate::{
-    durable::log::{Line, LinesForwards, LogReader, ReadAt, Snapshot},
-    file_system::{Disk, FileError},
+    durable::{
+        self, DirectorySync, Durability, Target,
+        log::{Line, LinesForwards, LogReader, ReadAt, Snapshot},
+    },
+    file_system::{FileError, Payload},
     names,
 };
 
@@ -270,8 +273,7 @@ impl Index {
 
     /// Writes the index beside the log. A cache that cannot be written is made again next time.
     fn save(&mut self, history: &History) {
-        let Some(disk) = history.file_system.disk() else { return };
-        match self.try_save(history, disk.as_ref()) {
+        match self.try_save(history) {
             Ok(()) => self.written = self.length,
             Err(error) => history.debug.say(
                 "Failed to write the history's index",
@@ -280,16 +282,16 @@ impl Index {
         }
     }
 
-    fn try_save(&self, history: &History, disk: &dyn Disk) -> Result<(), FileError> {
+    /// Called on a thread that may block.
+    fn try_save(&self, history: &History) -> Result<(), FileError> {
         let path = &history.options.path;
-        let replacement = path.replacement();
-        let written = disk
-            .write_new(&replacement, &self.encode(), false)
-            .and_then(|()| disk.rename_over(&replacement, &path.beside(&names::index(&path.name))));
-        if written.is_err() {
-            let _ = disk.remove(&replacement);
-        }
-        written
+        let (index, temporary) = (path.beside(&names::index(&path.name)), path.replacement());
+        let target = Target { directory: &path.directory, temporary: &temporary, path: &index };
+        let (level, sync) = (Durability::Process, DirectorySync::default());
+        let contents = Payload::new(self.encode());
+        let replacing =
+            durable::replace(history.file_system.as_ref(), target, contents, level, &sync);
+        tokio::runtime::Handle::current().block_on(replacing)
     }
 
     /// Removes the index on disk.

@@ -45,6 +45,18 @@ async fn create(
     durable::create(disk, target, contents, durability, &DirectorySync::default()).await
 }
 
+async fn replace(
+    disk: &SimulatedDisk,
+    contents: &[u8],
+    durability: Durability,
+) -> Result<(), FileError> {
+    // A crash may have left one: names of temporary files are never used again.
+    let (temporary, file) = (path(&format!("{}.tmp", disk.calls())), path("old"));
+    let target = Target { directory: Path::new(STORE), temporary: &temporary, path: &file };
+    let contents = Arc::new(contents.to_vec());
+    durable::replace(disk, target, contents, durability, &DirectorySync::default()).await
+}
+
 fn contents(disk: &SimulatedDisk, name: &str) -> Option<Vec<u8>> {
     raw(disk, STORE).into_iter().find(|(found, _)| found == name).map(|(_, contents)| contents)
 }
@@ -104,6 +116,42 @@ fn temporary_at_full() {
     created("a file created under a temporary name, full", false, Durability::Full);
 }
 
+fn replaced(story: &'static str, durability: Durability) {
+    let disk = begin(true);
+    let versions: Vec<Vec<u8>> = std::iter::once(b"old".to_vec())
+        .chain([10, 4096, 12_298, 20].map(|length: usize| vec![b'x'; length]))
+        .collect();
+    let mut acknowledged = vec![0];
+    runtime().block_on(async {
+        for version in versions.iter().skip(1) {
+            replace(&disk, version, durability).await.unwrap();
+            acknowledged.push(disk.operations());
+        }
+    });
+    cut_everywhere(Group::Kernel, story, &disk, STORE, EACH, async |found| {
+        let is_promised = found.is_killed() || durability == Durability::Full;
+        if is_promised {
+            let least = acknowledged.iter().rposition(|place| *place <= found.at).unwrap();
+            let now = contents(&found.disk, "old").unwrap();
+            let version = versions.iter().position(|version| *version == now);
+            assert!(version.is_some_and(|version| version >= least), "neither old nor new");
+        }
+        for name in names(&found.disk, STORE) {
+            assert!(name == "old" || name.ends_with(".tmp"), "{name} is left");
+        }
+    });
+}
+
+#[test]
+fn replaced_at_process() {
+    replaced("a file replaced, process", Durability::Process);
+}
+
+#[test]
+fn replaced_at_full() {
+    replaced("a file replaced, full", Durability::Full);
+}
+
 fn creation_fails(story: &'static str, has_unnamed_files: bool, durability: Durability) {
     let begin = async || (begin(has_unnamed_files), ());
     let act = async |disk: &SimulatedDisk, (): &()| {
@@ -132,6 +180,33 @@ fn creations_fail_without_a_trace() {
     creation_fails("a file created unnamed, full, calls fail", true, Durability::Full);
     creation_fails("a file created temporarily, process, calls fail", false, Durability::Process);
     creation_fails("a file created temporarily, full, calls fail", false, Durability::Full);
+}
+
+fn replacement_fails(story: &'static str, durability: Durability) {
+    let begin = async || (begin(true), ());
+    let act = async |disk: &SimulatedDisk, (): &()| {
+        replace(disk, &[b'x'; 5000], durability).await.map_err(|error| error.kind)
+    };
+    fail_everywhere(Group::Kernel, story, begin, act, async |disk, (), failed| {
+        let now = contents(disk, "old").unwrap();
+        match failed.outcome {
+            Ok(()) => assert_eq!(now, [b'x'; 5000]),
+            Err(kind) => {
+                assert_eq!(kind, failed.kind());
+                // The new one is in its place where the directory's synchronisation failed.
+                assert!(now == b"old" || (durability == Durability::Full && now == [b'x'; 5000]));
+            }
+        }
+        assert_eq!(names(disk, STORE), ["old"], "nothing is left");
+        replace(disk, b"next", durability).await.unwrap();
+        assert_eq!(contents(disk, "old").unwrap(), b"next");
+    });
+}
+
+#[test]
+fn replacements_fail_without_a_trace() {
+    replacement_fails("a file replaced, process, calls fail", Durability::Process);
+    replacement_fails("a file replaced, full, calls fail", Durability::Full);
 }
 
 fn lock_on(disk: &SimulatedDisk) -> Arc<FileLock> {

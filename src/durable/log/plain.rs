@@ -9,7 +9,10 @@ use std::{
 };
 
 use super::{LogError, LogPath, ReadAt, Record, Rewrite};
-use crate::file_system::{FileError, FileSystem, Payload};
+use crate::{
+    durable::{self, DirectorySync, Durability, Target},
+    file_system::{FileError, FileSystem, Payload},
+};
 
 pub(super) struct PlainLog {
     file_system: Arc<dyn FileSystem>,
@@ -76,20 +79,11 @@ impl PlainLog {
     }
 
     async fn replace(&self, text: Vec<u8>) -> Result<(), FileError> {
-        let path = self.path.file();
-        if !self.file_system.can_rename() {
-            return self.file_system.write_new(&path, Payload::new(text), false).await;
-        }
-        let replacement = self.path.replacement();
-        let written = self.file_system.write_new(&replacement, Payload::new(text), false).await;
-        let renamed = match written {
-            Ok(()) => self.file_system.rename_over(&replacement, &path).await,
-            Err(error) => Err(error),
-        };
-        if renamed.is_err() {
-            let _ = self.file_system.remove(&replacement).await;
-        }
-        renamed
+        let (path, temporary) = (self.path.file(), self.path.replacement());
+        let target = Target { directory: &self.path.directory, temporary: &temporary, path: &path };
+        // There is no medium to wait for.
+        let (level, sync) = (Durability::Process, DirectorySync::default());
+        durable::replace(self.file_system.as_ref(), target, Payload::new(text), level, &sync).await
     }
 
     /// Puts the log's new text in its place.
@@ -120,10 +114,7 @@ mod tests {
     use std::{collections::HashMap, future::ready, io, path::PathBuf, sync::Mutex};
 
     use super::{super::Waiting, *};
-    use crate::{
-        durable::Durability,
-        file_system::{Contents, Entry, FileFuture},
-    };
+    use crate::file_system::{Contents, Entry, FileFuture};
 
     /// Files in memory, of which a directory must have been created.
     #[derive(Default)]
