@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::file_system::{Disk, FileError, FileResult, FileSystem, Origin};
+use crate::file_system::{Disk, FileError, FileResult, FileSystem};
 
 /// One directory's group commit.
 #[derive(Debug, Default)]
@@ -19,14 +19,7 @@ pub struct DirectorySync(Mutex<Queue>);
 struct Queue {
     /// Somebody leads: it serves whoever waits, round after round.
     led: bool,
-    waiting: Vec<oneshot::Sender<Result<(), Failure>>>,
-}
-
-/// What of an error can be told to several.
-#[derive(Debug, Clone, Copy)]
-struct Failure {
-    kind: io::ErrorKind,
-    system: Option<i32>,
+    waiting: Vec<oneshot::Sender<FileResult<()>>>,
 }
 
 impl DirectorySync {
@@ -52,12 +45,8 @@ impl DirectorySync {
         if leads {
             self.lead(file_system, directory).await;
         }
-        let failed = Failure { kind: io::ErrorKind::Interrupted, system: None };
-        receiver.await.unwrap_or(Err(failed)).map_err(|failure| {
-            let error = failure
-                .system
-                .map_or_else(|| io::Error::from(failure.kind), io::Error::from_raw_os_error);
-            FileError::system("fsync", directory, error)
+        receiver.await.unwrap_or_else(|_| {
+            Err(FileError::system("fsync", directory, io::ErrorKind::Interrupted.into()))
         })
     }
 
@@ -72,16 +61,10 @@ impl DirectorySync {
             if round.is_empty() {
                 return;
             }
-            let outcome = file_system.sync_directory(directory).await.map_err(|error| Failure {
-                kind: error.kind,
-                system: match error.origin {
-                    Origin::System(error) => error.raw_os_error(),
-                    Origin::Injected { .. } => None,
-                },
-            });
+            let outcome = file_system.sync_directory(directory).await;
             for waiting in round {
                 // Nobody waits any more: nothing to tell.
-                let _ = waiting.send(outcome);
+                let _ = waiting.send(outcome.as_ref().copied().map_err(FileError::duplicate));
             }
         }
     }
