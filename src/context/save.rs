@@ -259,6 +259,7 @@ impl Manager {
             description: &description,
             arguments: &indexed_arguments,
             timestamp: pointer.timestamp,
+            ..Document::default()
         };
         self.index.add(sequence, &document);
         let mut state = self.state();

@@ -60,6 +60,7 @@ impl Manager {
                         description: &pointer.description,
                         arguments: &pointer.arguments,
                         timestamp: pointer.timestamp,
+                        ..Document::default()
                     });
                 }
                 (None, Candidate::Known(_)) => {}

@@ -15,6 +15,10 @@ pub struct Document<'a> {
     pub description: &'a str,
     /// Keys and string values of the arguments, separated by spaces.
     pub arguments: &'a str,
+    /// The text of the result: as much of it as is to be indexed.
+    pub result: &'a str,
+    /// Documents of one group were made for one purpose, such as one query; 0 is no group.
+    pub group: u64,
     /// Milliseconds since 1970; of equally good documents the later is first.
     pub timestamp: i64,
 }
@@ -164,6 +168,8 @@ mod tests {
         name: "read_file",
         description: "read_file: /src/auth/LoginForm.tsx",
         arguments: "path /src/auth/LoginForm.tsx login login login login login",
+        result: "export function LoginForm",
+        group: 0,
         timestamp: 0,
     };
 
@@ -174,9 +180,9 @@ mod tests {
     #[test]
     fn terms_are_counted_by_field() {
         let terms = DocumentTerms::new(&DOCUMENT);
-        assert_eq!(terms.lengths, [3, 9, 12]);
-        assert_eq!(find(&terms, "file"), [1.0, 1.0, 0.0]);
-        assert_eq!(find(&terms, "login"), [0.0, 1.0, 6.0]);
+        assert_eq!(terms.lengths, [3, 9, 12, 5]);
+        assert_eq!(find(&terms, "file"), [1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(find(&terms, "login"), [0.0, 1.0, 6.0, 1.0]);
         assert_eq!(find(&terms, "absent"), [0.0; FIELD_COUNT]);
         assert!(terms.iter().map(|(hash, text, _)| (hash, text)).is_sorted());
         assert!(

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn frequencies_are_kept_up_to_four_and_rounded_down_from_there() {
-        let values = |count| Frequencies::from_counts(&[count, 0, 1]).values();
+        let values = |count| Frequencies::from_counts(&[count, 0, 1, 0]).values();
         for (count, kept) in [
             (0, 0.0),
             (1, 1.0),
@@ -91,14 +91,14 @@ mod tests {
             (16, 16.0),
             (u32::MAX, 16.0),
         ] {
-            assert_eq!(values(count), [kept, 0.0, 1.0]);
+            assert_eq!(values(count), [kept, 0.0, 1.0, 0.0]);
         }
         assert!(Frequencies::from_counts(&[0; FIELD_COUNT]).is_empty());
     }
 
     #[test]
     fn a_posting_keeps_both_halves() {
-        let frequencies = Frequencies::from_counts(&[1, 16, 3]);
+        let frequencies = Frequencies::from_counts(&[1, 16, 3, 2]);
         let posting = Posting::new(MAXIMUM_DOCUMENTS as u32 - 1, frequencies);
         assert_eq!(posting.document(), MAXIMUM_DOCUMENTS as u32 - 1);
         assert_eq!(posting.frequencies(), frequencies);

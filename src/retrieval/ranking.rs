@@ -33,6 +33,12 @@ pub(super) const FIELDS: &[Field] = &[
         length_normalisation: 0.75,
         maximum_bytes: 8192,
     },
+    Field {
+        text: |document| document.result,
+        weight: 0.5,
+        length_normalisation: 0.75,
+        maximum_bytes: 131_072,
+    },
 ];
 
 /// The number of fields.
@@ -139,7 +145,7 @@ mod tests {
 
     #[test]
     fn rarer_terms_weigh_more_and_none_is_negative() {
-        let totals = totals(&[[1, 2, 3]; 100]);
+        let totals = totals(&[[1, 2, 3, 4]; 100]);
         let weights: Vec<f32> =
             (1..=100).map(|containing| totals.inverse_document_frequency(containing)).collect();
         assert!(weights.is_sorted_by(|rarer, commoner| rarer > commoner));
@@ -152,20 +158,23 @@ mod tests {
 
     #[test]
     fn shorter_documents_and_more_occurrences_score_higher() {
-        let scorer = Scorer::new(&totals(&[[2, 10, 10]; 4]));
-        let once = Frequencies::from_counts(&[0, 1, 0]);
-        let often = Frequencies::from_counts(&[0, 3, 0]);
-        let everywhere = Frequencies::from_counts(&[1, 1, 1]);
-        assert!(scorer.score(once, &[2, 5, 10]) > scorer.score(once, &[2, 20, 10]));
-        assert!(scorer.score(often, &[2, 10, 10]) > scorer.score(once, &[2, 10, 10]));
-        assert!(scorer.score(everywhere, &[2, 10, 10]) > scorer.score(once, &[2, 10, 10]));
-        assert!(scorer.score(Frequencies::from_counts(&[9, 99, 999]), &[1, 1, 1]) <= MAXIMUM_SCORE);
+        let scorer = Scorer::new(&totals(&[[2, 10, 10, 0]; 4]));
+        let once = Frequencies::from_counts(&[0, 1, 0, 0]);
+        let often = Frequencies::from_counts(&[0, 3, 0, 0]);
+        let everywhere = Frequencies::from_counts(&[1, 1, 1, 0]);
+        assert!(scorer.score(once, &[2, 5, 10, 0]) > scorer.score(once, &[2, 20, 10, 0]));
+        assert!(scorer.score(often, &[2, 10, 10, 0]) > scorer.score(once, &[2, 10, 10, 0]));
+        assert!(scorer.score(everywhere, &[2, 10, 10, 0]) > scorer.score(once, &[2, 10, 10, 0]));
+        assert!(
+            scorer.score(Frequencies::from_counts(&[9, 99, 999, 0]), &[1, 1, 1, 0])
+                <= MAXIMUM_SCORE
+        );
     }
 
     #[test]
     fn an_empty_collection_has_a_scorer() {
-        let score =
-            Scorer::new(&Totals::default()).score(Frequencies::from_counts(&[1, 0, 0]), &[1, 0, 0]);
+        let score = Scorer::new(&Totals::default())
+            .score(Frequencies::from_counts(&[1, 0, 0, 0]), &[1, 0, 0, 0]);
         assert!(score.is_finite());
     }
 }

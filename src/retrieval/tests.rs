@@ -11,7 +11,7 @@ use super::tokens::tokenize;
 use super::*;
 
 fn described<'a>(description: &'a str, timestamp: i64) -> Document<'a> {
-    Document { name: "", description, arguments: "", timestamp }
+    Document { description, timestamp, ..Document::default() }
 }
 
 fn index(descriptions: &[&str]) -> Index {
@@ -162,7 +162,13 @@ fn random_documents(seed: u64, count: usize) -> Vec<Texts> {
 }
 
 fn document(texts: &Texts, timestamp: i64) -> Document<'_> {
-    Document { name: &texts[0], description: &texts[1], arguments: &texts[2], timestamp }
+    Document {
+        name: &texts[0],
+        description: &texts[1],
+        arguments: &texts[2],
+        timestamp,
+        ..Document::default()
+    }
 }
 
 /// BM25F as the literature writes it, in double precision, by a scan of all documents.

@@ -1,0 +1,288 @@
+/** Hand-written types of selecting, searching, slicing and offloading stored outputs. */
+
+import type { CancellationOptions, ContextPointer, SelectablePointer, TaskId } from './types.d.ts'
+
+/** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
+export type Time = Date | string | number
+
+/** Which contexts come into question. */
+export interface ContextFilter {
+  /** Saved with this `queryId`, or one of several. */
+  queryId?: string | readonly string[]
+  /** Saved with this `taskId`, or one of several. */
+  taskId?: TaskId | readonly TaskId[]
+  /** Made by this tool, or one of several. */
+  toolName?: string | readonly string[]
+  /** At this time or later. */
+  since?: Time
+  /** At this time or before. */
+  until?: Time
+}
+
+/** Options of `selectContexts`. `undefined` and `null` mean the default. */
+export interface SelectOptions extends ContextFilter, CancellationOptions {
+  /**
+   * At most this many pointers.
+   * @default no limit
+   */
+  limit?: number
+  /** Choose among these contexts of the manager only. */
+  pointers?: readonly SelectablePointer[]
+  /**
+   * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
+   * @default 0
+   */
+  minScore?: number
+  /**
+   * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
+   * passed over.
+   * @default no bound
+   */
+  maxBytes?: number
+  /**
+   * The chosen contexts take no more tokens than this, by `countTokens`.
+   * @default no bound
+   */
+  maxTokens?: number
+  /**
+   * Tokens that a context takes in the prompt.
+   * @default a third of `sizeBytes`, rounded up: more than usual text takes
+   */
+  countTokens?: (pointer: ContextPointer<TaskId>) => number
+  /**
+   * How much the latest outputs are preferred: the share of the best score that the latest matching output gets on top.
+   * @default 0.15
+   */
+  recencyWeight?: number
+  /**
+   * Adds so many outputs of the same query from just before and just after each strong hit (at least half the best score),
+   * after it.
+   * @default 0
+   */
+  neighbours?: number
+  /**
+   * A model that chooses among the candidates which the ranker found. Anything it does wrong falls back to the ranker and is
+   * reported to `onDebug`.
+   */
+  selector?: ContextSelector
+  /**
+   * Turns texts into vectors of one length, in their order. Its cosine similarity is fused with the ranker; vectors are kept
+   * until their contexts go. A failure falls back to the ranker and is reported to `onDebug`.
+   */
+  embed?: Embed
+  /**
+   * Say of each pointer which terms of which field counted.
+   * @default false
+   */
+  explain?: boolean
+}
+
+/** A pointer that `selectContexts` chose. */
+export interface SelectedContext<Task extends TaskId = number> extends ContextPointer<Task> {
+  /** How good it is, from 0 (nothing of the query) to 1 (all of it, often). */
+  score: number
+  /** Chosen for standing beside a strong hit. */
+  isNeighbour?: boolean
+  /** With `explain`: what counted, most first. */
+  explain?: MatchedTerm[]
+}
+
+/** What a term of the query contributed to a score. */
+export interface MatchedTerm {
+  /** The term as it is indexed: lower case, stemmed. */
+  term: string
+  /** Where it stands: every field that has it. */
+  fields: ('name' | 'description' | 'arguments' | 'result')[]
+  /** Its share of the score that the text alone gives, from 0 to 1. */
+  share: number
+}
+
+/** Asks a model which contexts a query needs. */
+export type ContextSelector = (request: SelectorRequest) => unknown | Promise<unknown>
+
+/** What a selector is given. */
+export interface SelectorRequest {
+  /** The whole prompt: the query, and every candidate with its id. */
+  prompt: string
+  /** A JSON Schema of the answer: `{ context_ids: number[] }`. */
+  schema: Readonly<Record<string, unknown>>
+  query: string
+  /** The candidates in the order of their ids, from 1 up. */
+  candidates: readonly ContextPointer<TaskId>[]
+  signal?: AbortSignal
+}
+
+/** Turns texts into vectors of one length, in their order. */
+export type Embed = (
+  texts: readonly string[],
+  options: { signal?: AbortSignal },
+) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>
+
+/** Options of `search`. `undefined` and `null` mean the default. */
+export interface SearchOptions extends ContextFilter, CancellationOptions {
+  /**
+   * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
+   * @default 'own'
+   */
+  sessions?: 'own' | 'all'
+  /**
+   * At most this many hits.
+   * @default 20
+   */
+  limit?: number
+  /**
+   * Snippets of each hit, at most.
+   * @default 3
+   */
+  snippets?: number
+  /**
+   * Length of a snippet in characters, about.
+   * @default 200
+   */
+  snippetLength?: number
+}
+
+/** A stored output that a search found. */
+export interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
+  /** How good it is, from 0 to 1. */
+  score: number
+  /** The places that show best what was searched for. Empty when only the name or the description matches. */
+  snippets: SearchSnippet[]
+}
+
+/** A piece of a stored output around a match. */
+export interface SearchSnippet {
+  /** Where it was found. */
+  field: 'arguments' | 'result'
+  /** The text as it stands there. */
+  text: string
+  /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
+  matches: [start: number, end: number][]
+  /** In a result: the line of the first match, from 1, as `readContext` counts. */
+  line?: number
+  /** In a result: where the snippet begins, in bytes of its text, as `readContext` counts. */
+  byteOffset?: number
+}
+
+/**
+ * What to read of a stored result. The text that is sliced is the result itself when it is a string, and its JSON as
+ * `JSON.stringify` writes it otherwise. With `jsonPath`, the other slices apply to the value that it finds.
+ */
+export interface SliceOptions extends CancellationOptions {
+  /** Lines from `from` to `to`, both included, counted from 1. */
+  lines?: { from?: number; to?: number }
+  /** Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given. */
+  bytes?: { from?: number; to?: number }
+  /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
+  grep?: string | RegExp | GrepOptions
+  /** A JSON path (RFC 9535) into the result. */
+  jsonPath?: string
+  /**
+   * No more bytes of text are given at once.
+   * @default 32768
+   */
+  maxBytes?: number
+}
+
+/** Options of `grep`. The expression is of the linear-time kind: no look-around, no back references. */
+export interface GrepOptions {
+  pattern: string | RegExp
+  /** Upper and lower case are the same. */
+  ignoreCase?: boolean
+  /** Lines of context before each match. */
+  before?: number
+  /** Lines of context after each match. */
+  after?: number
+  /** Where to begin, as `next` of the slice before says: a line from 1. */
+  from?: number
+}
+
+/** A part of a stored result. */
+export interface ContextSlice {
+  /** The context's path, as given. */
+  filepath: string
+  text: string
+  /** Size of the whole text that was sliced, in bytes. */
+  totalBytes: number
+  /** Lines of the whole text, where lines were counted. */
+  totalLines?: number
+  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep` and for several values of a JSON path. */
+  bytes?: { from: number; to: number }
+  /** The lines that `text` holds, both included; a part of a line counts. */
+  lines?: { from: number; to: number }
+  /** The matching lines of `grep`. */
+  matches?: GrepMatch[]
+  /** Normalised paths of the values that `jsonPath` found and `text` holds, one line of JSON each where there are several. */
+  paths?: string[]
+  /** Hand this to `readContext` to go on; absent when nothing is left. */
+  next?: SliceOptions
+}
+
+/** A matching line. */
+export interface GrepMatch {
+  /** From 1. */
+  line: number
+  /** Where the match begins in the whole text, in bytes. */
+  byteOffset: number
+  /** The matched text, cut when it is long. */
+  text: string
+}
+
+/** Options of `offload`. `undefined` and `null` mean the default. */
+export interface OffloadOptions {
+  taskId?: TaskId
+  queryId?: string
+  /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
+  threshold?: number
+}
+
+/** What `offload` does with which output; an option of the manager. */
+export interface OffloadPolicy {
+  /**
+   * Outputs of at least so many bytes of text are offloaded, others stay as they are.
+   * @default 8192
+   */
+  threshold?: number
+  /** Thresholds of single tools, by name; `Infinity`: never. */
+  toolThresholds?: Readonly<Record<string, number>>
+  /** Tools whose outputs always stay as they are. The retrieval tools of this package are always among them. */
+  exemptTools?: readonly string[]
+  /**
+   * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
+   * offloaded first, whatever their thresholds.
+   * @default no bound
+   */
+  turnBudget?: number
+  /**
+   * Length of the placeholder's preview in bytes, head and tail together.
+   * @default 1024
+   */
+  previewBytes?: number
+}
+
+/** A tool output for `offloadAll`. */
+export interface ToolOutput {
+  toolName: string
+  args: Record<string, unknown>
+  result: unknown
+  options?: OffloadOptions
+}
+
+/** What the conversation gets in place of an output. */
+export interface OffloadedContext<T = unknown> {
+  /** The text for the model: a placeholder, or the output itself (a string as it is, anything else as JSON). */
+  text: string
+  /** `text` is a placeholder. */
+  isOffloaded: boolean
+  /** Where the output is stored; absent when it could not be, or is not meant to be. */
+  filepath?: string
+  /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
+  handle?: string
+  /** Size of the output's text in bytes. */
+  sizeBytes: number
+  /** The output, untouched, when it is not offloaded. */
+  result?: T
+  /** Why it could not be stored. */
+  error?: Error
+}
+
