@@ -94,6 +94,11 @@ impl DocumentTerms {
         Self { lengths, terms: terms.into(), text: distinct.into(), signature }
     }
 
+    /// What they take in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.terms) + self.text.len()
+    }
+
     /// How often the fields have a term.
     pub(super) fn find(&self, hash: u32, term: &str) -> Frequencies {
         if self.signature & signature_bit(hash) == 0 {

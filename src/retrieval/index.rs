@@ -5,31 +5,130 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use super::announced::{Announced, LateText};
 use super::document::Document;
-use super::merge::{merge, merge_like_sized};
+use super::merge::{like_sized, merge};
 use super::query::Query;
 use super::search::{Hit, Ranked, rank, search};
 use super::segment::Segment;
+use super::slots::Slots;
 use super::tail::{Tail, TailDocument};
+
+/// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
+const PATIENCE: usize = 8;
 
 /// An in-memory inverted index.
 ///
-/// Any number of threads may read and write. Writers take turns; a reader takes
-/// no lock that a writer holds: it reads the published snapshot, in which only
-/// the tail grows and documents are marked as removed. It sees every document
-/// whose [`Index::add`] returned before it began.
-#[derive(Debug, Default)]
+/// Any number of threads may read and write. Writers take turns, for as long as
+/// it takes to append one document; a reader takes no lock that a writer holds:
+/// it reads the published snapshot, in which only the last tail grows and
+/// documents are marked as removed. It sees every document whose
+/// [`Index::add`] or [`Index::announce`] returned before it began.
+///
+/// What takes longer is left to [`Index::maintain`], which somebody has to call
+/// now and then: queries are right without it, but slower.
+#[derive(Debug)]
 pub struct Index {
     published: ArcSwap<Snapshot>,
+    announced: ArcSwap<Vec<Arc<Slots<Arc<Announced>>>>>,
     writer: Mutex<Writer>,
+    maintenance: Mutex<()>,
     live: AtomicUsize,
+    budget: usize,
 }
 
-/// What readers see.
+impl Default for Index {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What readers see. The last tail is the one that grows.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     pub(super) segments: Vec<Arc<Segment>>,
-    pub(super) tail: Arc<Tail>,
+    pub(super) tails: Vec<Arc<Tail>>,
+}
+
+impl Snapshot {
+    fn bytes(&self) -> usize {
+        let segments = self.segments.iter().map(|segment| segment.bytes());
+        segments.chain(self.tails.iter().map(|tail| tail.bytes())).sum()
+    }
+
+    /// Its parts in other hands, without `sources`; `None` when they are not all there any more.
+    fn replaced(&self, sources: &Sources, built: Option<Segment>) -> Option<Self> {
+        let (mut segments, mut tails) = (self.segments.clone(), self.tails.clone());
+        match sources {
+            Sources::Tail(tail) => tails.retain(|other| !Arc::ptr_eq(tail, other)),
+            Sources::Segments(sources, _) => {
+                segments.retain(|other| !sources.iter().any(|segment| Arc::ptr_eq(segment, other)))
+            }
+        }
+        let gone = self.segments.len() + self.tails.len() - segments.len() - tails.len();
+        segments.extend(built.map(Arc::new));
+        (gone == sources.len()).then_some(Self { segments, tails })
+    }
+}
+
+/// What becomes one new segment.
+enum Sources {
+    Tail(Arc<Tail>),
+    /// The results are left out when it says so.
+    Segments(Vec<Arc<Segment>>, bool),
+}
+
+impl Sources {
+    /// The next thing to do, if there is any.
+    fn next(snapshot: &Snapshot, budget: usize) -> Option<Self> {
+        if let [full, _, ..] = snapshot.tails.as_slice() {
+            return Some(Self::Tail(Arc::clone(full)));
+        }
+        let half_removed =
+            snapshot.segments.iter().find(|segment| segment.live() * 2 < segment.len());
+        if let Some(segment) = half_removed {
+            return Some(Self::Segments(vec![Arc::clone(segment)], segment.is_thinned()));
+        }
+        if snapshot.bytes() > budget {
+            let whole = snapshot.segments.iter().filter(|segment| !segment.is_thinned());
+            if let Some(oldest) = whole.min_by_key(|segment| segment.first_sequence()) {
+                return Some(Self::Segments(vec![Arc::clone(oldest)], true));
+            }
+        }
+        let segments = like_sized(&snapshot.segments)?;
+        let is_thinned = segments.iter().all(|segment| segment.is_thinned());
+        Some(Self::Segments(segments, is_thinned))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Tail(_) => 1,
+            Self::Segments(segments, _) => segments.len(),
+        }
+    }
+
+    fn build(&self) -> Option<Segment> {
+        match self {
+            Self::Tail(tail) => Segment::from_documents(tail.documents()),
+            Self::Segments(segments, is_thinned) => merge(segments, *is_thinned),
+        }
+    }
+
+    /// Removes from `built` what was removed here while it was built.
+    fn catch_up(&self, built: &Segment) {
+        let remove = |sequence| {
+            built.remove(sequence);
+        };
+        match self {
+            Self::Tail(tail) => {
+                let removed = tail.documents().filter(|document| document.is_removed());
+                removed.for_each(|document| remove(document.sequence));
+            }
+            Self::Segments(segments, _) => {
+                segments.iter().flat_map(|segment| segment.removed()).for_each(remove);
+            }
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,9 +138,22 @@ struct Writer {
 }
 
 impl Index {
-    /// An index without documents.
+    /// An index without documents and without a bound.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_budget(usize::MAX)
+    }
+
+    /// An index without documents. Once it takes more than `budget` bytes of memory, the oldest
+    /// documents are kept without their results. Their short fields stay, however many they are.
+    pub fn with_budget(budget: usize) -> Self {
+        Self {
+            published: ArcSwap::default(),
+            announced: ArcSwap::default(),
+            writer: Mutex::default(),
+            maintenance: Mutex::default(),
+            live: AtomicUsize::new(0),
+            budget,
+        }
     }
 
     /// Adds a document. One of the same sequence is replaced: for a moment a
@@ -49,18 +161,53 @@ impl Index {
     pub fn add(&self, sequence: u64, document: &Document<'_>) {
         let document = TailDocument::new(sequence, document); // the larger part of the work, so outside the lock
         let mut writer = self.lock();
-        if writer.highest_sequence.is_some_and(|highest| sequence <= highest) {
-            self.remove_locked(sequence);
-        }
-        writer.highest_sequence = writer.highest_sequence.max(Some(sequence));
-        let snapshot = self.published.load();
-        if snapshot.tail.push(document) {
-            let mut segments = snapshot.segments.clone();
-            segments.extend(Segment::from_documents(snapshot.tail.documents()).map(Arc::new));
-            merge_like_sized(&mut segments);
-            self.published.store(Arc::new(Snapshot { segments, tail: Arc::default() }));
-        }
+        self.make_room(&mut writer, sequence);
         self.live.fetch_add(1, Ordering::Relaxed);
+        self.push(document);
+        drop(writer);
+        self.maintain_when_late();
+    }
+
+    /// Adds a document by its short fields: it is found by them until [`Index::complete`] has it
+    /// whole, or earlier by more where `late` gives it.
+    pub fn announce(
+        &self,
+        sequence: u64,
+        document: &Document<'_>,
+        late: Option<Box<dyn LateText>>,
+    ) -> Arc<Announced> {
+        let announced = Arc::new(Announced::new(sequence, document, late));
+        let mut writer = self.lock();
+        self.make_room(&mut writer, sequence);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        let lists = self.announced.load();
+        match lists.last().filter(|list| !list.is_full()) {
+            Some(list) => drop(list.push(Arc::clone(&announced))),
+            None => {
+                let list = Slots::default();
+                list.push(Arc::clone(&announced));
+                let lists = lists.iter().map(Arc::clone).chain([Arc::new(list)]);
+                self.announced.store(Arc::new(lists.collect()));
+            }
+        }
+        announced
+    }
+
+    /// Indexes an announced document, whole where `document` is given or can be read, else by its
+    /// short fields. Nothing happens when it was removed meanwhile.
+    pub fn complete(&self, announced: &Announced, document: Option<&Document<'_>>) {
+        let terms = announced.whole_terms(document); // the larger part of the work, so outside the lock
+        let (sequence, timestamp) = (announced.document.sequence, announced.document.timestamp);
+        let writer = self.lock();
+        if announced.document.is_removed() {
+            return;
+        }
+        // Added first: readers look at the announced ones first.
+        self.push(TailDocument::from_terms(sequence, timestamp, terms));
+        announced.document.remove();
+        self.drop_completed();
+        drop(writer);
+        self.maintain_when_late();
     }
 
     /// Removes a document, if it is there. It is not found any more; the
@@ -74,8 +221,31 @@ impl Index {
     pub fn clear(&self) {
         let mut writer = self.lock();
         *writer = Writer::default();
+        for announced in self.announced.load().iter().flat_map(|list| list.iter()) {
+            announced.document.remove();
+        }
+        self.announced.store(Arc::default());
         self.published.store(Arc::default());
         self.live.store(0, Ordering::Relaxed);
+    }
+
+    /// Does what additions and removals left to do: full tails become segments, like-sized segments
+    /// one, and memory is given back. Takes long, but nobody waits for it.
+    pub fn maintain(&self) {
+        let Ok(_turn) = self.maintenance.try_lock() else { return };
+        loop {
+            let snapshot = self.published.load_full();
+            let Some(sources) = Sources::next(&snapshot, self.budget) else { return };
+            let built = sources.build();
+            let _writer = self.lock();
+            if let Some(built) = &built {
+                sources.catch_up(built);
+            }
+            // Without the sources the index was cleared meanwhile.
+            if let Some(snapshot) = self.published.load().replaced(&sources, built) {
+                self.published.store(Arc::new(snapshot));
+            }
+        }
     }
 
     /// The number of documents.
@@ -88,10 +258,16 @@ impl Index {
         self.len() == 0
     }
 
+    /// What it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        self.published.load().bytes()
+    }
+
     /// The documents that share a term with the query, best first; equally good
     /// ones the later first, by timestamp, then by sequence.
     pub fn search(&self, query: &Query, limit: Option<usize>) -> Vec<Hit> {
-        search(&self.published.load(), query, limit)
+        let announced = self.announced();
+        search(&announced, &self.published.load(), query, limit)
     }
 
     /// Ranks the documents of the index that `known` accepts together with
@@ -104,7 +280,16 @@ impl Index {
         known: &dyn Fn(u64) -> bool,
         foreign: &[Document<'_>],
     ) -> Vec<Ranked> {
-        rank(&self.published.load(), query, known, foreign)
+        let announced = self.announced();
+        rank(&announced, &self.published.load(), query, known, foreign)
+    }
+
+    /// The documents that are announced only. To be asked before the snapshot: what is completed
+    /// meanwhile is in that.
+    fn announced(&self) -> Vec<Arc<Announced>> {
+        let lists = self.announced.load();
+        let announced = lists.iter().flat_map(|list| list.iter());
+        announced.filter(|announced| !announced.document.is_removed()).map(Arc::clone).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
@@ -112,34 +297,67 @@ impl Index {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remove_locked(&self, sequence: u64) {
-        let snapshot = self.published.load_full();
-        let segment = snapshot.segments.iter().find(|segment| segment.remove(sequence));
-        if segment.is_none() && !snapshot.tail.remove(sequence) {
-            return;
+    fn make_room(&self, writer: &mut Writer, sequence: u64) {
+        if writer.highest_sequence.is_some_and(|highest| sequence <= highest) {
+            self.remove_locked(sequence);
         }
-        self.live.fetch_sub(1, Ordering::Relaxed);
-        if let Some(segment) = segment.filter(|segment| segment.live() * 2 < segment.len()) {
-            self.rewrite(&snapshot, segment);
+        writer.highest_sequence = writer.highest_sequence.max(Some(sequence));
+    }
+
+    /// Only with the writer's lock.
+    fn push(&self, document: TailDocument) {
+        let snapshot = self.published.load();
+        let (last, is_new) = match snapshot.tails.last() {
+            Some(tail) => (Arc::clone(tail), false),
+            None => (Arc::default(), true),
+        };
+        let is_full = last.push(document);
+        if is_new || is_full {
+            let (segments, mut tails) = (snapshot.segments.clone(), snapshot.tails.clone());
+            tails.extend(is_new.then_some(last));
+            tails.extend(is_full.then(Arc::default));
+            self.published.store(Arc::new(Snapshot { segments, tails }));
         }
     }
 
-    /// Gives back the memory of removed documents.
-    fn rewrite(&self, snapshot: &Snapshot, segment: &Arc<Segment>) {
-        let others = snapshot.segments.iter().filter(|other| !Arc::ptr_eq(segment, other));
-        let mut segments: Vec<Arc<Segment>> = others.map(Arc::clone).collect();
-        segments.extend(merge(std::slice::from_ref(segment)).map(Arc::new));
-        merge_like_sized(&mut segments);
-        self.published.store(Arc::new(Snapshot { segments, tail: Arc::clone(&snapshot.tail) }));
+    /// Lets go of lists of which all is completed or removed. Only with the writer's lock.
+    fn drop_completed(&self) {
+        let lists = self.announced.load();
+        let is_over = |list: &Slots<Arc<Announced>>| {
+            list.iter().all(|announced| announced.document.is_removed())
+        };
+        if lists.first().is_some_and(|first| is_over(first)) {
+            let rest = lists.iter().skip_while(|list| is_over(list)).map(Arc::clone);
+            self.announced.store(Arc::new(rest.collect()));
+        }
+    }
+
+    fn remove_locked(&self, sequence: u64) {
+        let snapshot = self.published.load();
+        let lists = self.announced.load();
+        let mut announced = lists.iter().flat_map(|list| list.iter());
+        let was_there = snapshot.segments.iter().any(|segment| segment.remove(sequence))
+            || snapshot.tails.iter().any(|tail| tail.remove(sequence))
+            || announced.any(|announced| {
+                announced.document.sequence == sequence && announced.document.remove()
+            });
+        self.live.fetch_sub(usize::from(was_there), Ordering::Relaxed);
+    }
+
+    /// Where nobody maintains the index, whoever adds to it does.
+    fn maintain_when_late(&self) {
+        if self.published.load().tails.len() > PATIENCE {
+            self.maintain();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tail::TAIL_DOCUMENTS;
+    use super::super::slots::SLOTS;
     use super::*;
 
-    const FULL: u64 = TAIL_DOCUMENTS as u64;
+    const FULL: u64 = SLOTS as u64;
 
     fn add(index: &Index, sequences: impl IntoIterator<Item = u64>) {
         for sequence in sequences {
@@ -148,6 +366,7 @@ mod tests {
     }
 
     fn sizes(index: &Index) -> Vec<usize> {
+        index.maintain();
         index.published.load().segments.iter().map(|segment| segment.len()).collect()
     }
 
@@ -164,9 +383,9 @@ mod tests {
     fn segments_of_like_size_are_merged() {
         let index = Index::new();
         add(&index, 0..FULL * 3);
-        assert_eq!(sizes(&index), [TAIL_DOCUMENTS; 3]);
+        assert_eq!(sizes(&index), [SLOTS; 3]);
         add(&index, FULL * 3..FULL * 16 + 7);
-        assert_eq!(sizes(&index), [TAIL_DOCUMENTS * 16]);
+        assert_eq!(sizes(&index), [SLOTS * 16]);
         assert_eq!(index.search(&Query::parse("read"), None).len() as u64, FULL * 16 + 7);
     }
 
@@ -174,13 +393,145 @@ mod tests {
     fn removed_documents_are_given_back() {
         let index = Index::new();
         add(&index, 0..FULL);
+        index.maintain();
         (0..FULL / 2).for_each(|sequence| index.remove(sequence));
-        assert_eq!(sizes(&index), [TAIL_DOCUMENTS]);
+        assert_eq!(sizes(&index), [SLOTS]);
         index.remove(FULL / 2);
-        assert_eq!(sizes(&index), [TAIL_DOCUMENTS / 2 - 1]);
+        assert_eq!(sizes(&index), [SLOTS / 2 - 1]);
         (0..FULL).for_each(|sequence| index.remove(sequence));
         assert_eq!(sizes(&index), [0_usize; 0]);
         assert!(index.is_empty());
+    }
+
+    fn described<'a>(description: &'a str, result: &'a str) -> Document<'a> {
+        Document { description, result, ..Document::default() }
+    }
+
+    fn found(index: &Index, query: &str) -> Vec<u64> {
+        index.search(&Query::parse(query), None).iter().map(|hit| hit.sequence).collect()
+    }
+
+    struct Late(&'static str, usize);
+
+    impl LateText for Late {
+        fn bytes(&self) -> usize {
+            self.1
+        }
+
+        fn read(&self, read: &mut dyn FnMut(&Document<'_>)) {
+            read(&described("form", self.0));
+        }
+    }
+
+    #[test]
+    fn an_announced_document_is_found_by_what_is_known_of_it_and_once() {
+        let index = Index::new();
+        let hidden = index.announce(0, &described("form", ""), None);
+        let long =
+            index.announce(1, &described("form", ""), Some(Box::new(Late("zebra", 1 << 30))));
+        index.announce(2, &described("form", ""), Some(Box::new(Late("zebra", 10))));
+        assert_eq!((found(&index, "form").len(), index.len()), (3, 3));
+        assert_eq!(found(&index, "zebra"), [2]);
+        index.complete(&hidden, Some(&described("form", "zebra")));
+        assert_eq!(found(&index, "zebra"), [2, 0]);
+        index.complete(&long, None);
+        assert_eq!(found(&index, "zebra"), [2, 1, 0]);
+        assert_eq!((found(&index, "form"), index.len()), (vec![2, 1, 0], 3));
+    }
+
+    #[test]
+    fn an_announced_document_can_be_removed() {
+        let index = Index::new();
+        let announced =
+            [0, 1].map(|sequence| index.announce(sequence, &described("form", ""), None));
+        index.remove(0);
+        assert_eq!((found(&index, "form"), index.len()), (vec![1], 1));
+        index.complete(&announced[0], Some(&described("form", "zebra")));
+        assert_eq!((found(&index, "form zebra"), index.len()), (vec![1], 1));
+        index.clear();
+        index.complete(&announced[1], Some(&described("form", "zebra")));
+        assert!(found(&index, "form zebra").is_empty() && index.is_empty());
+    }
+
+    #[test]
+    fn completed_lists_are_given_back() {
+        let index = Index::new();
+        let announced: Vec<_> = (0..FULL * 2 + 1)
+            .map(|sequence| index.announce(sequence, &described("form", ""), None))
+            .collect();
+        assert_eq!(index.announced.load().len(), 3);
+        announced.iter().for_each(|announced| index.complete(announced, None));
+        assert_eq!(index.announced.load().len(), 0);
+        assert_eq!(found(&index, "form").len(), announced.len());
+    }
+
+    #[test]
+    fn readers_see_what_is_completed_meanwhile() {
+        const DOCUMENTS: u64 = 3000;
+        let index = Index::new();
+        let announced: Vec<_> = (0..DOCUMENTS)
+            .map(|sequence| index.announce(sequence, &described("form", ""), None))
+            .collect();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for announced in &announced {
+                    index.complete(announced, Some(&described("form", "late")));
+                    index.maintain();
+                }
+                is_over.store(true, Ordering::Release);
+            });
+            while !is_over.load(Ordering::Acquire) {
+                let mut sequences = found(&index, "form");
+                sequences.sort_unstable();
+                assert!(sequences.into_iter().eq(0..DOCUMENTS), "each once");
+            }
+        });
+        assert_eq!(found(&index, "late").len() as u64, DOCUMENTS);
+    }
+
+    #[test]
+    fn what_is_removed_while_segments_are_built_stays_removed() {
+        let index = Index::new();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Acquire) {
+                    index.maintain();
+                }
+            });
+            for sequence in 0..FULL * 20 {
+                index.add(sequence, &described("form", ""));
+                if sequence >= 300 && sequence % 3 > 0 {
+                    index.remove(sequence - 300);
+                }
+            }
+            is_over.store(true, Ordering::Release);
+        });
+        index.maintain();
+        let is_kept = |sequence: u64| sequence + 300 >= FULL * 20 || (sequence + 300) % 3 == 0;
+        let mut sequences = found(&index, "form");
+        sequences.sort_unstable();
+        assert!(sequences.iter().copied().eq((0..FULL * 20).filter(|sequence| is_kept(*sequence))));
+        assert_eq!(index.len(), sequences.len());
+    }
+
+    #[test]
+    fn the_oldest_results_leave_first_and_short_fields_stay() {
+        const BUDGET: usize = 1_000_000;
+        let words: String = (0..100).map(|number| format!("word{number} ")).collect();
+        let index = Index::with_budget(BUDGET);
+        for sequence in 0..FULL * 12 {
+            let result = format!("result {sequence} zebra {words}");
+            let description = format!("output{sequence}");
+            index.add(sequence, &described(&description, &result));
+            index.maintain();
+        }
+        assert!(index.bytes() < BUDGET * 2, "{}", index.bytes());
+        let with_results = found(&index, "zebra");
+        assert!(with_results.contains(&(FULL * 12 - 1)) && !with_results.contains(&0));
+        assert_eq!(found(&index, "output0").first(), Some(&0));
+        assert_eq!(found(&index, "output").len() as u64, FULL * 12);
     }
 
     #[test]
@@ -189,7 +540,7 @@ mod tests {
         add(&index, 0..FULL - 1);
         index.remove(3);
         add(&index, [FULL]);
-        assert_eq!(sizes(&index), [TAIL_DOCUMENTS - 1]);
-        assert_eq!(index.len(), TAIL_DOCUMENTS - 1);
+        assert_eq!(sizes(&index), [SLOTS - 1]);
+        assert_eq!(index.len(), SLOTS - 1);
     }
 }

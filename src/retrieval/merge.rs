@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::postings::{MAXIMUM_DOCUMENTS, Posting};
 use super::segment::{Segment, SegmentBuilder};
-use super::tail::TAIL_DOCUMENTS;
+use super::slots::SLOTS;
 
 const FAN_OUT: usize = 4;
 
-/// Segments of this class (by powers of [`FAN_OUT`] times the tail) are not
+/// Segments of this class (by powers of [`FAN_OUT`] times a full tail) are not
 /// merged further, which bounds how long a writer can be held up.
 const FINAL_CLASS: u32 = 4;
 
@@ -18,28 +18,23 @@ const MAXIMUM_POSTINGS: usize = 1 << 25;
 const MAXIMUM_TEXT_BYTES: usize = 1 << 28;
 
 const _: () = assert!(
-    TAIL_DOCUMENTS * FAN_OUT.pow(FINAL_CLASS) <= MAXIMUM_DOCUMENTS,
+    SLOTS * FAN_OUT.pow(FINAL_CLASS) <= MAXIMUM_DOCUMENTS,
     "a posting has no room for the document"
 );
 
-/// Merges until no class has [`FAN_OUT`] segments.
-pub(super) fn merge_like_sized(segments: &mut Vec<Arc<Segment>>) {
-    let mut class = 0;
-    while class < FINAL_CLASS {
-        let candidates =
-            segments.iter().filter(|segment| self::class(segment) == class).take(FAN_OUT);
-        let chosen: Vec<Arc<Segment>> = candidates.map(Arc::clone).collect();
-        if chosen.len() == FAN_OUT && fits(&chosen) {
-            segments.retain(|segment| !chosen.iter().any(|other| Arc::ptr_eq(segment, other)));
-            segments.extend(merge(&chosen).map(Arc::new));
-        } else {
-            class += 1;
-        }
-    }
+/// Segments that should become one: [`FAN_OUT`] of like size, thinned ones apart from the others.
+pub(super) fn like_sized(segments: &[Arc<Segment>]) -> Option<Vec<Arc<Segment>>> {
+    let classes = (0..FINAL_CLASS).flat_map(|class| [(class, false), (class, true)]);
+    let mut candidates = classes.map(|wanted| {
+        let same =
+            segments.iter().filter(|segment| (class(segment), segment.is_thinned()) == wanted);
+        same.take(FAN_OUT).map(Arc::clone).collect::<Vec<_>>()
+    });
+    candidates.find(|chosen| chosen.len() == FAN_OUT && fits(chosen))
 }
 
 fn class(segment: &Segment) -> u32 {
-    (segment.live() / TAIL_DOCUMENTS).max(1).ilog(FAN_OUT)
+    (segment.live() / SLOTS).max(1).ilog(FAN_OUT)
 }
 
 fn fits(segments: &[Arc<Segment>]) -> bool {
@@ -47,8 +42,9 @@ fn fits(segments: &[Arc<Segment>]) -> bool {
         && segments.iter().map(|segment| segment.text_bytes()).sum::<usize>() <= MAXIMUM_TEXT_BYTES
 }
 
-/// One segment with the documents that are not removed; `None` when none is left.
-pub(super) fn merge(segments: &[Arc<Segment>]) -> Option<Segment> {
+/// One segment with the documents that are not removed, and without their results when it is to be
+/// `thinned`; `None` when none is left.
+pub(super) fn merge(segments: &[Arc<Segment>], thinned: bool) -> Option<Segment> {
     let size = |of: fn(&Segment) -> usize| segments.iter().map(|segment| of(segment)).sum();
     let mut builder = SegmentBuilder::with_capacity(
         size(Segment::live),
@@ -56,6 +52,9 @@ pub(super) fn merge(segments: &[Arc<Segment>]) -> Option<Segment> {
         size(Segment::text_bytes),
         size(Segment::posting_count),
     );
+    if thinned {
+        builder = builder.thinned();
+    }
     let mut sources = merge_documents(segments, &mut builder);
     // the sources at the least term, all of which have it
     let mut least: Vec<usize> = Vec::with_capacity(sources.len());

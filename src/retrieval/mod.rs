@@ -12,11 +12,13 @@
 //! | `document` | a document and its terms |
 //! | `query` | a query and its terms |
 //! | `segment`, `merge` | immutable blocks of documents |
-//! | `tail` | the most recent documents, appended one by one |
+//! | `slots`, `tail` | the most recent documents, appended one by one |
+//! | `announced` | documents whose long part is still to be indexed |
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
 //! | `index` | writers, published snapshots |
 
 mod accumulator;
+mod announced;
 mod best;
 mod characters;
 mod document;
@@ -27,6 +29,7 @@ mod query;
 mod ranking;
 mod search;
 mod segment;
+mod slots;
 mod tail;
 mod tokens;
 mod words;
@@ -34,6 +37,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use announced::{Announced, LateText};
 pub use document::Document;
 pub use index::Index;
 pub use query::Query;

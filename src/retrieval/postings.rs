@@ -30,6 +30,12 @@ impl Frequencies {
         self.0 == 0
     }
 
+    /// As if the field had no text.
+    pub(super) fn without(self, field: usize) -> Self {
+        let bits = u32::from((1_u16 << BITS_PER_FIELD) - 1) << (field as u32 * BITS_PER_FIELD);
+        Self(self.0 & !bits)
+    }
+
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "masked to the size of the table")]
     pub(super) fn values(self) -> [f32; FIELD_COUNT] {

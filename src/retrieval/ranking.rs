@@ -41,6 +41,9 @@ pub(super) const FIELDS: &[Field] = &[
     },
 ];
 
+/// The place of the result among [`FIELDS`].
+pub(super) const RESULT: usize = 3;
+
 /// The number of fields.
 pub(super) const FIELD_COUNT: usize = FIELDS.len();
 

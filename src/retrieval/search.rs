@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::accumulator::{Accumulator, WeightedTerm};
+use super::announced::Announced;
 use super::best::Best;
-use super::document::{Document, match_query};
+use super::document::{Document, DocumentTerms, match_query};
 use super::index::Snapshot;
 use super::postings::{Frequencies, Posting};
 use super::query::{Query, QueryTerm};
 use super::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
 use super::segment::Segment;
+use super::tail::TailDocument;
 
 /// A document that [`super::Index::search`] found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +47,17 @@ pub enum Which {
     Known(u64),
 }
 
-pub(super) fn search(snapshot: &Snapshot, query: &Query, limit: Option<usize>) -> Vec<Hit> {
-    let ranked = Evaluation::new(snapshot, query, &[]).run(Best::new(limit), &|_| true);
+/// Announced documents are read whole as far as this goes, in bytes of text: nobody waits longer.
+const LATE_BYTES: usize = 256 * 1024;
+
+pub(super) fn search(
+    announced: &[Arc<Announced>],
+    snapshot: &Snapshot,
+    query: &Query,
+    limit: Option<usize>,
+) -> Vec<Hit> {
+    let evaluation = Evaluation::new(announced, snapshot, query, &[]);
+    let ranked = evaluation.run(Best::new(limit), &|_| true);
     let hit = |Ranked { which, score, timestamp }| match which {
         Which::Known(sequence) => Some(Hit { sequence, score, timestamp }),
         Which::Foreign(_) => None,
@@ -53,12 +66,13 @@ pub(super) fn search(snapshot: &Snapshot, query: &Query, limit: Option<usize>) -
 }
 
 pub(super) fn rank(
+    announced: &[Arc<Announced>],
     snapshot: &Snapshot,
     query: &Query,
     known: &dyn Fn(u64) -> bool,
     foreign: &[Document<'_>],
 ) -> Vec<Ranked> {
-    Evaluation::new(snapshot, query, foreign).run(Best::new(None), known)
+    Evaluation::new(announced, snapshot, query, foreign).run(Best::new(None), known)
 }
 
 /// A document outside the segments that has a term of the query.
@@ -77,10 +91,17 @@ struct Evaluation<'a> {
     loose: Vec<Loose>,
     /// For each loose document, for each term.
     frequencies: Vec<Frequencies>,
+    /// Documents that were announced when the query began: elsewhere they do not count.
+    announced: FxHashSet<u64>,
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(snapshot: &'a Snapshot, query: &'a Query, foreign: &[Document<'_>]) -> Self {
+    fn new(
+        announced: &[Arc<Announced>],
+        snapshot: &'a Snapshot,
+        query: &'a Query,
+        foreign: &[Document<'_>],
+    ) -> Self {
         let (segments, terms) = (snapshot.segments.as_slice(), query.terms());
         let mut evaluation = Self {
             segments,
@@ -89,6 +110,7 @@ impl<'a> Evaluation<'a> {
             postings: Vec::with_capacity(segments.len() * terms.len()),
             loose: Vec::new(),
             frequencies: Vec::new(),
+            announced: announced.iter().map(|announced| announced.sequence()).collect(),
         };
         if terms.is_empty() {
             return evaluation;
@@ -100,12 +122,23 @@ impl<'a> Evaluation<'a> {
                 .extend(terms.iter().map(|term| segment.postings(term.hash, &term.text)));
         }
         let mut found = Vec::with_capacity(terms.len());
-        for document in snapshot.tail.documents().filter(|document| !document.is_removed()) {
+        let mut late_bytes = LATE_BYTES;
+        // the latest first: they are asked for most
+        let announced = announced.iter().rev().map(|announced| &**announced);
+        let announced =
+            announced.map(|announced| (&announced.document, announced.terms(&mut late_bytes)));
+        let in_tails = snapshot.tails.iter().flat_map(|tail| tail.documents());
+        let in_tails = in_tails
+            .filter(|document| !document.is_removed())
+            .filter(|document| !evaluation.announced.contains(&document.sequence))
+            .map(|document| (document, &document.terms));
+        let known: Vec<(&TailDocument, &Arc<DocumentTerms>)> = announced.chain(in_tails).collect();
+        for (document, document_terms) in known {
             found.clear();
-            found.extend(terms.iter().map(|term| document.terms.find(term.hash, &term.text)));
+            found.extend(terms.iter().map(|term| document_terms.find(term.hash, &term.text)));
             let (which, timestamp) = (Which::Known(document.sequence), document.timestamp);
             evaluation
-                .add_loose(Loose { which, timestamp, lengths: document.terms.lengths }, &found);
+                .add_loose(Loose { which, timestamp, lengths: document_terms.lengths }, &found);
         }
         for (position, document) in foreign.iter().enumerate() {
             let lengths = match_query(document, query, &mut found);
@@ -124,13 +157,16 @@ impl<'a> Evaluation<'a> {
     }
 
     fn run(&self, mut best: Best, known: &dyn Fn(u64) -> bool) -> Vec<Ranked> {
+        let in_segments = |sequence| !self.announced.contains(&sequence) && known(sequence);
+        let in_segments: &dyn Fn(u64) -> bool =
+            if self.announced.is_empty() { known } else { &in_segments };
         let terms = self.weighted_terms();
         let scorer = Scorer::new(&self.totals);
         Accumulator::with(|accumulator| {
             for (segment, postings) in
                 self.segments.iter().zip(self.postings.chunks(self.terms.len().max(1)))
             {
-                accumulator.evaluate(segment, &terms, postings, &scorer, &mut best, known);
+                accumulator.evaluate(segment, &terms, postings, &scorer, &mut best, in_segments);
             }
         });
         for (document, found) in

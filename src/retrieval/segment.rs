@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::postings::Posting;
-use super::ranking::{Lengths, Totals};
+use super::ranking::{Lengths, RESULT, Totals};
 use super::tail::TailDocument;
 
 /// Terms that one entry of the directory stands for, on average.
@@ -20,6 +20,8 @@ pub(super) struct Segment {
     totals: Totals,
     removed: Box<[AtomicU64]>,
     removed_count: AtomicU32,
+    /// Its documents are indexed without their results.
+    is_thinned: bool,
 
     hashes: Box<[u32]>,
     /// Where the hashes with certain upper bits begin.
@@ -103,6 +105,31 @@ impl Segment {
         removed
     }
 
+    /// The sequences of the documents that are removed.
+    pub(super) fn removed(&self) -> impl Iterator<Item = u64> {
+        let sequences = (0..).zip(&self.sequences).filter(|_| self.has_removed());
+        sequences.filter(|(place, _)| self.is_removed(*place)).map(|(_, sequence)| *sequence)
+    }
+
+    /// What it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let document = size_of::<(u64, i64, Lengths)>();
+        let term = 3 * size_of::<u32>() + size_of::<u32>() / TERMS_PER_BUCKET;
+        self.len() * document
+            + self.term_count() * term
+            + self.text.len()
+            + size_of_val(&*self.postings)
+    }
+
+    pub(super) fn is_thinned(&self) -> bool {
+        self.is_thinned
+    }
+
+    /// The least sequence: how old it is.
+    pub(super) fn first_sequence(&self) -> u64 {
+        self.sequences.first().copied().unwrap_or_default()
+    }
+
     /// The postings of a term, ordered by document.
     pub(super) fn postings(&self, hash: u32, term: &str) -> &[Posting] {
         let bucket = bucket(hash, self.directory.len() - 1);
@@ -173,6 +200,7 @@ pub(super) struct SegmentBuilder {
     postings: Vec<Posting>,
     /// Where the postings of the term under construction begin.
     term_start: usize,
+    is_thinned: bool,
 }
 
 impl SegmentBuilder {
@@ -196,7 +224,17 @@ impl SegmentBuilder {
         }
     }
 
-    pub(super) fn document(&mut self, sequence: u64, timestamp: i64, lengths: Lengths) {
+    /// Documents are taken without their results.
+    pub(super) fn thinned(self) -> Self {
+        Self { is_thinned: true, ..self }
+    }
+
+    pub(super) fn document(&mut self, sequence: u64, timestamp: i64, mut lengths: Lengths) {
+        if self.is_thinned
+            && let Some(length) = lengths.get_mut(RESULT)
+        {
+            *length = 0;
+        }
         self.sequences.push(sequence);
         self.timestamps.push(timestamp);
         self.lengths.push(lengths);
@@ -205,7 +243,14 @@ impl SegmentBuilder {
 
     /// A posting of the term that [`Self::end_term`] will name.
     pub(super) fn posting(&mut self, posting: Posting) {
-        self.postings.push(posting);
+        if !self.is_thinned {
+            self.postings.push(posting);
+            return;
+        }
+        let frequencies = posting.frequencies().without(RESULT);
+        if !frequencies.is_empty() {
+            self.postings.push(Posting::new(posting.document(), frequencies));
+        }
     }
 
     /// Names the term of the postings since the last; one without postings is left out.
@@ -241,6 +286,7 @@ impl SegmentBuilder {
         Some(Segment {
             removed: (0..self.sequences.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             removed_count: AtomicU32::new(0),
+            is_thinned: self.is_thinned,
             sequences: self.sequences.into(),
             timestamps: self.timestamps.into(),
             lengths: self.lengths.into(),

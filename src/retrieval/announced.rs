@@ -1,0 +1,73 @@
+//! Documents that are to be found at once, while their long part is still to be indexed.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::document::{Document, DocumentTerms};
+use super::tail::TailDocument;
+
+/// Gives a document whole when it is asked to.
+pub trait LateText: Send + Sync {
+    /// What reading it costs: bytes of text, about.
+    fn bytes(&self) -> usize;
+
+    /// Calls `read` with the document, once.
+    fn read(&self, read: &mut dyn FnMut(&Document<'_>));
+}
+
+/// A document that is found by its short fields until [`super::Index::complete`]
+/// has it whole.
+pub struct Announced {
+    pub(super) document: TailDocument,
+    late: Option<Box<dyn LateText>>,
+    whole: OnceLock<Arc<DocumentTerms>>,
+}
+
+impl Announced {
+    pub(super) fn new(
+        sequence: u64,
+        document: &Document<'_>,
+        late: Option<Box<dyn LateText>>,
+    ) -> Self {
+        Self { document: TailDocument::new(sequence, document), late, whole: OnceLock::new() }
+    }
+
+    /// The sequence number it was announced with.
+    pub fn sequence(&self) -> u64 {
+        self.document.sequence
+    }
+
+    /// Its terms as far as they are known, or can be within `budget` bytes of reading.
+    pub(super) fn terms(&self, budget: &mut usize) -> &Arc<DocumentTerms> {
+        if self.whole.get().is_none()
+            && let Some(late) = self.late.as_ref().filter(|late| late.bytes() <= *budget)
+        {
+            *budget -= late.bytes();
+            late.read(&mut |document| self.fill(document));
+        }
+        self.whole.get().unwrap_or(&self.document.terms)
+    }
+
+    /// Its terms, all of them, when there is any way to know them.
+    pub(super) fn whole_terms(&self, document: Option<&Document<'_>>) -> Arc<DocumentTerms> {
+        if let Some(document) = document.filter(|_| self.whole.get().is_none()) {
+            self.fill(document);
+        }
+        let mut unbounded = usize::MAX;
+        Arc::clone(self.terms(&mut unbounded))
+    }
+
+    fn fill(&self, document: &Document<'_>) {
+        // Another thread may have been first: with the same.
+        let _ = self.whole.set(Arc::new(DocumentTerms::new(document)));
+    }
+}
+
+impl fmt::Debug for Announced {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Announced")
+            .field("document", &self.document)
+            .finish_non_exhaustive()
+    }
+}
