@@ -213,6 +213,12 @@ interface ContextManagerOptions {
    */
   memoryBudget?: number
   /**
+   * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
+   * and arguments, no more by their results.
+   * @default 134217728 (128 MiB)
+   */
+  indexBudget?: number
+  /**
    * The session. Managers that share an id are one session: clearing one clears all. The id shows
    * in file names when you give it.
    * @default a fresh id

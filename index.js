@@ -835,6 +835,7 @@ function noHome(path, name, cause) {
 var DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 var DEFAULT_PERSIST_THRESHOLD = 32768;
 var DEFAULT_MEMORY_BUDGET = 64 * 1024 * 1024;
+var DEFAULT_INDEX_BUDGET = 128 * 1024 * 1024;
 var DEFAULT_MAXIMUM_AGE = "7d";
 var DEFAULT_MAXIMUM_FILES = 1e4;
 var DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024;
@@ -866,6 +867,7 @@ function checkOptions(options) {
     persistThreshold: count(options.persistThreshold, "persistThreshold", DEFAULT_PERSIST_THRESHOLD),
     persistAll: persist === "all",
     memoryBudget: count(options.memoryBudget, "memoryBudget", DEFAULT_MEMORY_BUDGET),
+    indexBudget: count(options.indexBudget, "indexBudget", DEFAULT_INDEX_BUDGET),
     maxAge: duration(retention.maxAge ?? DEFAULT_MAXIMUM_AGE, "retention.maxAge"),
     maxFiles: count(retention.maxFiles, "retention.maxFiles", DEFAULT_MAXIMUM_FILES),
     maxBytes: count(retention.maxBytes, "retention.maxBytes", DEFAULT_MAXIMUM_BYTES),

@@ -166,6 +166,7 @@ export interface NativeOptions {
   persistThreshold: number
   persistAll: boolean
   memoryBudget: number
+  indexBudget: number
   maxAge: number
   maxFiles: number
   maxBytes: number

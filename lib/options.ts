@@ -18,6 +18,7 @@ import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } fr
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
 export const DEFAULT_PERSIST_THRESHOLD = 32_768
 const DEFAULT_MEMORY_BUDGET = 64 * 1024 * 1024
+const DEFAULT_INDEX_BUDGET = 128 * 1024 * 1024
 const DEFAULT_MAXIMUM_AGE = '7d'
 const DEFAULT_MAXIMUM_FILES = 10_000
 const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
@@ -58,6 +59,7 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
     persistThreshold: count(options.persistThreshold, 'persistThreshold', DEFAULT_PERSIST_THRESHOLD),
     persistAll: persist === 'all',
     memoryBudget: count(options.memoryBudget, 'memoryBudget', DEFAULT_MEMORY_BUDGET),
+    indexBudget: count(options.indexBudget, 'indexBudget', DEFAULT_INDEX_BUDGET),
     maxAge: duration(retention.maxAge ?? DEFAULT_MAXIMUM_AGE, 'retention.maxAge'),
     maxFiles: count(retention.maxFiles, 'retention.maxFiles', DEFAULT_MAXIMUM_FILES),
     maxBytes: count(retention.maxBytes, 'retention.maxBytes', DEFAULT_MAXIMUM_BYTES),

@@ -319,6 +319,7 @@ async fn nothing_waits_for_the_medium_where_that_is_not_promised() {
     let disk = WatchedDisk::default();
     let manager = disk.manager(ManagerOptions {
         memory_budget: 0,
+        index_budget: usize::MAX,
         persist_all: false,
         ..options(&directory)
     });

@@ -54,7 +54,7 @@ impl Manager {
         None
     }
 
-    async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Held> {
+    pub(super) async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Held> {
         let root = self.root(path).await?;
         let contents =
             self.file_system.read(&root, Path::new(relative), MAX_TEXT).await.map_err(|error| {

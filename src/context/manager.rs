@@ -13,6 +13,7 @@ use super::{
     directory::{SessionLease, SharedDirectory},
     held::Held,
     in_flight::{Calls, InFlight},
+    indexing::Backlog,
     options::ManagerOptions,
     pointer::Pointer,
     refused,
@@ -37,6 +38,7 @@ pub struct Manager {
     pub(super) in_flight: InFlight,
     pub(super) state: Mutex<State>,
     pub(super) index: Index,
+    pub(super) backlog: Backlog,
     /// The session's id as a JSON token.
     pub(super) session_token: Arc<str>,
     /// The directory with its separator, escaped for the inside of a JSON string.
@@ -100,7 +102,8 @@ impl Manager {
             debug,
             in_flight: InFlight::default(),
             state: Mutex::new(State::new(options.memory_budget)),
-            index: Index::new(),
+            index: Index::with_budget(options.index_budget),
+            backlog: Backlog::default(),
             opened: Mutex::default(),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),

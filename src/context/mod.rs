@@ -4,6 +4,7 @@
 mod directory;
 mod held;
 mod in_flight;
+mod indexing;
 mod lifecycle;
 mod list;
 mod load;

@@ -32,6 +32,8 @@ pub struct ManagerOptions {
     pub persist_all: bool,
     /// Bytes of small outputs kept in memory.
     pub memory_budget: usize,
+    /// Bytes of the index; beyond, the oldest outputs are found by what describes them only.
+    pub index_budget: usize,
     /// Bounds.
     pub retention: Retention,
     /// What an acknowledged save survives.

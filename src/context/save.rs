@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     held::Held,
+    indexing::{self, IndexedOutput, RecordText},
     manager::{Manager, Opened},
     pointer::{Pointer, PointerParts},
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
@@ -20,7 +21,6 @@ use crate::{
     file_system::{FileError, Payload},
     json::{self, Encoded},
     names::{self, ContextName},
-    retrieval::Document,
 };
 
 /// Arguments are indexed up to this many bytes of text.
@@ -85,7 +85,7 @@ impl Manager {
     /// # Errors
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, or `Io`. Nothing is left
     /// behind then.
-    pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
+    pub async fn save(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<String> {
         let _under_way = self.in_flight.guard(sequence);
         let tool_name = request.tool_name.clone();
         let mut prepared = self.prepare(sequence, request)?;
@@ -249,19 +249,27 @@ impl Manager {
         .await
     }
 
-    fn remember(&self, sequence: u64, tool_name: &str, prepared: Prepared) {
-        let Prepared { record, result, pointer, is_large, description, indexed_arguments, .. } =
-            prepared;
-        let held = (!is_large).then(|| Held::new(record, result));
-        // The index first: whoever sees the pointer finds it there.
-        let document = Document {
-            name: tool_name,
-            description: &description,
-            arguments: &indexed_arguments,
+    fn remember(self: &Arc<Self>, sequence: u64, tool_name: &str, prepared: Prepared) {
+        let Prepared {
+            filename,
+            record,
+            result,
+            pointer,
+            is_large,
+            description,
+            indexed_arguments,
+        } = prepared;
+        let output = IndexedOutput {
+            name: tool_name.to_owned(),
+            description,
+            arguments: indexed_arguments,
             timestamp: pointer.timestamp,
-            ..Document::default()
+            group: indexing::group(pointer.query.as_deref(), pointer.task.as_deref()),
+            stored: pointer.on_disk.then_some(filename),
         };
-        self.index.add(sequence, &document);
+        // The index first: whoever sees the pointer finds it there.
+        self.index_output(sequence, output, RecordText { record: Payload::clone(&record), result });
+        let held = (!is_large).then(|| Held::new(record, result));
         let mut state = self.state();
         if self.is_cleared(sequence) {
             // `clearPointers` was called since: the file stays, without a pointer.

@@ -3,6 +3,7 @@
 mod canonical;
 mod encoded;
 mod escape;
+mod sample;
 mod scan;
 mod snapshot;
 mod text;
@@ -10,6 +11,7 @@ mod text;
 pub use canonical::canonical;
 pub use encoded::Encoded;
 pub use escape::escape_string;
+pub use sample::append_sample;
 pub use scan::{Members, ScanError, skip_value, skip_whitespace, validate_document};
 pub use snapshot::MalformedSnapshot;
 pub use text::{append_text, cut_arguments, decode_string, decode_utf16};

@@ -47,6 +47,7 @@ pub struct NativeOptions {
     pub persist_threshold: f64,
     pub persist_all: bool,
     pub memory_budget: f64,
+    pub index_budget: f64,
     pub max_age: f64,
     pub max_files: f64,
     pub max_bytes: f64,
@@ -150,6 +151,7 @@ impl NativeManager {
             persist_threshold: whole(options.persist_threshold),
             persist_all: options.persist_all,
             memory_budget: size(options.memory_budget),
+            index_budget: size(options.index_budget),
             retention: Retention {
                 max_age: time(options.max_age),
                 max_files: size(options.max_files),

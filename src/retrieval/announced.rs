@@ -37,6 +37,11 @@ impl Announced {
         self.document.sequence
     }
 
+    /// Whether it is removed, or indexed whole: nothing is left to do.
+    pub fn is_removed(&self) -> bool {
+        self.document.is_removed()
+    }
+
     /// Its terms as far as they are known, or can be within `budget` bytes of reading.
     pub(super) fn terms(&self, budget: &mut usize) -> &Arc<DocumentTerms> {
         if self.whole.get().is_none()

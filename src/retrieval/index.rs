@@ -232,7 +232,11 @@ impl Index {
     /// Does what additions and removals left to do: full tails become segments, like-sized segments
     /// one, and memory is given back. Takes long, but nobody waits for it.
     pub fn maintain(&self) {
-        let Ok(_turn) = self.maintenance.try_lock() else { return };
+        let _turn = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        self.maintain_in_turn();
+    }
+
+    fn maintain_in_turn(&self) {
         loop {
             let snapshot = self.published.load_full();
             let Some(sources) = Sources::next(&snapshot, self.budget) else { return };
@@ -246,6 +250,11 @@ impl Index {
                 self.published.store(Arc::new(snapshot));
             }
         }
+    }
+
+    /// Whether [`Index::maintain`] has a full tail to work on.
+    pub fn has_work(&self) -> bool {
+        self.published.load().tails.len() > 1
     }
 
     /// The number of documents.
@@ -346,8 +355,10 @@ impl Index {
 
     /// Where nobody maintains the index, whoever adds to it does.
     fn maintain_when_late(&self) {
-        if self.published.load().tails.len() > PATIENCE {
-            self.maintain();
+        if self.published.load().tails.len() > PATIENCE
+            && let Ok(_turn) = self.maintenance.try_lock()
+        {
+            self.maintain_in_turn();
         }
     }
 }

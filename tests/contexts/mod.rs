@@ -21,6 +21,7 @@ pub fn options(directory: &Path) -> ManagerOptions {
         persist_threshold: 1000,
         persist_all: true,
         memory_budget: 1 << 20,
+        index_budget: usize::MAX,
         retention: Retention {
             max_age: 7 * 86_400_000,
             max_files: 1000,

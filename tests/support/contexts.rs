@@ -29,6 +29,7 @@ pub fn options(directory: &Path, session: &str, durability: Durability) -> Manag
         persist_threshold: 0,
         persist_all: true,
         memory_budget: 0,
+        index_budget: usize::MAX,
         retention: Retention {
             max_age: i64::MAX,
             max_files: 1_000_000,
