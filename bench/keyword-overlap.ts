@@ -2,7 +2,16 @@
 
 import type { ContextPointer } from '../index.js'
 
-export function naiveOverlap(query: string, pointers: readonly ContextPointer[]): string[] {
+type Described = Pick<ContextPointer, 'filepath' | 'toolDescription'>
+
+/** The paths that the specification wants: every one where nothing matches. */
+export function naiveOverlap(query: string, pointers: readonly Described[]): string[] {
+  const matching = overlapping(query, pointers)
+  return matching.length === 0 ? pointers.map(({ filepath }) => filepath) : matching
+}
+
+/** The paths that share a word with the query, best first. */
+export function overlapping(query: string, pointers: readonly Described[]): string[] {
   const words = query
     .toLowerCase()
     .split(/\W+/)
@@ -14,9 +23,6 @@ export function naiveOverlap(query: string, pointers: readonly ContextPointer[])
     if (score > 0) {
       scored.push({ filepath, score })
     }
-  }
-  if (scored.length === 0) {
-    return pointers.map(({ filepath }) => filepath)
   }
   return scored.sort((a, b) => b.score - a.score).map(({ filepath }) => filepath)
 }

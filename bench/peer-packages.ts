@@ -23,8 +23,8 @@ export class Peers {
   readonly skipped = new Map<PeerName, string>()
   readonly #modules = new Map<PeerName, unknown>()
 
-  static async load(): Promise<Peers> {
-    const names = Object.keys(IMPORTS) as PeerName[]
+  /** Loads some, or all. */
+  static async load(names = Object.keys(IMPORTS) as readonly PeerName[]): Promise<Peers> {
     const problem = names.every(isInstalled) ? undefined : install()
     const peers = new Peers()
     for (const name of names) {
