@@ -1,6 +1,6 @@
 /** Checks of single arguments. Nothing is coerced; what is wrong throws `ERR_CONTEXT_INVALID_ARGUMENT` with its name. */
 
-import type { CancellationOptions } from '../types.d.ts'
+import type { CancellationOptions, TaskId } from '../types.d.ts'
 import { invalidArgument } from './errors.ts'
 
 const UNITS: Record<string, number> = {
@@ -103,4 +103,13 @@ export function duration(value: string, name: string): number {
     throw invalidArgument(name, "a duration such as '12h' or '7d'", value)
   }
   return Math.round(Number(match[1]) * unit)
+}
+
+/** A task's id, as JSON. */
+export function checkTask(value: TaskId, name: string): string {
+  const isTask = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  if (!isTask) {
+    throw invalidArgument(name, 'a string or a finite number', value)
+  }
+  return JSON.stringify(value)
 }

@@ -14,7 +14,7 @@ import type {
 } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
-import { checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { checkTask, checkText, checkWhole, optional, readSignal } from './checks.ts'
 import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
@@ -112,7 +112,7 @@ export class ContextManager<Task extends TaskId = number> {
     if (typeof args !== 'object' || args === null || Array.isArray(args)) {
       throw invalidArgument('args', 'an object', args)
     }
-    const task = taskId === undefined ? undefined : taskToken(taskId)
+    const task = taskId === undefined ? undefined : checkTask(taskId, 'taskId')
     if (queryId !== undefined) {
       checkText(queryId, 'queryId')
     }
@@ -277,7 +277,7 @@ export class ContextManager<Task extends TaskId = number> {
     if (taskId === undefined || taskId === null) {
       return []
     }
-    const task = taskToken(taskId)
+    const task = checkTask(taskId, 'taskId')
     return this.#group(`t${task}`, (sequences) => this.#native.pointersForTask(task, sequences))
   }
 
@@ -465,15 +465,6 @@ export class ContextManager<Task extends TaskId = number> {
     checkText(query, 'query')
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`
   }
-}
-
-/** A task's id as JSON. */
-function taskToken(taskId: TaskId): string {
-  const isTask = typeof taskId === 'string' || (typeof taskId === 'number' && Number.isFinite(taskId))
-  if (!isTask) {
-    throw invalidArgument('taskId', 'a string or a finite number', taskId)
-  }
-  return JSON.stringify(taskId)
 }
 
 /** A record from its JSON, or from its JSON without the result and the result when that is a text. */

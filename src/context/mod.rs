@@ -2,6 +2,7 @@
 //! disk, all reachable through light pointers.
 
 mod directory;
+mod filter;
 mod held;
 mod in_flight;
 mod indexing;
@@ -19,6 +20,7 @@ mod state;
 mod sweep;
 mod tiers;
 
+pub use filter::ContextFilter;
 pub use held::Held;
 pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;

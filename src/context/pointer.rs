@@ -91,6 +91,12 @@ impl Pointer {
         self.part(0..self.end(0))
     }
 
+    /// The tool's name, a JSON token.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        self.part(self.end(0)..self.end(1))
+    }
+
     /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
     /// query, time, size, success, whether the arguments are cut, source URLs. What all pointers of
     /// a manager share is left out: rows take half as long to parse as objects.
