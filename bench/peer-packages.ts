@@ -12,6 +12,8 @@ const IMPORTS = {
   'better-sqlite3': () => import('better-sqlite3'),
   lmdb: () => import('lmdb'),
   minisearch: () => import('minisearch'),
+  '@orama/orama': () => import('@orama/orama'),
+  flexsearch: () => import('flexsearch'),
 }
 
 export type PeerName = keyof typeof IMPORTS

@@ -40,3 +40,22 @@ declare module 'minisearch' {
     search(query: string): { id: string; score: number }[]
   }
 }
+
+declare module '@orama/orama' {
+  interface Orama {
+    readonly schema: Readonly<Record<string, 'string'>>
+  }
+  export function create(options: { schema: Record<string, 'string'> }): Orama
+  export function insertMultiple(database: Orama, documents: readonly object[]): PromiseLike<string[]> | string[]
+  interface Results {
+    readonly hits: readonly { id: string; score: number }[]
+  }
+  export function search(database: Orama, options: { term: string; limit: number }): PromiseLike<Results> | Results
+}
+
+declare module 'flexsearch' {
+  export class Index {
+    add(id: number, text: string): this
+    search(query: string, options: { limit: number; suggest: boolean }): (number | string)[]
+  }
+}

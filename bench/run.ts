@@ -12,6 +12,7 @@ import { firstLine, Peers } from './peer-packages.ts'
 import { benchPointers } from './pointers.ts'
 import { Report } from './report.ts'
 import { benchSave } from './save.ts'
+import { benchSearch } from './search.ts'
 import { tellTargets } from './targets.ts'
 import { Workspace } from './workspace.ts'
 
@@ -43,6 +44,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('history')) {
     await benchHistory(report, peers, workspace, isQuick)
+  }
+  if (only.has('search')) {
+    benchSearch(report, peers, workspace, isQuick)
   }
   tellTargets(report)
   report.lines([`at the end: ${loadLine()}`])

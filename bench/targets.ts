@@ -7,6 +7,8 @@ import { FILTER_OURS, pointersCase } from './pointers.ts'
 import { figure, type Report } from './report.ts'
 import { DURABLE_CASE, saveCase } from './save.ts'
 import { FLOOR, OURS } from './save-contenders.ts'
+import { buildCase, INDEXING, searchCase } from './search.ts'
+import { FTS5, MINISEARCH, SELECT } from './search-contenders.ts'
 
 interface Target {
   readonly what: string
@@ -18,15 +20,15 @@ interface Target {
   readonly measured: number | undefined
 }
 
-type Figure = 'wall' | 'cpu' | 'p50'
+type Figure = 'wall' | 'cpu' | 'allThreads' | 'p50'
 
 const PROMISE = 'fs.promises.writeFile'
 const SYNC = 'fs.writeFileSync(…, null, 2)'
 const ATOMIC = 'write-file-atomic, fsync: false'
 
 export function tellTargets(report: Report): void {
-  const quotient = (section: string, name: string, peer: string, key: Figure): number | undefined => {
-    const [theirs, ours] = [report.find(section, name, peer)?.[key], report.find(section, name, OURS)?.[key]]
+  const quotient = (section: string, name: string, peer: string, key: Figure, own = OURS): number | undefined => {
+    const [theirs, ours] = [report.find(section, name, peer)?.[key], report.find(section, name, own)?.[key]]
     return theirs === undefined || ours === undefined ? undefined : theirs / ours
   }
   const save = (
@@ -53,6 +55,18 @@ export function tellTargets(report: Report): void {
     must,
     aim,
     measured: quotient('load', name, READ_SYNC, key),
+  })
+  const searched = (peer: string, must: number, aim: number): Target => ({
+    what: `query p50, ${searchCase(10_000)}: ${peer}`,
+    must,
+    aim,
+    measured: quotient('search', searchCase(10_000), peer, 'p50', SELECT),
+  })
+  const indexed = (peer: string, must: number, aim: number): Target => ({
+    what: `CPU time of indexing, ${searchCase(10_000)}: ${peer}`,
+    must,
+    aim,
+    measured: quotient('search', buildCase(10_000), peer, 'allThreads', INDEXING),
   })
   const floor = (size: string): Target => {
     const measured = quotient('save', saveCase(size, 'hits', 64), FLOOR, 'wall')
@@ -96,6 +110,10 @@ export function tellTargets(report: Report): void {
       1,
       report.find('pointers', pointersCase(1_000_000), FILTER_OURS)?.['wall'],
     ),
+    searched(FTS5, 20, 80),
+    searched(MINISEARCH, 40, 130),
+    indexed(MINISEARCH, 8, 15),
+    indexed(FTS5, 1.5, 2.4),
     cost('open loop, % of the thread', 3, 0.5, report.find('open-loop', OPEN_LOOP_CASE, OURS)?.['net']),
   ]
   const rows = targets.flatMap((target) => (target.measured === undefined ? [] : [cells(target, target.measured)]))
