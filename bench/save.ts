@@ -6,6 +6,7 @@ import type { Report } from './report.ts'
 import { tellSamples } from './sample-table.ts'
 import { medianSample, type Sample, sample } from './sampling.ts'
 import { durableContenders, processContenders, type SaveContender } from './save-contenders.ts'
+import { benchIndexedSave } from './save-indexed.ts'
 import { rotated } from './statistics.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -60,6 +61,7 @@ export async function benchSave(report: Report, peers: Peers, workspace: Workspa
     }
   }
   await benchDurable(report, peers, workspace, isQuick)
+  await benchIndexedSave(report, workspace, isQuick)
 }
 
 async function benchDurable(report: Report, peers: Peers, workspace: Workspace, isQuick: boolean): Promise<void> {
