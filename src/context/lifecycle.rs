@@ -322,7 +322,11 @@ impl Manager {
     /// # Errors
     /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
     pub async fn forget(self: &Arc<Self>, path: &str) -> Result<bool> {
-        let relative = self.locate(path).await?;
+        let relative = match self.locate(path).await {
+            // A handle that nothing has any more.
+            Err(error) if error.code == Code::NotFound => return Ok(false),
+            located => located?,
+        };
         let file = PathBuf::from(self.path_of(&relative));
         let failed = |error| refused("remove the context", &file, error);
         let stamp = names::parse_context(&relative);

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    handle,
     held::Held,
     manager::Manager,
     record::{self, NoRecord},
@@ -59,7 +60,7 @@ impl Manager {
         let contents =
             self.file_system.read(&root, Path::new(relative), MAX_TEXT).await.map_err(|error| {
                 match error.kind {
-                    std::io::ErrorKind::NotFound => Error::not_found(path),
+                    std::io::ErrorKind::NotFound => handle::not_found(path),
                     std::io::ErrorKind::InvalidInput => {
                         Error::outside(path, &self.options.directory)
                     }
@@ -93,7 +94,7 @@ impl Manager {
         let directory = Path::new(&self.options.directory);
         self.file_system.canonical(directory).await.map_err(|error| {
             if error.is_not_found() {
-                Error::not_found(path)
+                handle::not_found(path)
             } else {
                 refused("open the context directory", directory, error)
             }

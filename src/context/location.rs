@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::manager::Manager;
+use super::{handle, manager::Manager};
 use crate::{
     error::{Error, Result},
     names,
@@ -14,10 +14,10 @@ impl Manager {
         format!("{}{filename}", self.options.prefix)
     }
 
-    /// The path below the directory that `path` means.
+    /// The path below the directory that `path` means, which may be a handle as well.
     ///
     /// # Errors
-    /// `OutsideDirectory` when it leads elsewhere.
+    /// `OutsideDirectory` when it leads elsewhere, `NotFound` for a handle that is not known.
     pub(super) async fn locate(&self, path: &str) -> Result<String> {
         let root = self.opened().map(|opened| opened.root.clone());
         let is_unknown = root.is_none();
@@ -34,6 +34,9 @@ impl Manager {
 
     /// As [`Manager::locate`], without I/O. `root` is the directory without symbolic links.
     pub(super) fn locate_below(&self, path: &str, root: Option<&Path>) -> Result<String> {
+        if handle::is_handle(path) {
+            return self.state().filename_of(path).ok_or_else(|| handle::not_found(path));
+        }
         let outside = || Error::outside(path, &self.options.directory);
         if let Some(name) = path.strip_prefix(&self.options.prefix)
             && names::parse_context(name).is_some()

@@ -284,6 +284,31 @@ impl Manager {
         )
     }
 
+    /// At most `limit` pointers, newest first, as [`Manager::pointers_from`]: of a tool (a JSON token)
+    /// and of calls before that of a context, when those are given. `None` when this manager has no
+    /// such context.
+    #[must_use]
+    pub fn latest_pointers(
+        &self,
+        tool_name: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Option<(Vec<u64>, String)> {
+        let before = match before {
+            Some(path) => Some(self.locate_below(path, None).ok()?),
+            None => None,
+        };
+        let state = self.state();
+        let end = match before {
+            Some(relative) => state.sequence_of(&relative)?,
+            None => u64::MAX,
+        };
+        let latest = state.pointers.range(..end).rev().filter(|(_, pointer)| {
+            tool_name.is_none_or(|tool_name| pointer.tool_name() == tool_name)
+        });
+        Some(Self::show(latest.take(limit).map(|(&number, pointer)| (number, pointer))))
+    }
+
     /// The pointers of a query (a JSON token), as [`Manager::pointers_from`].
     #[must_use]
     pub fn pointers_for_query(&self, query: &str) -> (Vec<u64>, String) {

@@ -1,8 +1,10 @@
 //! `ContextManager`: every tool output of a session, small ones at hand in memory, large ones on
 //! disk, all reachable through light pointers.
 
+mod delimited;
 mod directory;
 mod filter;
+mod handle;
 mod held;
 mod in_flight;
 mod indexing;
@@ -12,6 +14,8 @@ mod load;
 mod location;
 mod manager;
 mod options;
+mod outline;
+mod placeholder;
 mod pointer;
 mod record;
 mod save;
@@ -20,13 +24,14 @@ mod state;
 mod sweep;
 mod tiers;
 
+pub use delimited::delimit;
 pub use filter::ContextFilter;
 pub use held::Held;
 pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;
 pub use manager::Manager;
 pub use options::{ManagerOptions, Retention};
-pub use save::{Details, SaveRequest};
+pub use save::{Details, OffloadRequest, Offloaded, SaveRequest};
 pub use select::{Candidate, ForeignPointer};
 pub use state::Stats;
 pub use sweep::SweepReport;

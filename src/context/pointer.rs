@@ -33,6 +33,8 @@ pub struct Pointer {
     pub query: Option<Arc<str>>,
     /// `sessionId` as a JSON token.
     pub session: Option<Arc<str>>,
+    /// The handle of an output that was offered to a conversation.
+    pub handle: Option<Arc<str>>,
     /// Time of the call, ms since 1970.
     pub timestamp: i64,
     /// Size of the stored JSON in bytes.
@@ -69,6 +71,7 @@ impl Pointer {
             task: None,
             query: None,
             session: None,
+            handle: None,
             timestamp,
             size,
             success: None,
@@ -98,8 +101,9 @@ impl Pointer {
     }
 
     /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
-    /// query, time, size, success, whether the arguments are cut, source URLs. What all pointers of
-    /// a manager share is left out: rows take half as long to parse as objects.
+    /// query, time, size, success, whether the arguments are cut, source URLs, and a handle where there
+    /// is one. What all pointers of a manager share is left out: rows take half as long to parse as
+    /// objects.
     pub fn write_row(&self, out: &mut String) {
         let [filename, tool, description, arguments] = [0, 1, 2, 3].map(|part| self.end(part));
         let mut numbers = itoa::Buffer::new();
@@ -125,6 +129,9 @@ impl Pointer {
         out.push_str(if self.arguments_truncated { "true," } else { "false," });
         let source_urls = self.part(arguments..self.text.len());
         out.push_str(if source_urls.is_empty() { "null" } else { source_urls });
+        if let Some(handle) = &self.handle {
+            let _ = write!(out, ",\"{handle}\"");
+        }
         out.push(']');
     }
 
@@ -158,6 +165,9 @@ impl Pointer {
         let source_urls = self.part(arguments..self.text.len());
         if !source_urls.is_empty() {
             let _ = write!(out, ",\"sourceUrls\":{source_urls}");
+        }
+        if let Some(handle) = &self.handle {
+            let _ = write!(out, ",\"handle\":\"{handle}\"");
         }
         out.push('}');
     }
@@ -238,18 +248,19 @@ mod tests {
         pointer.query = Some(Arc::from("\"q\""));
         pointer.session = Some(Arc::from("\"s\""));
         pointer.success = Some(true);
+        pointer.handle = Some(Arc::from("ctx_1"));
         pointer.arguments_truncated = true;
         let mut row = String::new();
         pointer.write_row(&mut row);
         assert_eq!(
             row,
-            r#"["grep_1.json","grep","grep: a\"b",{"pattern":"a\"b"},7,"q",12,345,true,true,["https://a"]]"#
+            r#"["grep_1.json","grep","grep: a\"b",{"pattern":"a\"b"},7,"q",12,345,true,true,["https://a"],"ctx_1"]"#
         );
         let mut out = String::new();
         pointer.write_json("/tmp/c/", &mut out);
         assert_eq!(
             out,
-            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"]}"#
+            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"],"handle":"ctx_1"}"#
         );
     }
 

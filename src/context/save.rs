@@ -6,9 +6,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
+    handle,
     held::Held,
     indexing::{self, IndexedOutput, RecordText},
     manager::{Manager, Opened},
+    placeholder::placeholder,
     pointer::{Pointer, PointerParts},
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
     refused,
@@ -60,6 +62,24 @@ pub struct Details {
     pub message: Option<String>,
     /// Overrides the threshold.
     pub is_large: Option<bool>,
+    /// The output is one of a conversation.
+    pub offload: Option<OffloadRequest>,
+}
+
+/// What is wanted of an output beside storing it: a handle, and perhaps a placeholder.
+#[derive(Debug, Clone, Copy)]
+pub struct OffloadRequest {
+    /// Bytes of the placeholder's preview; without it there is no placeholder.
+    pub preview: Option<usize>,
+}
+
+/// What takes an output's place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offloaded {
+    /// Tells the call and its output: the same for the same.
+    pub handle: String,
+    /// The text for the conversation.
+    pub placeholder: Option<String>,
 }
 
 /// A context ready to be written.
@@ -72,6 +92,7 @@ struct Prepared {
     is_large: bool,
     description: String,
     indexed_arguments: String,
+    offloaded: Option<Offloaded>,
 }
 
 impl Manager {
@@ -86,6 +107,18 @@ impl Manager {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, or `Io`. Nothing is left
     /// behind then.
     pub async fn save(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<String> {
+        self.store(sequence, request).await.map(|(path, _)| path)
+    }
+
+    /// As [`Manager::save`]; returns as well what the request's `offload` asks for.
+    ///
+    /// # Errors
+    /// As [`Manager::save`].
+    pub async fn store(
+        self: &Arc<Self>,
+        sequence: u64,
+        request: SaveRequest,
+    ) -> Result<(String, Option<Offloaded>)> {
         let _under_way = self.in_flight.guard(sequence);
         let tool_name = request.tool_name.clone();
         let mut prepared = self.prepare(sequence, request)?;
@@ -95,12 +128,13 @@ impl Manager {
         }
         let path = self.path_of(&prepared.filename);
         let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
+        let offloaded = prepared.offloaded.take();
         self.remember(sequence, &tool_name, prepared);
         self.spill().await;
         self.debug.say("Context saved", || {
             json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk })
         });
-        Ok(path)
+        Ok((path, offloaded))
     }
 
     fn prepare(&self, sequence: u64, request: SaveRequest) -> Result<Prepared> {
@@ -149,6 +183,7 @@ impl Manager {
         );
         let head = text.len();
         result.write(&mut text).map_err(|_| unreadable("the result"))?;
+        drop(result);
         let result_size = text.len() - head;
         let limit = self.options.retention.max_result_bytes;
         if result_size > limit {
@@ -159,6 +194,13 @@ impl Manager {
                 ),
             ));
         }
+        let offloaded = details.offload.map(|OffloadRequest { preview }| {
+            let result = text.get(head..).unwrap_or_default();
+            let handle = handle::of(tool_token.as_bytes(), &canonical, result);
+            let placeholder =
+                preview.map(|preview| placeholder(&tool_name, &handle, result, preview));
+            Offloaded { handle, placeholder }
+        });
         text.push(b'}');
         text.shrink_to_fit();
 
@@ -180,6 +222,7 @@ impl Manager {
         pointer.session = Some(Arc::clone(&self.session_token));
         pointer.success = details.success;
         pointer.arguments_truncated = truncated;
+        pointer.handle = offloaded.as_ref().map(|offloaded| Arc::from(offloaded.handle.as_str()));
         let mut indexed_arguments = String::new();
         json::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
         let is_large =
@@ -193,6 +236,7 @@ impl Manager {
             is_large,
             description,
             indexed_arguments,
+            offloaded,
         })
     }
 

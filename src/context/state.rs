@@ -13,6 +13,7 @@ pub(super) struct State {
     pub pointers: BTreeMap<u64, Pointer>,
     pub by_query: Groups,
     pub by_task: Groups,
+    pub by_handle: Groups,
     pub memory: MemoryTier,
     pub disk_files: u64,
     pub disk_bytes: u64,
@@ -30,6 +31,7 @@ impl State {
             pointers: BTreeMap::new(),
             by_query: Groups::default(),
             by_task: Groups::default(),
+            by_handle: Groups::default(),
             memory: MemoryTier::new(memory_budget),
             disk_files: 0,
             disk_bytes: 0,
@@ -48,6 +50,7 @@ impl State {
         }
         pointer.query = pointer.query.map(|token| self.by_query.insert(&token, sequence));
         pointer.task = pointer.task.map(|token| self.by_task.insert(&token, sequence));
+        pointer.handle = pointer.handle.map(|handle| self.by_handle.insert(&handle, sequence));
         self.pointers.insert(sequence, pointer);
     }
 
@@ -58,6 +61,9 @@ impl State {
         }
         if let Some(token) = &pointer.task {
             self.by_task.remove(token, sequence);
+        }
+        if let Some(handle) = &pointer.handle {
+            self.by_handle.remove(handle, sequence);
         }
         self.memory.remove(sequence);
         self.left_disk(&pointer);
@@ -82,7 +88,8 @@ impl State {
                 pointers: std::mem::take(&mut self.pointers),
                 has_spilling,
                 _memory: std::mem::replace(&mut self.memory, memory),
-                _groups: [std::mem::take(&mut self.by_query), std::mem::take(&mut self.by_task)],
+                _groups: [&mut self.by_query, &mut self.by_task, &mut self.by_handle]
+                    .map(std::mem::take),
             };
         }
         let pointers = std::mem::replace(&mut self.pointers, later);
@@ -92,11 +99,12 @@ impl State {
         }
         self.by_query.remove_before(sequence);
         self.by_task.remove_before(sequence);
+        self.by_handle.remove_before(sequence);
         Taken {
             pointers,
             has_spilling,
             _memory: MemoryTier::new(0),
-            _groups: [Groups::default(), Groups::default()],
+            _groups: [(); 3].map(|()| Groups::default()),
         }
     }
 
@@ -105,6 +113,12 @@ impl State {
         let sequence = names::parse_context(relative)?.counter;
         let pointer = self.pointers.get(&sequence)?;
         (pointer.filename() == relative).then_some(sequence)
+    }
+
+    /// The file of the latest context of a handle that is still there.
+    pub fn filename_of(&self, handle: &str) -> Option<String> {
+        let latest = self.by_handle.get(handle).last()?;
+        Some(self.pointers.get(latest)?.filename().to_owned())
     }
 
     pub fn stats(&self) -> Stats {
@@ -128,7 +142,7 @@ pub(super) struct Taken {
     /// Some may be on their way from memory to disk: files that whoever writes them removes again.
     pub has_spilling: bool,
     _memory: MemoryTier,
-    _groups: [Groups; 2],
+    _groups: [Groups; 3],
 }
 
 /// Counts and bytes by tier.

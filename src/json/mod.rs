@@ -12,6 +12,8 @@ pub use canonical::canonical;
 pub use encoded::Encoded;
 pub use escape::escape_string;
 pub use sample::append_sample;
-pub use scan::{Members, ScanError, skip_value, skip_whitespace, validate_document};
+pub use scan::{
+    Members, ScanError, Token, skip_value, skip_whitespace, validate_document, walk_value,
+};
 pub use snapshot::MalformedSnapshot;
 pub use text::{append_text, cut_arguments, decode_string, decode_utf16};

@@ -24,7 +24,8 @@ use super::{
 };
 use crate::{
     context::{
-        Candidate, Details, ForeignPointer, Manager, ManagerOptions, Retention, SaveRequest,
+        Candidate, Details, ForeignPointer, Manager, ManagerOptions, OffloadRequest, Offloaded,
+        Retention, SaveRequest,
     },
     durable::Durability,
     error::{Code, Error},
@@ -109,6 +110,14 @@ struct NativeDetails {
     error: Option<Box<serde_json::value::RawValue>>,
     message: Option<Box<serde_json::value::RawValue>>,
     is_large: Option<bool>,
+    offload: Option<NativeOffload>,
+}
+
+/// What is wanted of an output beside storing it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeOffload {
+    preview_bytes: Option<f64>,
 }
 
 /// A pointer that the manager may not know; crosses as JSON.
@@ -165,7 +174,8 @@ impl NativeManager {
         Self { manager, queue, cancellable: Arc::default() }
     }
 
-    /// Saves; answers with the path. `kind` to `chunks` are an encoded value, `details` is JSON.
+    /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
+    /// and `placeholder`. `kind` to `chunks` are an encoded value, `details` is JSON.
     #[napi]
     pub fn save(
         &self,
@@ -188,9 +198,16 @@ impl NativeManager {
         let details = match details {
             None => None,
             Some(text) => {
-                let NativeDetails { description, source_urls, success, error, message, is_large } =
-                    serde_json::from_slice(&text.0)
-                        .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+                let NativeDetails {
+                    description,
+                    source_urls,
+                    success,
+                    error,
+                    message,
+                    is_large,
+                    offload,
+                } = serde_json::from_slice(&text.0)
+                    .map_err(|error| napi::Error::from_reason(error.to_string()))?;
                 let raw = |value: Option<Box<serde_json::value::RawValue>>| {
                     value.map(|value| value.get().to_owned())
                 };
@@ -201,6 +218,9 @@ impl NativeManager {
                     error: raw(error),
                     message: raw(message),
                     is_large,
+                    offload: offload.map(|NativeOffload { preview_bytes }| OffloadRequest {
+                        preview: preview_bytes.map(size),
+                    }),
                 }))
             }
         };
@@ -216,7 +236,13 @@ impl NativeManager {
         let manager = Arc::clone(&self.manager);
         let sequence = manager.begin_save();
         run(&self.queue, operation, async move {
-            manager.save(sequence, request).await.map(Answer::Text)
+            let (path, offloaded) = manager.store(sequence, request).await?;
+            let Some(Offloaded { handle, placeholder }) = offloaded else {
+                return Ok(Answer::Text(path));
+            };
+            let answer =
+                serde_json::json!({ "path": path, "handle": handle, "placeholder": placeholder });
+            Ok(Answer::Text(answer.to_string()))
         })?;
         Ok(())
     }
@@ -275,6 +301,21 @@ impl NativeManager {
     pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> JsText {
         let limit = sequences.len();
         fill(self.manager.pointers_from(whole(start), limit), sequences)
+    }
+
+    /// The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
+    /// `null` when that is not there.
+    #[napi(ts_return_type = "string | null")]
+    pub fn latest_pointers(
+        &self,
+        #[napi(ts_arg_type = "string | undefined")] tool_name: Option<Utf8>,
+        #[napi(ts_arg_type = "string | undefined")] before: Option<Utf8>,
+        sequences: Float64ArraySlice<'_>,
+    ) -> Option<JsText> {
+        let (tool_name, before) = (tool_name.map(token), before.map(Utf8::into_string));
+        let limit = sequences.len();
+        let found = self.manager.latest_pointers(tool_name.as_deref(), before.as_deref(), limit)?;
+        Some(fill(found, sequences))
     }
 
     /// The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short.
