@@ -43,7 +43,10 @@ export declare class NativeHistory {
 
 export declare class NativeManager {
   constructor(outbox: Outbox, options: NativeOptions)
-  /** Saves; answers with the path. `kind` to `chunks` are an encoded value, `details` is JSON. */
+  /**
+   * Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
+   * and `placeholder`. `kind` to `chunks` are an encoded value, `details` is JSON.
+   */
   save(operation: number, toolName: string, timestamp: number, query: string | undefined, task: string | undefined, argumentText: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], details?: string | undefined): void
   /**
    * A context in memory, at once: its record, or its record without the result and the result
@@ -63,6 +66,11 @@ export declare class NativeManager {
    * `sequences`, what is returned is a JSON array.
    */
   pointersFrom(start: number, sequences: Float64Array): string
+  /**
+   * The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
+   * `null` when that is not there.
+   */
+  latestPointers(toolName: string | undefined, before: string | undefined, sequences: Float64Array): string | null
   /** The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short. */
   pointersForQuery(query: string, sequences: Float64Array): string | null
   /** The pointers of a task (as JSON), as `pointersForQuery`. */
@@ -131,6 +139,12 @@ export interface ContextStats {
   /** Small outputs that the memory budget pushed out to disk. */
   spills: number
 }
+
+/** A text between tags that it cannot forge, with everything shown that hides itself. */
+export declare function delimit(text: string): string
+
+/** A text in one line of at most `max_bytes` bytes, shown as `delimit` does. */
+export declare function harmlessLine(text: string, maxBytes: number): string
 
 /** What the JavaScript side tells of an injected file system. Checked there. */
 export interface NativeFileSystem {

@@ -773,10 +773,12 @@ if (
   }
 }
 
-const { NativeHistory, NativeManager, Outbox, newScope, sha256 } = nativeBinding
+const { NativeHistory, NativeManager, Outbox, delimit, harmlessLine, newScope, sha256 } = nativeBinding
 export { NativeHistory }
 export { NativeManager }
 export { Outbox }
+export { delimit }
+export { harmlessLine }
 export { newScope }
 export { sha256 }
 export const __napiBindingTarget = __napiLoadedBindingTarget

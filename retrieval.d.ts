@@ -228,6 +228,19 @@ export interface GrepMatch {
   text: string
 }
 
+/** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
+export interface LatestOptions {
+  /** Made by this tool. */
+  toolName?: string
+  /** Saved before this context: its path, file name or handle. */
+  before?: string
+  /**
+   * At most this many.
+   * @default 20
+   */
+  limit?: number
+}
+
 /** Options of `offload`. `undefined` and `null` mean the default. */
 export interface OffloadOptions {
   taskId?: TaskId
@@ -243,13 +256,17 @@ export interface OffloadPolicy {
    * @default 8192
    */
   threshold?: number
-  /** Thresholds of single tools, by name; `Infinity`: never. */
+  /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
   toolThresholds?: Readonly<Record<string, number>>
-  /** Tools whose outputs always stay as they are. The retrieval tools of this package are always among them. */
+  /**
+   * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
+   * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
+   */
   exemptTools?: readonly string[]
   /**
    * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
-   * offloaded first, whatever their thresholds.
+   * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
+   * even placeholders take more.
    * @default no bound
    */
   turnBudget?: number
@@ -285,4 +302,3 @@ export interface OffloadedContext<T = unknown> {
   /** Why it could not be stored. */
   error?: Error
 }
-

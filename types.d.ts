@@ -1,5 +1,7 @@
 /// <reference lib="esnext.disposable" />
 
+import type { OffloadPolicy } from './retrieval.d.ts'
+
 /** A task's identifier. Code written for numbers and code written for strings both work. */
 export type TaskId = number | string
 
@@ -91,6 +93,8 @@ export interface ContextPointer<Task extends TaskId = number> {
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
+  /** The handle of an output that `offload` stored, in the process that did. */
+  handle?: string
 }
 
 /** A stored tool output, whole. */
@@ -197,6 +201,8 @@ export interface ContextManagerOptions {
   fileSystem?: IFileSystem
   /** Replaces the description of an output. */
   describe?: (toolName: string, args: Record<string, unknown>) => string
+  /** Which outputs `offload` and `offloadAll` replace in the conversation. */
+  offload?: OffloadPolicy
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }

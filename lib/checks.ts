@@ -48,6 +48,20 @@ export function checkObject<T>(value: T, name: string): T {
   return value
 }
 
+/** A tool's arguments. */
+export function checkArguments(value: Record<string, unknown>, name: string): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidArgument(name, 'an object', value)
+  }
+}
+
+export function checkTask(value: TaskId, name: string): TaskId {
+  if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value))) {
+    throw invalidArgument(name, 'a string or a finite number', value)
+  }
+  return value
+}
+
 export function checkBoolean(value: boolean, name: string): boolean {
   if (typeof value !== 'boolean') {
     throw invalidArgument(name, 'true or false', value)
@@ -106,10 +120,6 @@ export function duration(value: string, name: string): number {
 }
 
 /** A task's id, as JSON. */
-export function checkTask(value: TaskId, name: string): string {
-  const isTask = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
-  if (!isTask) {
-    throw invalidArgument(name, 'a string or a finite number', value)
-  }
-  return JSON.stringify(value)
+export function taskToken(value: TaskId, name: string): string {
+  return JSON.stringify(checkTask(value, name))
 }

@@ -1,7 +1,7 @@
 /** Which contexts a selection or a search wants. */
 
 import type { ContextFilter } from '../retrieval.d.ts'
-import { checkTask, checkText, optional } from './checks.ts'
+import { checkText, optional, taskToken } from './checks.ts'
 import { checkTime } from './timestamps.ts'
 
 /** What the native side is told, as JSON: see `ContextFilter` in `src/context/filter.rs`. */
@@ -24,7 +24,7 @@ export interface CheckedContextFilter {
 export function checkContextFilter(filter: ContextFilter, name: string): CheckedContextFilter {
   return {
     queries: optional(filter.queryId, `${name}.queryId`, each(queryToken)),
-    tasks: optional(filter.taskId, `${name}.taskId`, each(checkTask)),
+    tasks: optional(filter.taskId, `${name}.taskId`, each(taskToken)),
     tools: optional(filter.toolName, `${name}.toolName`, each(wellFormed)),
     since: optional(filter.since, `${name}.since`, checkTime),
     until: optional(filter.until, `${name}.until`, checkTime),

@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../native.js'
+import type { LatestOptions, OffloadedContext, OffloadOptions, ToolOutput } from '../retrieval.d.ts'
 import type {
   CancellationOptions,
   ContextManagerOptions,
@@ -14,8 +15,9 @@ import type {
 } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
-import { checkTask, checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
 import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
+import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
@@ -26,6 +28,7 @@ import { stringify } from './stringify.ts'
 const PAGE = 4096
 const page = new Float64Array(PAGE)
 const QUERY_HASH_LENGTH = 16
+const DEFAULT_LATEST = 20
 
 /**
  * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
@@ -47,6 +50,7 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #options: CheckedOptions
   readonly #hooks: Hooks
   readonly #details: SaveDetails
+  readonly #offloading: Offloading
   readonly #cache = new PointerCache<Task>()
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
@@ -59,6 +63,9 @@ export class ContextManager<Task extends TaskId = number> {
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined }
     this.#details = new SaveDetails(this.#hooks, given)
+    this.#offloading = new Offloading(this.#hooks, given.offload, (toolName, args, result, taskId, queryId, request) =>
+      this.#save(toolName, args, result, taskId, queryId, undefined, request),
+    )
     this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
@@ -107,12 +114,11 @@ export class ContextManager<Task extends TaskId = number> {
     taskId: TaskId | undefined,
     queryId: string | undefined,
     outcome: ToolOutcome | undefined,
+    offload?: OffloadRequest,
   ): Promise<string> {
     checkText(toolName, 'toolName')
-    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-      throw invalidArgument('args', 'an object', args)
-    }
-    const task = taskId === undefined ? undefined : checkTask(taskId, 'taskId')
+    checkArguments(args, 'args')
+    const task = taskId === undefined ? undefined : taskToken(taskId, 'taskId')
     if (queryId !== undefined) {
       checkText(queryId, 'queryId')
     }
@@ -122,14 +128,17 @@ export class ContextManager<Task extends TaskId = number> {
     }
     const argumentsText = stringify(args)
     const isObject = argumentsText.startsWith('{')
-    const details = this.#details.of(toolName, args, result, outcome)
-    const encoded: Encoded = this.#details.needsSize ? encodeText(result) : encode(result)
+    let details = this.#details.of(toolName, args, result, outcome)
+    const encoded: Encoded = offload?.encoded ?? (this.#details.needsSize ? encodeText(result) : encode(result))
     // The text of a snapshot holds keys as well, and keys of absent values do not count.
     if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
       throw tooLarge(toolName, maximum)
     }
     if (this.#details.needsSize) {
       details.isLarge = this.#details.isLarge(toolName, args, Buffer.byteLength(encoded.text))
+    }
+    if (offload !== undefined) {
+      details = { ...details, offload: { previewBytes: offload.previewBytes } }
     }
     // The native side copies what it is given before it returns.
     return operate(
@@ -154,9 +163,29 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
+   * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
+   * the same for the same call with the same output. What fails to be stored stays as it is.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` alone
+   */
+  async offload<T>(
+    toolName: string,
+    args: Record<string, unknown>,
+    result: T,
+    options?: OffloadOptions | null,
+  ): Promise<OffloadedContext<T>> {
+    return this.#offloading.offload(toolName, args, result, options)
+  }
+
+  /** As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`. */
+  async offloadAll(outputs: readonly ToolOutput[]): Promise<OffloadedContext[]> {
+    return this.#offloading.offloadAll(outputs)
+  }
+
+  /**
    * Loads one context, from memory when it is at hand there.
    *
-   * @param filepath a pointer's `filepath`; only files inside the context directory are read, and no symbolic links
+   * @param filepath a pointer's `filepath`, or a handle that `offload` gave; only files inside the context directory are read, and no symbolic links
    * followed
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
@@ -277,8 +306,21 @@ export class ContextManager<Task extends TaskId = number> {
     if (taskId === undefined || taskId === null) {
       return []
     }
-    const task = checkTask(taskId, 'taskId')
+    const task = taskToken(taskId, 'taskId')
     return this.#group(`t${task}`, (sequences) => this.#native.pointersForTask(task, sequences))
+  }
+
+  /** The latest pointers, newest first. Deep copies. */
+  getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[] {
+    const { toolName, before, limit } = optional(options, 'options', checkObject) ?? {}
+    optional(toolName, 'toolName', checkText)
+    optional(before, 'before', checkText)
+    const sequences = new Float64Array(Math.min(optional(limit, 'limit', checkWhole) ?? DEFAULT_LATEST, this.size))
+    const text = this.#native.latestPointers(toolName ?? undefined, before ?? undefined, sequences)
+    if (text === null) {
+      throw contextError('ERR_CONTEXT_NOT_FOUND', `this manager has no context ${inspect(before)}`)
+    }
+    return readPointers<Task>(text, this.#options, sequences, this)
   }
 
   #group(key: string, fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
@@ -362,7 +404,7 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Forgets one context: memory, index and file.
+   * Forgets one context, by its path or handle: memory, index and file.
    *
    * @returns `false` when there is no such context
    * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is

@@ -2,6 +2,21 @@
 
 export type { ContextStats, SweepReport } from '../native.js'
 export type {
+  ContextSlice,
+  GrepMatch,
+  GrepOptions,
+  LatestOptions,
+  OffloadedContext,
+  OffloadOptions,
+  OffloadPolicy,
+  SearchHit,
+  SearchOptions,
+  SearchSnippet,
+  SliceOptions,
+  Time,
+  ToolOutput,
+} from '../retrieval.d.ts'
+export type {
   CancellationOptions,
   CompactPolicy,
   CompactReport,
@@ -28,7 +43,15 @@ export type {
 export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './auto-record.ts'
 export { ContextHistory } from './context-history.ts'
 export { ContextManager } from './context-manager.ts'
+export {
+  type ContextTools,
+  type ContextToolsOptions,
+  type ContextToolsSource,
+  contextTools,
+} from './context-tools.ts'
+export type { ListContextsParameters } from './list-contexts-tool.ts'
 export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './options.ts'
+export type { ReadContextSliceParameters } from './read-context-slice-tool.ts'
 export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './read-context-tool.ts'
 export {
   createToolRecorder,
@@ -40,3 +63,4 @@ export {
   type ToolResponse,
 } from './recorder.ts'
 export type { ToolOutcome } from './save-details.ts'
+export type { SearchContextsParameters } from './search-contexts-tool.ts'

@@ -53,6 +53,7 @@ type Row<Task> = [
   success: boolean | null,
   argsTruncated: boolean,
   sourceUrls: string[] | null,
+  handle?: string,
 ]
 
 /** The pointers of a JSON array of rows. */
@@ -90,6 +91,7 @@ function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: Point
     success ?? undefined,
     row[9],
     row[10] ?? undefined,
+    row[11],
   )
 }
 
@@ -108,6 +110,7 @@ function build<Task extends TaskId>(
   success: boolean | undefined,
   argsTruncated: boolean | undefined,
   sourceUrls: string[] | undefined,
+  handle: string | undefined,
 ): ContextPointer<Task> {
   const pointer = { filepath, filename, toolName, toolDescription, args } as ContextPointer<Task>
   if (taskId !== undefined) {
@@ -129,6 +132,9 @@ function build<Task extends TaskId>(
   }
   if (sourceUrls !== undefined) {
     pointer.sourceUrls = sourceUrls
+  }
+  if (handle !== undefined) {
+    pointer.handle = handle
   }
   return pointer
 }
@@ -200,6 +206,7 @@ function copyPointer<Task extends TaskId>(pointer: ContextPointer<Task>): Contex
     pointer.success,
     pointer.argsTruncated,
     pointer.sourceUrls?.slice(),
+    pointer.handle,
   )
 }
 

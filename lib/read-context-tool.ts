@@ -7,6 +7,7 @@ import { type ContextHistory, checkHistory } from './context-history.ts'
 import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
 import { inspect } from './errors.ts'
 import { stringify } from './stringify.ts'
+import { execute, failure, readParameters, reasonOf, WrongParameters } from './tool-parameters.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_MAXIMUM_BYTES = 32_768
@@ -84,30 +85,15 @@ export function readContextTool(
       if (source === undefined) {
         return failure('Context history not available.')
       }
-      try {
-        return await readContext(source, readLimit(parameters), maxBytes)
-      } catch (error) {
-        return failure(error instanceof WrongParameters ? error.message : couldNotRead(error))
-      }
+      return execute(async () => readContext(source, readLimit(parameters), maxBytes), couldNotRead)
     },
   }
 }
 
-/** The message is for the model. */
-class WrongParameters extends Error {}
-
 function readLimit(parameters: unknown): number {
-  const given = parameters ?? {}
-  if (typeof given !== 'object' || Array.isArray(given)) {
-    throw new WrongParameters(`The parameters must be an object such as {"limit": 20}, not ${inspect(given)}.`)
-  }
-  const unknown = Object.keys(given).find((key) => key !== 'limit')
-  if (unknown !== undefined) {
-    throw new WrongParameters(`There is no parameter ${inspect(unknown)}: read_context takes "limit" alone.`)
-  }
-  const { limit } = given as ReadContextParameters
+  const { limit } = readParameters<ReadContextParameters>('read_context', parameters, ['limit'], '{"limit": 20}')
   try {
-    return optional(limit, 'limit', checkWhole) ?? DEFAULT_LIMIT
+    return optional(limit as number | null | undefined, 'limit', checkWhole) ?? DEFAULT_LIMIT
   } catch {
     throw new WrongParameters(`limit must be a whole number from 0 up, such as 20, not ${inspect(limit)}.`)
   }
@@ -149,15 +135,5 @@ function measureAll(entries: readonly ContextEntry[]): number {
 }
 
 function couldNotRead(error: unknown): string {
-  let reason: string
-  try {
-    reason = String((error as Error).message)
-  } catch {
-    reason = 'unknown error'
-  }
-  return `Context history could not be read: ${reason}. Go on without it, or try again later.`
-}
-
-function failure(message: string): ToolResult<never> {
-  return { message, value: null, success: false }
+  return `Context history could not be read: ${reasonOf(error)}. Go on without it, or try again later.`
 }

@@ -19,6 +19,8 @@ export interface Details extends ToolOutcome {
   description?: string
   sourceUrls?: string[]
   isLarge?: boolean | undefined
+  /** A handle is wanted, and with `previewBytes` a placeholder. */
+  offload?: { previewBytes: number | undefined }
 }
 
 /** Most saves say nothing. */

@@ -38,8 +38,9 @@ pub(super) fn harmless(text: &str) -> String {
     break_tags(out)
 }
 
-/// As [`harmless`], in one line of at most `max_bytes` bytes: the end that does not fit is cut off.
-pub(super) fn harmless_line(text: &str, max_bytes: usize) -> String {
+/// As [`delimit`] shows a text, in one line of at most `max_bytes` bytes: the end that does not fit is cut off.
+#[must_use]
+pub fn harmless_line(text: &str, max_bytes: usize) -> String {
     let mut out = String::new();
     for character in text.chars() {
         let before = out.len();

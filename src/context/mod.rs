@@ -24,7 +24,7 @@ mod state;
 mod sweep;
 mod tiers;
 
-pub use delimited::delimit;
+pub use delimited::{delimit, harmless_line};
 pub use filter::ContextFilter;
 pub use held::Held;
 pub use lifecycle::{Cleared, Clearing};

@@ -302,6 +302,7 @@ impl Manager {
             is_large,
             description,
             indexed_arguments,
+            ..
         } = prepared;
         let output = IndexedOutput {
             name: tool_name.to_owned(),
