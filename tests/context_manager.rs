@@ -128,6 +128,7 @@ async fn details_override_what_is_derived() {
             success: Some(false),
             error: Some("\"e\"".to_owned()),
             message: Some("\"m\"".to_owned()),
+            offload: None,
             is_large: Some(true),
         })),
         ..request("t", &json!({}), &json!(1))

@@ -97,6 +97,7 @@ impl Manager {
         }
         let ranked = self.index.rank(query, &|sequence| position(sequence).is_some(), foreign);
         ranked
+            .hits
             .into_iter()
             .filter_map(|hit| match hit.which {
                 Which::Known(sequence) => position(sequence),
@@ -110,7 +111,8 @@ impl Manager {
     #[must_use]
     pub fn select(&self, query: &str, limit: Option<usize>) -> (Vec<u64>, String) {
         let query = Query::parse(query);
-        let hits = if query.is_empty() { Vec::new() } else { self.index.search(&query, limit) };
+        let hits =
+            if query.is_empty() { Vec::new() } else { self.index.search(&query, limit).hits };
         if hits.is_empty() {
             return self.pointers_from(0, limit.unwrap_or(usize::MAX));
         }

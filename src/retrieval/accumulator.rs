@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::best::Best;
+use super::groups::GroupScores;
 use super::postings::{Posting, skip_to};
 use super::ranking::{Lengths, Scorer};
 use super::search::{Ranked, Which};
@@ -24,6 +25,14 @@ pub(super) struct WeightedTerm {
     pub(super) remaining: f32,
 }
 
+/// What is evaluated, the same for all segments.
+pub(super) struct Plan<'a> {
+    /// By falling weight.
+    pub(super) terms: &'a [WeightedTerm],
+    pub(super) scorer: &'a Scorer,
+    pub(super) known: &'a dyn Fn(u64) -> bool,
+}
+
 thread_local! {
     static ACCUMULATOR: RefCell<Accumulator> = RefCell::default();
 }
@@ -36,6 +45,9 @@ pub(super) struct Accumulator {
     /// The documents whose score is not 0.
     touched: Vec<u32>,
     selection: Vec<f32>,
+    /// Of each document of the segment, when groups are scored: 0 for none.
+    slots: Vec<u32>,
+    grouped: Vec<u32>,
 }
 
 impl Accumulator {
@@ -47,21 +59,76 @@ impl Accumulator {
         ACCUMULATOR.replace(accumulator);
     }
 
-    /// Pushes the documents of `segment` that have a term and that `known` accepts.
+    /// Pushes the documents of `segment` that have a term and that the plan's
+    /// filter accepts, and scores their groups, if they are asked for.
+    pub(super) fn evaluate(
+        &mut self,
+        segment: &Segment,
+        postings: &[&[Posting]],
+        plan: &Plan<'_>,
+        best: &mut Best,
+        groups: Option<&mut GroupScores>,
+    ) {
+        self.sum(segment, postings, plan, best);
+        let mut groups = groups;
+        if groups.is_some() && self.slots.len() < segment.len() {
+            self.slots.resize(segment.len(), 0);
+        }
+        for document in self.touched.drain(..) {
+            let score = self.scores.get_mut(document as usize).map(std::mem::take);
+            let sequence =
+                segment.sequence(document).filter(|_| accepts(segment, document, plan.known));
+            let (Some(score), Some(sequence)) = (score, sequence) else { continue };
+            let (which, group) = (Which::Known(sequence), segment.group(document));
+            let timestamp = segment.timestamp(document);
+            best.push(Ranked { which, score, group, group_score: 0.0, timestamp });
+            let number = groups.as_mut().and_then(|groups| groups.number(group));
+            if let (Some(number), Some(slot)) = (number, self.slots.get_mut(document as usize)) {
+                *slot = number + 1;
+                self.grouped.push(document);
+            }
+        }
+        if let Some(groups) = groups.filter(|_| !self.grouped.is_empty()) {
+            self.score_groups(segment, postings, plan, groups);
+        }
+    }
+
+    fn score_groups(
+        &mut self,
+        segment: &Segment,
+        postings: &[&[Posting]],
+        plan: &Plan<'_>,
+        groups: &mut GroupScores,
+    ) {
+        for term in plan.terms {
+            for posting in postings.get(term.number).copied().unwrap_or_default() {
+                let document = posting.document() as usize;
+                let number = self.slots.get(document).and_then(|slot| slot.checked_sub(1));
+                if let (Some(number), Some(lengths)) = (number, segment.lengths().get(document)) {
+                    let score = plan.scorer.score(posting.frequencies(), lengths);
+                    groups.add(number, term.number, term.weight * score);
+                }
+            }
+        }
+        for document in self.grouped.drain(..) {
+            self.slots.get_mut(document as usize).into_iter().for_each(|slot| *slot = 0);
+        }
+    }
+
+    /// Sums what the terms contribute to the documents of a segment.
     ///
     /// `postings` are in the order of the query. Terms come by falling weight,
     /// so that with a limit the common last ones need not be read in full: once
     /// they cannot bring in a document on their own, only those found before
     /// are looked up in them.
-    pub(super) fn evaluate(
+    fn sum(
         &mut self,
         segment: &Segment,
-        terms: &[WeightedTerm],
         postings: &[&[Posting]],
-        scorer: &Scorer,
+        plan: &Plan<'_>,
         best: &mut Best,
-        known: &dyn Fn(u64) -> bool,
     ) {
+        let Plan { terms, scorer, known } = *plan;
         if self.scores.len() < segment.len() {
             self.scores.resize(segment.len(), 0.0);
         }
@@ -85,7 +152,6 @@ impl Accumulator {
             }
             unread -= postings.len();
         }
-        self.collect(segment, best, known);
     }
 
     fn add(&mut self, weight: f32, postings: &[Posting], lengths: &[Lengths], scorer: &Scorer) {
@@ -142,21 +208,6 @@ impl Accumulator {
         let (_, here, _) =
             self.selection.select_nth_unstable_by(last, |left, right| right.total_cmp(left));
         Some(threshold.map_or(*here, |threshold| threshold.max(*here)))
-    }
-
-    fn collect(&mut self, segment: &Segment, best: &mut Best, known: &dyn Fn(u64) -> bool) {
-        for document in self.touched.drain(..) {
-            let score = self.scores.get_mut(document as usize).map(std::mem::take);
-            if let (Some(score), true) = (score, accepts(segment, document, known))
-                && let Some(sequence) = segment.sequence(document)
-            {
-                best.push(Ranked {
-                    which: Which::Known(sequence),
-                    score,
-                    timestamp: segment.timestamp(document),
-                });
-            }
-        }
     }
 }
 

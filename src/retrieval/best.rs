@@ -84,7 +84,7 @@ mod tests {
         fn a_limit_keeps_the_first_of_all(scores in prop::collection::vec((0_u8..20, 0_i64..3), 0..400), limit in 0_usize..50) {
             let (mut all, mut limited) = (Best::new(None), Best::new(Some(limit)));
             for (sequence, (score, timestamp)) in (0..).zip(&scores) {
-                let document = Ranked { which: Which::Known(sequence), score: f32::from(*score), timestamp: *timestamp };
+                let document = Ranked { which: Which::Known(sequence), score: f32::from(*score), group: 0, group_score: 0.0, timestamp: *timestamp };
                 all.push(document);
                 limited.push(document);
             }

@@ -146,14 +146,16 @@ fn for_each_token(document: &Document<'_>, mut emit: impl FnMut(u32, &str)) -> L
 }
 
 /// How often a document has the terms of a query (in `frequencies`, replaced),
-/// without an index of the document.
+/// without an index of the document. `see` is shown all terms of the document.
 pub(super) fn match_query(
     document: &Document<'_>,
     query: &Query,
     frequencies: &mut Vec<Frequencies>,
+    mut see: impl FnMut(&str),
 ) -> Lengths {
     let mut counts = vec![[0_u32; FIELD_COUNT]; query.terms().len()];
     let lengths = for_each_token(document, |field, token| {
+        see(token);
         let counts =
             query.position(hash(token), token).and_then(|position| counts.get_mut(position));
         if let Some(count) = counts.and_then(|counts| counts.get_mut(field as usize)) {
@@ -199,10 +201,10 @@ mod tests {
 
     #[test]
     fn matching_without_an_index_gives_the_same() {
-        let query = Query::parse("login file path absent tsx");
+        let query = Query::builder().text("login file path absent tsx", 1.0).build();
         let terms = DocumentTerms::new(&DOCUMENT);
         let mut frequencies = Vec::new();
-        assert_eq!(match_query(&DOCUMENT, &query, &mut frequencies), terms.lengths);
+        assert_eq!(match_query(&DOCUMENT, &query, &mut frequencies, |_| {}), terms.lengths);
         let expected: Vec<Frequencies> =
             query.terms().iter().map(|term| terms.find(term.hash, &term.text)).collect();
         assert_eq!(frequencies, expected);

@@ -9,7 +9,7 @@ use super::announced::{Announced, LateText};
 use super::document::Document;
 use super::merge::{like_sized, merge};
 use super::query::Query;
-use super::search::{Hit, Ranked, rank, search};
+use super::search::{Hit, Ranked, RankedList, View, rank, search};
 use super::segment::Segment;
 use super::slots::Slots;
 use super::tail::{Tail, TailDocument};
@@ -197,13 +197,12 @@ impl Index {
     /// short fields. Nothing happens when it was removed meanwhile.
     pub fn complete(&self, announced: &Announced, document: Option<&Document<'_>>) {
         let terms = announced.whole_terms(document); // the larger part of the work, so outside the lock
-        let (sequence, timestamp) = (announced.document.sequence, announced.document.timestamp);
         let writer = self.lock();
         if announced.document.is_removed() {
             return;
         }
         // Added first: readers look at the announced ones first.
-        self.push(TailDocument::from_terms(sequence, timestamp, terms));
+        self.push(TailDocument::with_terms(&announced.document, terms));
         announced.document.remove();
         self.drop_completed();
         drop(writer);
@@ -274,9 +273,8 @@ impl Index {
 
     /// The documents that share a term with the query, best first; equally good
     /// ones the later first, by timestamp, then by sequence.
-    pub fn search(&self, query: &Query, limit: Option<usize>) -> Vec<Hit> {
-        let announced = self.announced();
-        search(&announced, &self.published.load(), query, limit)
+    pub fn search(&self, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
+        search(&self.view(), query, limit)
     }
 
     /// Ranks the documents of the index that `known` accepts together with
@@ -288,17 +286,18 @@ impl Index {
         query: &Query,
         known: &dyn Fn(u64) -> bool,
         foreign: &[Document<'_>],
-    ) -> Vec<Ranked> {
-        let announced = self.announced();
-        rank(&announced, &self.published.load(), query, known, foreign)
+    ) -> RankedList<Ranked> {
+        rank(&self.view(), query, known, foreign)
     }
 
-    /// The documents that are announced only. To be asked before the snapshot: what is completed
-    /// meanwhile is in that.
-    fn announced(&self) -> Vec<Arc<Announced>> {
+    /// What a query sees. The announced documents come first: what is completed meanwhile is in the
+    /// snapshot.
+    fn view(&self) -> View {
         let lists = self.announced.load();
         let announced = lists.iter().flat_map(|list| list.iter());
-        announced.filter(|announced| !announced.document.is_removed()).map(Arc::clone).collect()
+        let announced = announced.filter(|announced| !announced.document.is_removed());
+        let announced = announced.map(Arc::clone).collect();
+        View::new(announced, self.published.load_full())
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
@@ -386,8 +385,8 @@ mod tests {
         let index = Index::new();
         add(&index, 0..FULL + 1);
         let _writer = index.lock();
-        assert_eq!(index.search(&Query::parse("file"), Some(3)).len(), 3);
-        assert_eq!(index.rank(&Query::parse("file"), &|sequence| sequence < 5, &[]).len(), 5);
+        assert_eq!(index.search(&Query::parse("file"), Some(3)).hits.len(), 3);
+        assert_eq!(index.rank(&Query::parse("file"), &|sequence| sequence < 5, &[]).hits.len(), 5);
     }
 
     #[test]
@@ -397,7 +396,7 @@ mod tests {
         assert_eq!(sizes(&index), [SLOTS; 3]);
         add(&index, FULL * 3..FULL * 16 + 7);
         assert_eq!(sizes(&index), [SLOTS * 16]);
-        assert_eq!(index.search(&Query::parse("read"), None).len() as u64, FULL * 16 + 7);
+        assert_eq!(index.search(&Query::parse("read"), None).hits.len() as u64, FULL * 16 + 7);
     }
 
     #[test]
@@ -419,7 +418,7 @@ mod tests {
     }
 
     fn found(index: &Index, query: &str) -> Vec<u64> {
-        index.search(&Query::parse(query), None).iter().map(|hit| hit.sequence).collect()
+        index.search(&Query::parse(query), None).hits.iter().map(|hit| hit.sequence).collect()
     }
 
     struct Late(&'static str, usize);

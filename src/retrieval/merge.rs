@@ -123,9 +123,9 @@ fn merge_documents<'a>(
         })
         .collect();
     // mostly in order already, which the stable sort makes use of
-    documents.sort_by_key(|(_, (_, sequence, ..))| *sequence);
-    for (new, (number, (old, sequence, timestamp, lengths))) in (0..).zip(documents) {
-        builder.document(sequence, timestamp, lengths);
+    documents.sort_by_key(|(_, (_, row))| row.sequence);
+    for (new, (number, (old, row))) in (0..).zip(documents) {
+        builder.document(&row);
         if let Some(place) =
             sources.get_mut(number).and_then(|source| source.places.get_mut(old as usize))
         {

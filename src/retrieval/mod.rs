@@ -5,23 +5,32 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `characters` | character classes and folding (accents, width, ligatures) |
+//! | `dates` | dates and months |
 //! | `words` | stop words, irregular forms, stemming |
 //! | `tokens` | text to index terms |
 //! | `ranking` | the fields, their weights, BM25 |
 //! | `postings` | one term in one document as 32 bits |
 //! | `document` | a document and its terms |
 //! | `query` | a query and its terms |
+//! | `thesaurus` | words that mean something similar |
+//! | `expansion` | terms for those that no document has, and for prefixes |
 //! | `segment`, `merge` | immutable blocks of documents |
 //! | `slots`, `tail` | the most recent documents, appended one by one |
 //! | `announced` | documents whose long part is still to be indexed |
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
+//! | `groups` | what documents of one group match together |
+//! | `boosts` | what a document's place among the others adds |
 //! | `index` | writers, published snapshots |
 
 mod accumulator;
 mod announced;
 mod best;
+mod boosts;
 mod characters;
+mod dates;
 mod document;
+mod expansion;
+mod groups;
 mod index;
 mod merge;
 mod postings;
@@ -31,6 +40,7 @@ mod search;
 mod segment;
 mod slots;
 mod tail;
+mod thesaurus;
 mod tokens;
 mod words;
 
@@ -38,7 +48,8 @@ mod words;
 mod tests;
 
 pub use announced::{Announced, LateText};
+pub use boosts::{Boosts, Scored, boost};
 pub use document::Document;
 pub use index::Index;
-pub use query::Query;
-pub use search::{Hit, Ranked, Which};
+pub use query::{Query, QueryBuilder};
+pub use search::{Hit, Ranked, RankedList, Which};

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::characters::fold_into;
 use super::ranking::query_weight;
+use super::thesaurus::{SYNONYM_WEIGHT, synonyms};
 use super::tokens::tokenize;
 use super::words::hash;
 
@@ -13,6 +15,7 @@ const MAXIMUM_BYTES: usize = 8192;
 #[derive(Clone, Debug)]
 pub struct Query {
     terms: Vec<QueryTerm>,
+    prefixes: Vec<Prefix>,
 }
 
 #[derive(Clone, Debug)]
@@ -20,33 +23,43 @@ pub(super) struct QueryTerm {
     pub(super) text: Box<str>,
     pub(super) hash: u32,
     pub(super) weight: f32,
+    /// Terms that stand for the same part of the query have the same.
+    pub(super) part: u32,
+    pub(super) origin: Origin,
+}
+
+/// How a term came into a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It was asked for.
+    Own,
+    /// It means something similar, or is written in a similar way.
+    Similar,
+}
+
+/// The beginning of a term.
+#[derive(Clone, Debug)]
+pub(super) struct Prefix {
+    pub(super) text: Box<str>,
+    pub(super) weight: f32,
+    pub(super) part: u32,
 }
 
 impl Query {
     /// Reads a query as documents are read: stop words are dropped, so a query of nothing else has no terms.
+    /// Synonyms of its terms count a little.
     pub fn parse(text: &str) -> Self {
-        let mut occurrences: FxHashMap<Box<str>, u32> = FxHashMap::default();
-        tokenize(text, MAXIMUM_BYTES, |token| match occurrences.get_mut(token) {
-            Some(count) => *count += 1,
-            None => {
-                occurrences.insert(token.into(), 1);
-            }
-        });
-        let term = |(text, count): (Box<str>, u32)| QueryTerm {
-            hash: hash(&text),
-            weight: query_weight(count),
-            text,
-        };
-        let mut terms: Vec<QueryTerm> = occurrences.into_iter().map(term).collect();
-        terms.sort_unstable_by(|left, right| {
-            (left.hash, &left.text).cmp(&(right.hash, &right.text))
-        });
-        Self { terms }
+        Self::builder().text(text, 1.0).synonyms().build()
+    }
+
+    /// A query put together from parts.
+    pub fn builder() -> QueryBuilder {
+        QueryBuilder::default()
     }
 
     /// Whether nothing can match it.
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
+        self.terms.is_empty() && self.prefixes.is_empty()
     }
 
     /// Distinct, ordered by hash, then text.
@@ -54,15 +67,121 @@ impl Query {
         &self.terms
     }
 
+    pub(super) fn prefixes(&self) -> &[Prefix] {
+        &self.prefixes
+    }
+
     /// The place of a term among [`Self::terms`].
     pub(super) fn position(&self, hash: u32, term: &str) -> Option<usize> {
         self.terms.binary_search_by(|other| (other.hash, &*other.text).cmp(&(hash, term))).ok()
+    }
+
+    /// With these terms as well, its prefixes being among them. Of equal terms the first counts.
+    pub(super) fn with_terms(&self, more: impl Iterator<Item = QueryTerm>) -> Self {
+        let mut terms: Vec<QueryTerm> = self.terms.iter().cloned().chain(more).collect();
+        terms.sort_by(|left, right| (left.hash, &left.text).cmp(&(right.hash, &right.text)));
+        terms.dedup_by(|later, first| later.text == first.text);
+        Self { terms, prefixes: Vec::new() }
+    }
+}
+
+/// Puts a query together.
+#[derive(Debug, Default)]
+pub struct QueryBuilder {
+    occurrences: FxHashMap<Box<str>, Occurrences>,
+    prefixes: Vec<(Box<str>, f32)>,
+    synonyms: bool,
+}
+
+#[derive(Debug, Default)]
+struct Occurrences {
+    count: u32,
+    weight: f32,
+    place: usize,
+}
+
+impl QueryBuilder {
+    /// Adds the terms of a text. One that is there already weighs more; 1 is the usual weight.
+    #[must_use]
+    pub fn text(mut self, text: &str, weight: f32) -> Self {
+        tokenize(text, MAXIMUM_BYTES, |token| {
+            if !self.occurrences.contains_key(token) {
+                let place = self.occurrences.len();
+                self.occurrences
+                    .insert(token.into(), Occurrences { place, ..Occurrences::default() });
+            }
+            if let Some(occurrences) = self.occurrences.get_mut(token) {
+                occurrences.count += 1;
+                occurrences.weight = occurrences.weight.max(weight);
+            }
+        });
+        self
+    }
+
+    /// Adds the terms that begin with a text, the most frequent ones if there are many, and those of the text itself.
+    #[must_use]
+    pub fn prefix(mut self, text: &str, weight: f32) -> Self {
+        let mut folded = String::new();
+        fold_into(text.get(..text.len().min(MAXIMUM_BYTES)).unwrap_or(text), &mut folded);
+        folded.retain(char::is_alphanumeric);
+        if !folded.is_empty() {
+            self.prefixes.push((folded.to_lowercase().into(), weight));
+        }
+        self.text(text, weight)
+    }
+
+    /// Adds to every term those that mean something similar, with little weight.
+    #[must_use]
+    pub fn synonyms(mut self) -> Self {
+        self.synonyms = true;
+        self
+    }
+
+    /// The query.
+    pub fn build(self) -> Query {
+        let mut terms: Vec<QueryTerm> = Vec::with_capacity(self.occurrences.len());
+        let mut similar = Vec::new();
+        for (text, Occurrences { count, weight, place }) in self.occurrences {
+            let term = QueryTerm {
+                hash: hash(&text),
+                weight: weight * query_weight(count),
+                part: place as u32,
+                origin: Origin::Own,
+                text,
+            };
+            if self.synonyms {
+                similar.extend(synonyms(&term.text).map(|text| QueryTerm {
+                    hash: hash(text),
+                    text: text.into(),
+                    weight: term.weight * SYNONYM_WEIGHT,
+                    part: term.part,
+                    origin: Origin::Similar,
+                }));
+            }
+            terms.push(term);
+        }
+        let first_prefix = terms.len() as u32;
+        // of a synonym of several terms the weightiest counts
+        similar.sort_by(|left, right| {
+            (right.weight, left.part)
+                .partial_cmp(&(left.weight, right.part))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let prefixes = (first_prefix..).zip(self.prefixes);
+        let prefixes =
+            prefixes.map(|(part, (text, weight))| Prefix { text, weight, part }).collect();
+        let own = Query { terms, prefixes };
+        Query { terms: own.with_terms(similar.into_iter()).terms, ..own }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn weights(query: &Query) -> Vec<(&str, f32)> {
+        query.terms().iter().map(|term| (&*term.text, term.weight)).collect()
+    }
 
     #[test]
     fn a_query_of_stop_words_is_empty() {
@@ -74,11 +193,41 @@ mod tests {
 
     #[test]
     fn repeated_terms_weigh_more() {
-        let query = Query::parse("login error login logins");
-        let weights: Vec<(&str, f32)> =
-            query.terms().iter().map(|term| (&*term.text, term.weight)).collect();
+        let query = Query::builder().text("login page login logins", 1.0).build();
+        let weights = weights(&query);
         assert_eq!(weights.len(), 2);
         assert!(weights.contains(&("login", 1.0 + 3_f32.ln())));
-        assert!(weights.contains(&("error", 1.0)));
+        assert!(weights.contains(&("page", 1.0)));
+    }
+
+    #[test]
+    fn parts_have_weights_of_their_own() {
+        let query = Query::builder().text("login", 2.0).text("page login", 0.5).build();
+        let weights = weights(&query);
+        assert!(weights.contains(&("login", 2.0 * (1.0 + 2_f32.ln()))));
+        assert!(weights.contains(&("page", 0.5)));
+    }
+
+    #[test]
+    fn synonyms_weigh_little_and_own_terms_stay() {
+        let query = Query::parse("remove the directory, delete it");
+        let weights = weights(&query);
+        assert!(weights.contains(&("remov", 1.0)));
+        assert!(weights.contains(&("delet", 1.0)));
+        assert!(weights.contains(&("dir", SYNONYM_WEIGHT)));
+        assert!(query.terms().is_sorted_by_key(|term| term.hash));
+        let part = |text: &str| query.terms().iter().find(|term| &*term.text == text).unwrap().part;
+        assert_eq!(part("dir"), part("directori"));
+    }
+
+    #[test]
+    fn a_prefix_is_folded() {
+        let query = Query::builder().prefix("Lógin_F", 1.0).build();
+        assert_eq!(
+            query.prefixes().iter().map(|prefix| &*prefix.text).collect::<Vec<_>>(),
+            ["loginf"]
+        );
+        assert!(query.position(hash("login"), "login").is_some());
+        assert!(Query::builder().prefix("*", 1.0).build().is_empty());
     }
 }

@@ -1,19 +1,32 @@
 //! Evaluation of a query against a snapshot.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::accumulator::{Accumulator, WeightedTerm};
+use super::accumulator::{Accumulator, Plan, WeightedTerm};
 use super::announced::Announced;
 use super::best::Best;
 use super::document::{Document, DocumentTerms, match_query};
+use super::expansion::Expansion;
+use super::groups::GroupScores;
 use super::index::Snapshot;
 use super::postings::{Frequencies, Posting};
 use super::query::{Query, QueryTerm};
 use super::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
 use super::segment::Segment;
 use super::tail::TailDocument;
+
+/// Documents that were found, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedList<T> {
+    /// The score of a document that has every part of the query more often than any has.
+    /// Where nothing is added to scores they stay below it.
+    pub maximum: f32,
+    /// The documents.
+    pub hits: Vec<T>,
+}
 
 /// A document that [`super::Index::search`] found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +46,11 @@ pub struct Ranked {
     pub which: Which,
     /// How good it is, for this query and these documents.
     pub score: f32,
+    /// Its group, 0 for none.
+    pub group: u64,
+    /// How good its group is as a whole: the best score of every term among the documents of the
+    /// group that were ranked, summed.
+    pub group_score: f32,
     /// Its timestamp.
     pub timestamp: i64,
 }
@@ -50,102 +68,158 @@ pub enum Which {
 /// Announced documents are read whole as far as this goes, in bytes of text: nobody waits longer.
 const LATE_BYTES: usize = 256 * 1024;
 
-pub(super) fn search(
-    announced: &[Arc<Announced>],
-    snapshot: &Snapshot,
-    query: &Query,
-    limit: Option<usize>,
-) -> Vec<Hit> {
-    let evaluation = Evaluation::new(announced, snapshot, query, &[]);
-    let ranked = evaluation.run(Best::new(limit), &|_| true);
-    let hit = |Ranked { which, score, timestamp }| match which {
+/// What a query sees.
+pub(super) struct View {
+    announced: Vec<Arc<Announced>>,
+    /// Their sequences: elsewhere those do not count.
+    announced_sequences: FxHashSet<u64>,
+    snapshot: Arc<Snapshot>,
+}
+
+impl View {
+    pub(super) fn new(announced: Vec<Arc<Announced>>, snapshot: Arc<Snapshot>) -> Self {
+        let announced_sequences = announced.iter().map(|announced| announced.sequence()).collect();
+        Self { announced, announced_sequences, snapshot }
+    }
+
+    pub(super) fn segments(&self) -> &[Arc<Segment>] {
+        &self.snapshot.segments
+    }
+
+    /// The documents outside the segments, with as many of their terms as are known.
+    pub(super) fn recent(&self) -> Vec<(&TailDocument, &DocumentTerms)> {
+        let mut late_bytes = LATE_BYTES;
+        // the latest first: they are asked for most
+        let announced = self.announced.iter().rev().map(|announced| &**announced);
+        let announced =
+            announced.map(|announced| (&announced.document, &**announced.terms(&mut late_bytes)));
+        let in_tails = self.snapshot.tails.iter().flat_map(|tail| tail.documents());
+        let in_tails = in_tails
+            .filter(|document| !document.is_removed() && !self.is_announced(document.sequence))
+            .map(|document| (document, &*document.terms));
+        announced.chain(in_tails).collect()
+    }
+
+    fn is_announced(&self, sequence: u64) -> bool {
+        self.announced_sequences.contains(&sequence)
+    }
+}
+
+pub(super) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
+    let evaluation = Evaluation::new(view, query, &[]);
+    let terms = evaluation.weighted_terms();
+    let ranked = evaluation.run(&terms, Best::new(limit), &|_| true, None);
+    let hit = |Ranked { which, score, timestamp, .. }| match which {
         Which::Known(sequence) => Some(Hit { sequence, score, timestamp }),
         Which::Foreign(_) => None,
     };
-    ranked.into_iter().filter_map(hit).collect()
+    let hits = ranked.into_iter().filter_map(hit).collect();
+    RankedList { maximum: evaluation.maximum(&terms), hits }
 }
 
 pub(super) fn rank(
-    announced: &[Arc<Announced>],
-    snapshot: &Snapshot,
+    view: &View,
     query: &Query,
     known: &dyn Fn(u64) -> bool,
     foreign: &[Document<'_>],
-) -> Vec<Ranked> {
-    Evaluation::new(announced, snapshot, query, foreign).run(Best::new(None), known)
+) -> RankedList<Ranked> {
+    let evaluation = Evaluation::new(view, query, foreign);
+    let terms = evaluation.weighted_terms();
+    let mut groups = GroupScores::new(terms.len());
+    let mut hits = evaluation.run(&terms, Best::new(None), known, Some(&mut groups));
+    for ranked in &mut hits {
+        ranked.group_score = groups.score(ranked.group);
+    }
+    RankedList { maximum: evaluation.maximum(&terms), hits }
 }
 
 /// A document outside the segments that has a term of the query.
 struct Loose {
     which: Which,
     timestamp: i64,
+    group: u64,
     lengths: Lengths,
 }
 
-struct Evaluation<'a> {
-    segments: &'a [Arc<Segment>],
-    terms: &'a [QueryTerm],
+pub(super) struct Evaluation<'a> {
+    view: &'a View,
+    terms: Cow<'a, [QueryTerm]>,
     totals: Totals,
     /// For each segment, for each term.
     postings: Vec<&'a [Posting]>,
     loose: Vec<Loose>,
     /// For each loose document, for each term.
     frequencies: Vec<Frequencies>,
-    /// Documents that were announced when the query began: elsewhere they do not count.
-    announced: FxHashSet<u64>,
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(
-        announced: &[Arc<Announced>],
-        snapshot: &'a Snapshot,
-        query: &'a Query,
-        foreign: &[Document<'_>],
+    pub(super) fn new(view: &'a View, query: &'a Query, foreign: &[Document<'_>]) -> Self {
+        let recent = view.recent();
+        let mut evaluation = Self::of_terms(view, &recent, Cow::Borrowed(query.terms()));
+        let is_absent = |number| evaluation.containing(number) == 0;
+        let mut expansion = Expansion::new(query, is_absent);
+        if !expansion.is_idle() {
+            view.segments().iter().for_each(|segment| expansion.see_segment(segment));
+            let terms = recent.iter().flat_map(|(_, terms)| terms.iter());
+            terms.for_each(|(_, text, _)| expansion.see(text));
+        }
+        evaluation.add_foreign(query, foreign, |text| expansion.see(text));
+        let more = expansion.into_terms();
+        if more.is_empty() {
+            return evaluation;
+        }
+        let query = query.with_terms(more.into_iter());
+        let mut evaluation = Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()));
+        evaluation.add_foreign(&query, foreign, |_| {});
+        evaluation
+    }
+
+    /// Without foreign documents.
+    fn of_terms(
+        view: &'a View,
+        recent: &[(&TailDocument, &DocumentTerms)],
+        terms: Cow<'a, [QueryTerm]>,
     ) -> Self {
-        let (segments, terms) = (snapshot.segments.as_slice(), query.terms());
+        let segments = view.segments();
         let mut evaluation = Self {
-            segments,
-            terms,
+            view,
             totals: Totals::default(),
             postings: Vec::with_capacity(segments.len() * terms.len()),
             loose: Vec::new(),
             frequencies: Vec::new(),
-            announced: announced.iter().map(|announced| announced.sequence()).collect(),
+            terms,
         };
-        if terms.is_empty() {
-            return evaluation;
-        }
         for segment in segments {
             evaluation.totals.add_all(segment.totals());
-            evaluation
-                .postings
-                .extend(terms.iter().map(|term| segment.postings(term.hash, &term.text)));
+            let terms = evaluation.terms.iter();
+            evaluation.postings.extend(terms.map(|term| segment.postings(term.hash, &term.text)));
         }
-        let mut found = Vec::with_capacity(terms.len());
-        let mut late_bytes = LATE_BYTES;
-        // the latest first: they are asked for most
-        let announced = announced.iter().rev().map(|announced| &**announced);
-        let announced =
-            announced.map(|announced| (&announced.document, announced.terms(&mut late_bytes)));
-        let in_tails = snapshot.tails.iter().flat_map(|tail| tail.documents());
-        let in_tails = in_tails
-            .filter(|document| !document.is_removed())
-            .filter(|document| !evaluation.announced.contains(&document.sequence))
-            .map(|document| (document, &document.terms));
-        let known: Vec<(&TailDocument, &Arc<DocumentTerms>)> = announced.chain(in_tails).collect();
-        for (document, document_terms) in known {
+        let mut found = Vec::with_capacity(evaluation.terms.len());
+        for (document, document_terms) in recent {
             found.clear();
-            found.extend(terms.iter().map(|term| document_terms.find(term.hash, &term.text)));
-            let (which, timestamp) = (Which::Known(document.sequence), document.timestamp);
-            evaluation
-                .add_loose(Loose { which, timestamp, lengths: document_terms.lengths }, &found);
-        }
-        for (position, document) in foreign.iter().enumerate() {
-            let lengths = match_query(document, query, &mut found);
-            let (which, timestamp) = (Which::Foreign(position), document.timestamp);
-            evaluation.add_loose(Loose { which, timestamp, lengths }, &found);
+            let terms = evaluation.terms.iter();
+            found.extend(terms.map(|term| document_terms.find(term.hash, &term.text)));
+            let which = Which::Known(document.sequence);
+            let (timestamp, group) = (document.timestamp, document.group);
+            let lengths = document_terms.lengths;
+            evaluation.add_loose(Loose { which, timestamp, group, lengths }, &found);
         }
         evaluation
+    }
+
+    fn add_foreign(
+        &mut self,
+        query: &Query,
+        documents: &[Document<'_>],
+        mut see: impl FnMut(&str),
+    ) {
+        let mut found = Vec::with_capacity(query.terms().len());
+        for (position, document) in documents.iter().enumerate() {
+            let lengths = match_query(document, query, &mut found, &mut see);
+            let Document { timestamp, group, .. } = *document;
+            let which = Which::Foreign(position);
+            self.add_loose(Loose { which, timestamp, group, lengths }, &found);
+        }
     }
 
     fn add_loose(&mut self, document: Loose, found: &[Frequencies]) {
@@ -156,57 +230,60 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn run(&self, mut best: Best, known: &dyn Fn(u64) -> bool) -> Vec<Ranked> {
-        let in_segments = |sequence| !self.announced.contains(&sequence) && known(sequence);
-        let in_segments: &dyn Fn(u64) -> bool =
-            if self.announced.is_empty() { known } else { &in_segments };
-        let terms = self.weighted_terms();
+    fn run(
+        &self,
+        terms: &[WeightedTerm],
+        mut best: Best,
+        known: &dyn Fn(u64) -> bool,
+        mut groups: Option<&mut GroupScores>,
+    ) -> Vec<Ranked> {
         let scorer = Scorer::new(&self.totals);
+        let in_segments = |sequence| !self.view.is_announced(sequence) && known(sequence);
+        let in_segments: &dyn Fn(u64) -> bool =
+            if self.view.announced.is_empty() { known } else { &in_segments };
+        let plan = Plan { terms, scorer: &scorer, known: in_segments };
         Accumulator::with(|accumulator| {
-            for (segment, postings) in
-                self.segments.iter().zip(self.postings.chunks(self.terms.len().max(1)))
-            {
-                accumulator.evaluate(segment, &terms, postings, &scorer, &mut best, in_segments);
+            let postings = self.postings.chunks(self.terms.len().max(1));
+            for (segment, postings) in self.view.segments().iter().zip(postings) {
+                accumulator.evaluate(segment, postings, &plan, &mut best, groups.as_deref_mut());
             }
         });
-        for (document, found) in
-            self.loose.iter().zip(self.frequencies.chunks(self.terms.len().max(1)))
-        {
+        let found = self.frequencies.chunks(self.terms.len().max(1));
+        for (document, found) in self.loose.iter().zip(found) {
             let accepted = match document.which {
                 Which::Known(sequence) => known(sequence),
                 Which::Foreign(_) => true,
             };
             if accepted {
-                let matched =
-                    terms.iter().filter_map(|term| Some((term.weight, *found.get(term.number)?)));
-                let matched = matched.filter(|(_, frequencies)| !frequencies.is_empty());
-                let score = matched
-                    .map(|(weight, frequencies)| {
-                        weight * scorer.score(frequencies, &document.lengths)
-                    })
-                    .sum();
-                best.push(Ranked { which: document.which, score, timestamp: document.timestamp });
+                let group = groups.as_mut().and_then(|groups| groups.number(document.group));
+                let mut sum = 0.0;
+                for (number, score) in scores(terms, found, &document.lengths, &scorer) {
+                    sum += score;
+                    if let (Some(groups), Some(group)) = (groups.as_deref_mut(), group) {
+                        groups.add(group, number, score);
+                    }
+                }
+                let Loose { which, timestamp, group, .. } = *document;
+                best.push(Ranked { which, score: sum, group, group_score: 0.0, timestamp });
             }
         }
         best.into_sorted()
     }
 
+    /// Documents that have a term.
+    fn containing(&self, number: usize) -> usize {
+        let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
+        let in_segments: usize = of_term.map(|postings| postings.len()).sum();
+        let loose = self.frequencies.iter().skip(number).step_by(self.terms.len().max(1));
+        in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count()
+    }
+
     /// Those that can contribute most first. One order for all documents, so
     /// that equal documents get equal scores to the last bit.
     fn weighted_terms(&self) -> Vec<WeightedTerm> {
-        let containing = |number: usize| {
-            let in_segments = self
-                .postings
-                .iter()
-                .skip(number)
-                .step_by(self.terms.len())
-                .map(|postings| postings.len());
-            let loose = self.frequencies.iter().skip(number).step_by(self.terms.len());
-            in_segments.sum::<usize>() + loose.filter(|frequencies| !frequencies.is_empty()).count()
-        };
         let weight = |(number, term): (usize, &QueryTerm)| {
-            let weight =
-                term.weight * self.totals.inverse_document_frequency(containing(number) as u64);
+            let containing = self.containing(number) as u64;
+            let weight = term.weight * self.totals.inverse_document_frequency(containing);
             WeightedTerm { number, weight, remaining: 0.0 }
         };
         let mut terms: Vec<WeightedTerm> = self.terms.iter().enumerate().map(weight).collect();
@@ -218,4 +295,27 @@ impl<'a> Evaluation<'a> {
         }
         terms
     }
+
+    /// What the terms together can contribute, the weightiest of each part of the query.
+    fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
+        let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
+        let mut parts: Vec<(Option<u32>, f32)> =
+            terms.iter().map(|term| (part(term), term.weight)).collect();
+        parts.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+        parts.dedup_by_key(|(part, _)| *part);
+        MAXIMUM_SCORE * parts.iter().map(|(_, weight)| weight).sum::<f32>()
+    }
+}
+
+/// What each term contributes to a document that has it.
+fn scores(
+    terms: &[WeightedTerm],
+    found: &[Frequencies],
+    lengths: &Lengths,
+    scorer: &Scorer,
+) -> impl Iterator<Item = (usize, f32)> {
+    let matched = terms.iter().filter_map(|term| Some((term, *found.get(term.number)?)));
+    matched
+        .filter(|(_, frequencies)| !frequencies.is_empty())
+        .map(|(term, frequencies)| (term.number, term.weight * scorer.score(frequencies, lengths)))
 }

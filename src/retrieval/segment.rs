@@ -9,6 +9,9 @@ use super::tail::TailDocument;
 /// Terms that one entry of the directory stands for, on average.
 const TERMS_PER_BUCKET: usize = 4;
 
+/// Terms can be looked up by so many of their first bytes.
+pub(super) const ORDERED_BYTES: usize = 3;
+
 /// Documents are ordered by sequence, terms by hash, then text: so both are
 /// found by halving and segments are merged by walking along them. Only
 /// removal changes anything, and only in `removed`.
@@ -16,6 +19,7 @@ const TERMS_PER_BUCKET: usize = 4;
 pub(super) struct Segment {
     sequences: Box<[u64]>,
     timestamps: Box<[i64]>,
+    groups: Box<[u64]>,
     lengths: Box<[Lengths]>,
     totals: Totals,
     removed: Box<[AtomicU64]>,
@@ -30,6 +34,8 @@ pub(super) struct Segment {
     text: Box<str>,
     posting_ends: Box<[u32]>,
     postings: Box<[Posting]>,
+    /// The numbers of the terms, ordered by the first bytes of their text.
+    by_start: Box<[u32]>,
 }
 
 impl Segment {
@@ -43,7 +49,7 @@ impl Segment {
         let mut builder = SegmentBuilder::default();
         let mut occurrences: Vec<(u32, &str, Posting)> = Vec::new();
         for (place, document) in (0..).zip(documents) {
-            builder.document(document.sequence, document.timestamp, document.terms.lengths);
+            builder.document(&document.row());
             let terms = document.terms.iter();
             occurrences.extend(
                 terms.map(|(hash, text, frequencies)| {
@@ -79,6 +85,10 @@ impl Segment {
 
     pub(super) fn timestamp(&self, place: u32) -> i64 {
         self.timestamps.get(place as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn group(&self, place: u32) -> u64 {
+        self.groups.get(place as usize).copied().unwrap_or_default()
     }
 
     pub(super) fn lengths(&self) -> &[Lengths] {
@@ -141,6 +151,18 @@ impl Segment {
         found.map_or(&[], |number| self.postings_of(number))
     }
 
+    /// Text and number of postings of the terms from `start` on, in the order of their first
+    /// [`ORDERED_BYTES`] bytes; `start` is no longer than that.
+    pub(super) fn terms_from(&self, start: &str) -> impl Iterator<Item = (&str, usize)> {
+        let start = start_key(start);
+        let before = |number: &u32| start_key(self.text(*number as usize)) < start;
+        let (_, from) = self.by_start.split_at(self.by_start.partition_point(before));
+        from.iter().map(|number| {
+            let number = *number as usize;
+            (self.text(number), self.postings_of(number).len())
+        })
+    }
+
     pub(super) fn term_count(&self) -> usize {
         self.hashes.len()
     }
@@ -158,11 +180,20 @@ impl Segment {
         self.postings.len()
     }
 
-    /// The documents that are not removed: place, sequence, timestamp, lengths.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (u32, u64, i64, Lengths)> {
-        let columns = self.sequences.iter().zip(&self.timestamps).zip(&self.lengths);
+    /// The documents that are not removed, with their places.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (u32, Row)> {
+        let columns =
+            self.sequences.iter().zip(&self.timestamps).zip(&self.groups).zip(&self.lengths);
         (0..).zip(columns).filter(|(place, _)| !self.is_removed(*place)).map(
-            |(place, ((sequence, timestamp), lengths))| (place, *sequence, *timestamp, *lengths),
+            |(place, (((sequence, timestamp), group), lengths))| {
+                let row = Row {
+                    sequence: *sequence,
+                    timestamp: *timestamp,
+                    group: *group,
+                    lengths: *lengths,
+                };
+                (place, row)
+            },
         )
     }
 
@@ -176,9 +207,33 @@ impl Segment {
     }
 }
 
+/// The first [`ORDERED_BYTES`] bytes as a number, in the order of the text.
+fn start_key(text: &str) -> u32 {
+    let bytes = text.bytes().chain(std::iter::repeat(0)).take(ORDERED_BYTES);
+    bytes.fold(0, |key, byte| key << 8 | u32::from(byte))
+}
+
+/// What is kept of a document beside its terms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) sequence: u64,
+    pub(super) timestamp: i64,
+    pub(super) group: u64,
+    pub(super) lengths: Lengths,
+}
+
 fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {
     let end = |number: usize| ends.get(number).map_or(0, |end| *end as usize);
     number.checked_sub(1).map_or(0, end)..end(number)
+}
+
+fn terms_by_start(text_ends: &[u32], text: &str) -> Box<[u32]> {
+    // numbers in one integer with their keys are sorted several times faster than by text
+    let key = |number: usize| start_key(text.get(range(text_ends, number)).unwrap_or_default());
+    let mut keys: Vec<u64> =
+        (0..text_ends.len()).map(|number| u64::from(key(number)) << 32 | number as u64).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| key as u32).collect()
 }
 
 /// `buckets` is a power of two.
@@ -191,6 +246,7 @@ fn bucket(hash: u32, buckets: usize) -> usize {
 pub(super) struct SegmentBuilder {
     sequences: Vec<u64>,
     timestamps: Vec<i64>,
+    groups: Vec<u64>,
     lengths: Vec<Lengths>,
     totals: Totals,
     hashes: Vec<u32>,
@@ -214,6 +270,7 @@ impl SegmentBuilder {
         Self {
             sequences: Vec::with_capacity(documents),
             timestamps: Vec::with_capacity(documents),
+            groups: Vec::with_capacity(documents),
             lengths: Vec::with_capacity(documents),
             hashes: Vec::with_capacity(terms),
             text_ends: Vec::with_capacity(terms),
@@ -229,14 +286,16 @@ impl SegmentBuilder {
         Self { is_thinned: true, ..self }
     }
 
-    pub(super) fn document(&mut self, sequence: u64, timestamp: i64, mut lengths: Lengths) {
+    pub(super) fn document(&mut self, row: &Row) {
+        let mut lengths = row.lengths;
         if self.is_thinned
             && let Some(length) = lengths.get_mut(RESULT)
         {
             *length = 0;
         }
-        self.sequences.push(sequence);
-        self.timestamps.push(timestamp);
+        self.sequences.push(row.sequence);
+        self.timestamps.push(row.timestamp);
+        self.groups.push(row.group);
         self.lengths.push(lengths);
         self.totals.add(&lengths);
     }
@@ -283,12 +342,15 @@ impl SegmentBuilder {
             next += in_bucket.count();
             directory.push(next as u32);
         }
+        let by_start = terms_by_start(&self.text_ends, &self.text);
         Some(Segment {
+            by_start,
             removed: (0..self.sequences.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             removed_count: AtomicU32::new(0),
             is_thinned: self.is_thinned,
             sequences: self.sequences.into(),
             timestamps: self.timestamps.into(),
+            groups: self.groups.into(),
             lengths: self.lengths.into(),
             totals: self.totals,
             hashes: self.hashes.into(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::document::{Document, DocumentTerms};
+use super::segment::Row;
 use super::slots::Slots;
 
 /// A tail of few long documents is full, too: a query looks at each of their terms.
@@ -14,17 +15,27 @@ const MAXIMUM_BYTES: usize = 8 * 1024 * 1024;
 pub(super) struct TailDocument {
     pub(super) sequence: u64,
     pub(super) timestamp: i64,
+    pub(super) group: u64,
     pub(super) terms: Arc<DocumentTerms>,
     removed: AtomicBool,
 }
 
 impl TailDocument {
     pub(super) fn new(sequence: u64, document: &Document<'_>) -> Self {
-        Self::from_terms(sequence, document.timestamp, Arc::new(DocumentTerms::new(document)))
+        let Document { group, timestamp, .. } = *document;
+        let terms = Arc::new(DocumentTerms::new(document));
+        Self { sequence, timestamp, group, terms, removed: AtomicBool::new(false) }
     }
 
-    pub(super) fn from_terms(sequence: u64, timestamp: i64, terms: Arc<DocumentTerms>) -> Self {
-        Self { sequence, timestamp, terms, removed: AtomicBool::new(false) }
+    /// As the announced one, with other terms.
+    pub(super) fn with_terms(announced: &Self, terms: Arc<DocumentTerms>) -> Self {
+        let Self { sequence, timestamp, group, .. } = *announced;
+        Self { sequence, timestamp, group, terms, removed: AtomicBool::new(false) }
+    }
+
+    pub(super) fn row(&self) -> Row {
+        let Self { sequence, timestamp, group, .. } = *self;
+        Row { sequence, timestamp, group, lengths: self.terms.lengths }
     }
 
     pub(super) fn is_removed(&self) -> bool {
@@ -89,8 +100,12 @@ mod tests {
         let document = Document { result: &text, ..Document::default() };
         let terms = Arc::new(DocumentTerms::new(&document));
         let tail = Tail::default();
-        let full = (0..)
-            .position(|number| tail.push(TailDocument::from_terms(number, 0, Arc::clone(&terms))));
+        let full = (0..).position(|number| {
+            tail.push(TailDocument::with_terms(
+                &TailDocument::new(number, &Document::default()),
+                Arc::clone(&terms),
+            ))
+        });
         assert!(full.is_some_and(|count| count < 60), "{full:?}");
     }
 }

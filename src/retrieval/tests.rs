@@ -23,7 +23,7 @@ fn index(descriptions: &[&str]) -> Index {
 }
 
 fn found(index: &Index, query: &str) -> Vec<u64> {
-    index.search(&Query::parse(query), None).iter().map(|hit| hit.sequence).collect()
+    index.search(&Query::parse(query), None).hits.iter().map(|hit| hit.sequence).collect()
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn equal_documents_are_ordered_by_time_then_sequence() {
         index.add(sequence, &described("same words", timestamp));
     }
     assert_eq!(found(&index, "words"), [4, 2, 3, 1]);
-    let first = index.search(&Query::parse("words"), Some(1));
+    let first = index.search(&Query::parse("words"), Some(1)).hits;
     assert_eq!(first.iter().map(|hit| (hit.sequence, hit.timestamp)).collect::<Vec<_>>(), [(4, 9)]);
-    assert!(index.search(&Query::parse("words"), Some(0)).is_empty());
+    assert!(index.search(&Query::parse("words"), Some(0)).hits.is_empty());
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn foreign_documents_are_ranked_among_known_ones() {
     let index = index(&["error in build", "error in login", "deploy"]);
     let foreign =
         [described("login login", 0), described("unrelated", 0), described("error in login", 0)];
-    let ranked = index.rank(&Query::parse("login error"), &|sequence| sequence != 0, &foreign);
+    let ranked = index.rank(&Query::parse("login error"), &|sequence| sequence != 0, &foreign).hits;
     let order: Vec<Which> = ranked.iter().map(|ranked| ranked.which).collect();
     assert_eq!(order, [Which::Known(1), Which::Foreign(2), Which::Foreign(0)]);
     assert_eq!(ranked[0].score, ranked[1].score);
-    assert!(index.rank(&Query::parse("the"), &|_| true, &foreign).is_empty());
+    assert!(index.rank(&Query::parse("the"), &|_| true, &foreign).hits.is_empty());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_filter_may_search() {
     let index = index(&["login form", "login page"]);
     let query = Query::parse("login");
     assert_eq!(
-        index.rank(&query, &|sequence| found(&index, "form").contains(&sequence), &[]).len(),
+        index.rank(&query, &|sequence| found(&index, "form").contains(&sequence), &[]).hits.len(),
         1
     );
 }
@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(index.len(), count);
         for query in QUERIES.map(Query::parse) {
             let expected = scan(&documents, &query);
-            let hits = index.search(&query, None);
+            let hits = index.search(&query, None).hits;
             prop_assert_eq!(hits.iter().map(|hit| hit.sequence).collect::<BTreeSet<_>>(), expected.keys().copied().collect());
             prop_assert_eq!(hits.len(), expected.len());
             for hit in &hits {
@@ -244,7 +244,7 @@ proptest! {
             });
             prop_assert!(in_order);
             for limit in [1, 10, 100, 5000] {
-                let limited = index.search(&query, Some(limit));
+                let limited = index.search(&query, Some(limit)).hits;
                 prop_assert_eq!(&limited[..], &hits[..limit.min(hits.len())]);
             }
         }
@@ -263,8 +263,8 @@ proptest! {
         }
         let foreign: Vec<Document<'_>> = (indexed..).zip(&documents[indexed..]).map(|(place, texts)| document(texts, place as i64)).collect();
         for query in QUERIES.map(Query::parse) {
-            let expected: Vec<(u64, f32)> = all.search(&query, None).iter().map(|hit| (hit.sequence, hit.score)).collect();
-            let ranked = part.rank(&query, &|_| true, &foreign);
+            let expected: Vec<(u64, f32)> = all.search(&query, None).hits.iter().map(|hit| (hit.sequence, hit.score)).collect();
+            let ranked = part.rank(&query, &|_| true, &foreign).hits;
             let ranked: Vec<(u64, f32)> = ranked.iter().map(|ranked| (ranked.timestamp as u64, ranked.score)).collect();
             prop_assert_eq!(ranked, expected);
         }
@@ -284,9 +284,9 @@ proptest! {
         prop_assert_eq!(index.len() as u64, (0..count as u64).filter(|sequence| !is_removed(*sequence)).count() as u64);
         for query in QUERIES.map(Query::parse) {
             let expected: BTreeSet<u64> = scan(&documents, &query).into_keys().filter(|sequence| !is_removed(*sequence)).collect();
-            let hits = index.search(&query, None);
+            let hits = index.search(&query, None).hits;
             prop_assert_eq!(hits.iter().map(|hit| hit.sequence).collect::<BTreeSet<_>>(), expected);
-            prop_assert_eq!(&index.search(&query, Some(20))[..], &hits[..hits.len().min(20)]);
+            prop_assert_eq!(&index.search(&query, Some(20)).hits[..], &hits[..hits.len().min(20)]);
         }
     }
 }
@@ -320,7 +320,7 @@ fn readers_see_every_completed_addition() {
                 while !finished.load(Ordering::Acquire) {
                     let before =
                         completed.each_ref().map(|completed| completed.load(Ordering::Acquire));
-                    let hits = index.search(&query, None);
+                    let hits = index.search(&query, None).hits;
                     let sequences: BTreeSet<u64> = hits.iter().map(|hit| hit.sequence).collect();
                     assert_eq!(sequences.len(), hits.len(), "none twice");
                     for (writer, before) in (0..).zip(before) {

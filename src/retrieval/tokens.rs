@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use super::characters::{Class, class, fold_into};
+use super::dates::{DATE_BYTES, Date, iso_date, month};
 use super::words::Words;
 
 /// A longer token is cut.
@@ -26,7 +27,7 @@ thread_local! {
 ///
 /// `LoginForm` gives `loginform`, `login` and `form`; `/src/auth/LoginForm.tsx`
 /// these and `src`, `auth`, `tsx`. Scripts without spaces between words give
-/// single characters and overlapping pairs.
+/// single characters and overlapping pairs. `2023-05-07` is also found as `May 7`.
 pub(super) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&str)) {
     // taken, not borrowed: `emit` could tokenise as well
     let mut tokenizer = TOKENIZER.take();
@@ -59,6 +60,10 @@ impl Tokenizer {
             }
             let end = from_start.bytes().position(is_ascii_separator).unwrap_or(from_start.len());
             let (run, after) = from_start.split_at(end);
+            let (before, _) = text.split_at(text.len() - from_start.len());
+            if let Some(month) = month(before, run, after) {
+                emit_month(&mut self.words, month, emit);
+            }
             if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
                 word(&mut self.words, run, emit);
             } else if run.is_ascii() {
@@ -94,6 +99,9 @@ impl Tokenizer {
 
     /// The identifier at the start of `rest`, with its apostrophe suffix; its length in bytes.
     fn identifier(&mut self, rest: &str, emit: &mut impl FnMut(&str)) -> usize {
+        if let Some(date) = iso_date(rest) {
+            return self.date(&date, rest, emit);
+        }
         let mut previous = ' ';
         let mut length = prefix(rest, |character| {
             let dash_of_prose = character == '-' && previous == '-';
@@ -114,6 +122,26 @@ impl Tokenizer {
         self.identifier.emit(&mut self.words, emit);
         length
     }
+
+    /// The date at the start of `rest`, its month and day also as they are written in prose.
+    fn date(&mut self, date: &Date<'_>, rest: &str, emit: &mut impl FnMut(&str)) -> usize {
+        let (digits, after) = rest.split_at(DATE_BYTES);
+        self.identifier.read(digits);
+        self.identifier.emit(&mut self.words, emit);
+        emit_month(&mut self.words, date.month, emit);
+        if date.day.len() == 1 {
+            emit(date.day);
+        }
+        let time = after.strip_prefix(['T', 't']);
+        let has_time =
+            time.is_some_and(|time| time.starts_with(|first: char| first.is_ascii_digit()));
+        DATE_BYTES + usize::from(has_time)
+    }
+}
+
+/// `may` is a stop word, the month is not.
+fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(&str)) {
+    emit(words.term(month).unwrap_or(month));
 }
 
 /// Bytes of the longest prefix of characters that are accepted.
@@ -284,8 +312,17 @@ mod tests {
     fn digits_are_split_from_letters() {
         assert_eq!(tokens("HAT084"), ["hat", "084", "hat084"]);
         assert_eq!(tokens("sha256"), ["sha", "256", "sha256"]);
-        assert_eq!(tokens("2024-05-27"), ["2024", "05", "27", "20240527"]);
         assert_eq!(tokens("9f86d081884c7d65"), ["9f86d081884c7d65"]);
+    }
+
+    #[test]
+    fn dates_are_found_as_they_are_written_in_prose() {
+        assert_eq!(tokens("2024-10-27"), ["2024", "10", "27", "20241027", "octob"]);
+        assert_eq!(tokens("2024-05-07,"), ["2024", "05", "07", "20240507", "may", "7"]);
+        assert_eq!(tokens("2024-10-27T16:04Z")[5..], ["16", "04", "z", "04z"]);
+        assert_eq!(tokens("2024-10-27-backup")[5..], ["backup"]);
+        assert_eq!(tokens("on May 7, you may go"), ["may", "7", "go"]);
+        assert_eq!(tokens("the 3rd of Oct")[3..], ["octob", "oct"]);
     }
 
     #[test]

@@ -1,0 +1,235 @@
+//! Terms of the documents that stand in for those of a query: for a term that
+//! no document has the most similar ones, for a prefix the most frequent ones.
+
+use rustc_hash::FxHashMap;
+
+use super::query::{Origin, Prefix, Query, QueryTerm};
+use super::segment::{ORDERED_BYTES, Segment};
+use super::words::hash;
+
+/// A replacement is at least so similar (Dice's coefficient of their trigrams).
+const LEAST_SIMILARITY: f32 = 0.6;
+
+/// What a replacement counts, times its similarity.
+const REPLACEMENT_WEIGHT: f32 = 0.7;
+
+const REPLACEMENTS: usize = 3;
+
+/// Of shorter terms one letter is too large a part.
+const LEAST_LETTERS: usize = 4;
+
+/// A replacement begins with the same bytes and is about as long.
+const SHARED_BYTES: usize = ORDERED_BYTES;
+const LENGTH_DIFFERENCE: usize = 3;
+
+/// Terms that one prefix stands for.
+const PREFIX_TERMS: usize = 64;
+
+/// No more terms of one segment are looked at for one prefix.
+const MAXIMUM_INSPECTED: usize = 1 << 16;
+
+/// What is looked for, and what was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Expansion<'a> {
+    absent: Vec<Absent<'a>>,
+    prefixes: Vec<(&'a Prefix, FxHashMap<Box<str>, u32>)>,
+}
+
+/// A term of the query that no document had so far.
+#[derive(Debug)]
+struct Absent<'a> {
+    term: &'a QueryTerm,
+    trigrams: Vec<[char; 3]>,
+    similar: Vec<(f32, Box<str>)>,
+}
+
+impl<'a> Expansion<'a> {
+    /// For the prefixes of a query and those of its terms that `is_absent`.
+    pub(super) fn new(query: &'a Query, is_absent: impl Fn(usize) -> bool) -> Self {
+        let terms = query.terms().iter().enumerate();
+        let absent = terms
+            .filter(|(number, term)| is_replaceable(term) && is_absent(*number))
+            .map(|(_, term)| Absent { term, trigrams: trigrams(&term.text), similar: Vec::new() });
+        let prefixes = query.prefixes().iter().map(|prefix| (prefix, FxHashMap::default()));
+        Self { absent: absent.collect(), prefixes: prefixes.collect() }
+    }
+
+    /// Whether nothing is looked for.
+    pub(super) fn is_idle(&self) -> bool {
+        self.absent.is_empty() && self.prefixes.is_empty()
+    }
+
+    /// Looks at the terms of a segment.
+    pub(super) fn see_segment(&mut self, segment: &Segment) {
+        for absent in &mut self.absent {
+            let start = absent.term.text.get(..SHARED_BYTES).unwrap_or_default();
+            for (text, _) in
+                segment.terms_from(start).take_while(|(text, _)| shares_start(text, start))
+            {
+                absent.see(text);
+            }
+        }
+        for (prefix, found) in &mut self.prefixes {
+            let end = (0..=SHARED_BYTES).rev().find(|end| prefix.text.is_char_boundary(*end));
+            let start = prefix.text.get(..end.unwrap_or(0)).unwrap_or_default();
+            let inspected = segment.terms_from(start).take(MAXIMUM_INSPECTED);
+            for (text, documents) in inspected.take_while(|(text, _)| shares_start(text, start)) {
+                if text.starts_with(&*prefix.text) {
+                    count(found, text, documents as u32);
+                }
+            }
+        }
+    }
+
+    /// Looks at one term of one document.
+    pub(super) fn see(&mut self, text: &str) {
+        self.absent.retain_mut(|absent| {
+            if *text == *absent.term.text {
+                return false;
+            }
+            absent.see(text);
+            true
+        });
+        for (prefix, found) in &mut self.prefixes {
+            if text.starts_with(&*prefix.text) {
+                count(found, text, 1);
+            }
+        }
+    }
+
+    /// The terms that were found.
+    pub(super) fn into_terms(self) -> Vec<QueryTerm> {
+        let mut terms = Vec::new();
+        for Absent { term, mut similar, .. } in self.absent {
+            similar.sort_unstable_by(|left, right| {
+                right.0.total_cmp(&left.0).then_with(|| left.1.cmp(&right.1))
+            });
+            similar.dedup();
+            terms.extend(similar.into_iter().take(REPLACEMENTS).map(|(similarity, text)| {
+                let weight = term.weight * REPLACEMENT_WEIGHT * similarity;
+                QueryTerm {
+                    hash: hash(&text),
+                    text,
+                    weight,
+                    part: term.part,
+                    origin: Origin::Similar,
+                }
+            }));
+        }
+        for (prefix, found) in self.prefixes {
+            let mut found: Vec<(Box<str>, u32)> = found.into_iter().collect();
+            found.sort_unstable_by(|left, right| (right.1, &left.0).cmp(&(left.1, &right.0)));
+            terms.extend(found.into_iter().take(PREFIX_TERMS).map(|(text, _)| QueryTerm {
+                hash: hash(&text),
+                text,
+                weight: prefix.weight,
+                part: prefix.part,
+                origin: Origin::Similar,
+            }));
+        }
+        terms
+    }
+}
+
+impl Absent<'_> {
+    fn see(&mut self, text: &str) {
+        if !shares_start(text, self.term.text.get(..SHARED_BYTES).unwrap_or_default())
+            || text.len().abs_diff(self.term.text.len()) > LENGTH_DIFFERENCE
+        {
+            return;
+        }
+        let similarity = similarity(&self.trigrams, &trigrams(text));
+        if similarity >= LEAST_SIMILARITY {
+            self.similar.push((similarity, text.into()));
+        }
+    }
+}
+
+/// Numbers and identifiers with digits are not misspelt, others are meant by similar ones.
+fn is_replaceable(term: &QueryTerm) -> bool {
+    term.origin == Origin::Own
+        && term.text.chars().count() >= LEAST_LETTERS
+        && term.text.is_char_boundary(SHARED_BYTES)
+        && term.text.chars().all(char::is_alphabetic)
+}
+
+fn shares_start(text: &str, start: &str) -> bool {
+    text.as_bytes().starts_with(start.as_bytes())
+}
+
+fn count(found: &mut FxHashMap<Box<str>, u32>, text: &str, documents: u32) {
+    match found.get_mut(text) {
+        Some(count) => *count = count.saturating_add(documents),
+        None => drop(found.insert(text.into(), documents)),
+    }
+}
+
+/// Of a term with a border on either side, in order.
+fn trigrams(text: &str) -> Vec<[char; 3]> {
+    let bordered = || std::iter::once(' ').chain(text.chars()).chain(std::iter::once(' '));
+    let triples = bordered().zip(bordered().skip(1)).zip(bordered().skip(2));
+    let mut trigrams: Vec<[char; 3]> =
+        triples.map(|((first, second), third)| [first, second, third]).collect();
+    trigrams.sort_unstable();
+    trigrams.dedup();
+    trigrams
+}
+
+/// Dice's coefficient: 0 for nothing in common, 1 for the same.
+fn similarity(left: &[[char; 3]], right: &[[char; 3]]) -> f32 {
+    let common = left.iter().filter(|trigram| right.binary_search(trigram).is_ok()).count();
+    2.0 * common as f32 / (left.len() + right.len()).max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replacements(query: &str, vocabulary: &[&str]) -> Vec<(String, f32)> {
+        let query = Query::builder().text(query, 1.0).build();
+        let mut expansion = Expansion::new(&query, |_| true);
+        vocabulary.iter().for_each(|term| expansion.see(term));
+        let terms = expansion.into_terms();
+        terms.iter().map(|term| (term.text.to_string(), term.weight)).collect()
+    }
+
+    #[test]
+    fn an_absent_term_is_replaced_by_the_most_similar() {
+        let found =
+            replacements("kubernetx", &["kubernet", "kubectl", "cubernet", "kubernetxesofio"]);
+        assert_eq!(found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(), ["kubernet"]);
+        assert!(found[0].1 > 0.5 && found[0].1 < REPLACEMENT_WEIGHT);
+        let many = ["handlera", "handlerb", "handlerc", "handlerd"];
+        assert_eq!(replacements("handlerx", &many).len(), REPLACEMENTS);
+    }
+
+    #[test]
+    fn present_short_and_numbered_terms_are_not_replaced() {
+        assert!(replacements("handler", &["handlers", "handler"]).is_empty());
+        assert!(replacements("abc", &["abcd"]).is_empty());
+        assert!(replacements("hat084", &["hat085"]).is_empty());
+    }
+
+    #[test]
+    fn a_prefix_stands_for_the_most_frequent_terms() {
+        let query = Query::builder().prefix("conf", 0.5).build();
+        let mut expansion = Expansion::new(&query, |_| false);
+        for number in 0..PREFIX_TERMS {
+            expansion.see(&format!("config{number:03}"));
+            expansion.see("confer");
+            expansion.see("other");
+        }
+        let terms = expansion.into_terms();
+        assert_eq!(terms.len(), PREFIX_TERMS);
+        assert_eq!((&*terms[0].text, terms[0].weight), ("confer", 0.5));
+        assert!(terms.iter().all(|term| term.text.starts_with("conf")));
+    }
+
+    #[test]
+    fn similarity_is_symmetric_and_bounded() {
+        let of = |left: &str, right: &str| similarity(&trigrams(left), &trigrams(right));
+        assert_eq!(of("same", "same"), 1.0);
+        assert_eq!(of("same", "other"), 0.0);
+        assert_eq!(of("recieve", "receive"), of("receive", "recieve"));
+    }
+}

@@ -1,0 +1,65 @@
+//! What groups of documents match as a whole.
+
+use rustc_hash::FxHashMap;
+
+/// Of each group the best score of every term of the query among its documents:
+/// their sum says how much of the query the group covers, be it in one document
+/// or spread over several.
+#[derive(Debug)]
+pub(super) struct GroupScores {
+    terms: usize,
+    numbers: FxHashMap<u64, u32>,
+    /// For each group, for each term.
+    best: Vec<f32>,
+}
+
+impl GroupScores {
+    pub(super) fn new(terms: usize) -> Self {
+        Self { terms, numbers: FxHashMap::default(), best: Vec::new() }
+    }
+
+    /// The number that a group has here; `None` for no group.
+    pub(super) fn number(&mut self, group: u64) -> Option<u32> {
+        if group == 0 {
+            return None;
+        }
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(group).or_insert(next);
+        if number == next {
+            self.best.resize(self.best.len() + self.terms, 0.0);
+        }
+        Some(number)
+    }
+
+    /// Counts what a term contributes to a document of the group with this number.
+    pub(super) fn add(&mut self, number: u32, term: usize, score: f32) {
+        if let Some(best) = self.best.get_mut(number as usize * self.terms + term) {
+            *best = best.max(score);
+        }
+    }
+
+    /// What a group matches, 0 for no group.
+    pub(super) fn score(&self, group: u64) -> f32 {
+        let Some(number) = self.numbers.get(&group) else { return 0.0 };
+        self.best.iter().skip(*number as usize * self.terms).take(self.terms).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_each_term_is_summed_by_group() {
+        let mut groups = GroupScores::new(2);
+        assert_eq!(groups.number(0), None);
+        let (first, second) = (groups.number(7).unwrap(), groups.number(8).unwrap());
+        assert_eq!(groups.number(7), Some(first));
+        for (group, term, score) in
+            [(first, 0, 1.0), (first, 0, 3.0), (first, 1, 2.0), (second, 1, 4.0)]
+        {
+            groups.add(group, term, score);
+        }
+        assert_eq!([7, 8, 9, 0].map(|group| groups.score(group)), [5.0, 4.0, 0.0, 0.0]);
+    }
+}
