@@ -18,6 +18,10 @@ test: build
 bench *parameters:
     npm run bench -- {{parameters}}
 
+# How well outputs are found, on a folder of labelled sets.
+bench-retrieval *parameters:
+    npm run bench:retrieval -- {{parameters}}
+
 # Rust and TypeScript, formatted.
 format:
     npm run format
