@@ -134,7 +134,7 @@ interface ContextPointer<Task extends TaskId = number> {
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
-  /** The handle of an output that `offload` stored, in the process that did. */
+  /** The handle of an output that `offload` stored. Not told by `listContexts`: files do not hold it. */
   handle?: string
 }
 

@@ -15,6 +15,7 @@ const DOCUMENTED = [
   'DEFAULT_HISTORY_PATH',
   'DEFAULT_PERSIST_THRESHOLD',
   'autoRecord',
+  'contextTools',
   'createToolRecorder',
   'readContextTool',
 ]

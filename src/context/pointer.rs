@@ -166,9 +166,6 @@ impl Pointer {
         if !source_urls.is_empty() {
             let _ = write!(out, ",\"sourceUrls\":{source_urls}");
         }
-        if let Some(handle) = &self.handle {
-            let _ = write!(out, ",\"handle\":\"{handle}\"");
-        }
         out.push('}');
     }
 }
@@ -260,7 +257,7 @@ mod tests {
         pointer.write_json("/tmp/c/", &mut out);
         assert_eq!(
             out,
-            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"],"handle":"ctx_1"}"#
+            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"]}"#
         );
     }
 
