@@ -99,6 +99,11 @@ export declare class NativeManager {
   generation(): number
   size(): number
   stats(): ContextStats
+  /**
+   * Reads a part of a context's result; the request is JSON, checked and completed on the
+   * JavaScript side. Answers with what is to be said of the part, as JSON, and its text.
+   */
+  read(operation: number, path: string, request: string): void
 }
 
 /** The JavaScript side's end of the queue. */

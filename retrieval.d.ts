@@ -165,26 +165,41 @@ export interface SearchSnippet {
 }
 
 /**
- * What to read of a stored result. The text that is sliced is the result itself when it is a string, and its JSON as
- * `JSON.stringify` writes it otherwise. With `jsonPath`, the other slices apply to the value that it finds.
+ * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
+ * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
+ * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
+ * values by lines.
  */
 export interface SliceOptions extends CancellationOptions {
-  /** Lines from `from` to `to`, both included, counted from 1. */
+  /**
+   * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
+   * goes on by bytes.
+   */
   lines?: { from?: number; to?: number }
-  /** Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given. */
+  /**
+   * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
+   * character counts as the place before it, so that ranges side by side give every character once.
+   */
   bytes?: { from?: number; to?: number }
   /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
   grep?: string | RegExp | GrepOptions
-  /** A JSON path (RFC 9535) into the result. */
+  /**
+   * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
+   * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
+   */
   jsonPath?: string
   /**
-   * No more bytes of text are given at once.
+   * No more bytes of text are given at once, at least 4.
    * @default 32768
    */
   maxBytes?: number
 }
 
-/** Options of `grep`. The expression is of the linear-time kind: no look-around, no back references. */
+/**
+ * Options of `grep`. The expression is of the linear-time kind (no look-around, no back references) and is matched line by
+ * line, without the line's end. A string is written as for ripgrep and Rust's `regex`; a `RegExp` means what it means in
+ * JavaScript, by characters as with `u`; its flags `d`, `g` and `m` change nothing.
+ */
 export interface GrepOptions {
   pattern: string | RegExp
   /** Upper and lower case are the same. */
@@ -195,36 +210,42 @@ export interface GrepOptions {
   after?: number
   /** Where to begin, as `next` of the slice before says: a line from 1. */
   from?: number
+  /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
+  fromByte?: number
 }
 
 /** A part of a stored result. */
 export interface ContextSlice {
   /** The context's path, as given. */
   filepath: string
+  /**
+   * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
+   * around the match, with `…` where it is cut.
+   */
   text: string
   /** Size of the whole text that was sliced, in bytes. */
   totalBytes: number
-  /** Lines of the whole text, where lines were counted. */
-  totalLines?: number
-  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep` and for several values of a JSON path. */
+  /** Lines of the whole text. An end of line at its end begins no other. */
+  totalLines: number
+  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
   bytes?: { from: number; to: number }
-  /** The lines that `text` holds, both included; a part of a line counts. */
+  /** The lines that `text` holds, both included; a part of a line counts. Of `grep`: the first and the last that match. */
   lines?: { from: number; to: number }
-  /** The matching lines of `grep`. */
+  /** The matches of `grep`: one for each line shown, or for each piece of a long line. */
   matches?: GrepMatch[]
-  /** Normalised paths of the values that `jsonPath` found and `text` holds, one line of JSON each where there are several. */
+  /** Normalised paths of the values that `jsonPath` found and `text` holds, of `grep`: of those that match. */
   paths?: string[]
-  /** Hand this to `readContext` to go on; absent when nothing is left. */
+  /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
   next?: SliceOptions
 }
 
-/** A matching line. */
+/** A match in a line. */
 export interface GrepMatch {
   /** From 1. */
   line: number
   /** Where the match begins in the whole text, in bytes. */
   byteOffset: number
-  /** The matched text, cut when it is long. */
+  /** The matched text, cut when it is longer than 256 bytes. */
   text: string
 }
 

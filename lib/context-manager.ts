@@ -2,7 +2,14 @@
 
 import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../native.js'
-import type { LatestOptions, OffloadedContext, OffloadOptions, ToolOutput } from '../retrieval.d.ts'
+import type {
+  ContextSlice,
+  LatestOptions,
+  OffloadedContext,
+  OffloadOptions,
+  SliceOptions,
+  ToolOutput,
+} from '../retrieval.d.ts'
 import type {
   CancellationOptions,
   ContextManagerOptions,
@@ -21,6 +28,7 @@ import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
+import { checkSlice, readSlice } from './slices.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
@@ -271,6 +279,25 @@ export class ContextManager<Task extends TaskId = number> {
         ? `Context file not found: ${name}`
         : `Failed to load context ${name}: ${message}`,
       { filepath, error },
+    )
+  }
+
+  /**
+   * Reads a part of a stored result, without loading the rest into JavaScript: lines, bytes, lines that match a regular
+   * expression, what a JSON path finds. One of `lines`, `bytes` and `grep` at a time; none of them: from the start.
+   * Always bounded, and `next` says how to go on.
+   *
+   * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position for a bad expression or path
+   */
+  async readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice> {
+    checkText(filepath, 'filepath')
+    const checked = checkSlice(slice)
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      checked.signal,
+      (operation) => this.#native.read(operation, filepath, checked.request),
+      (_, texts) => readSlice(filepath, checked, texts),
     )
   }
 

@@ -1,6 +1,7 @@
 /** The public entry: everything a user may import. */
 
 export type { ContextStats, SweepReport } from '../native.js'
+export type { ContextSlice, GrepMatch, GrepOptions, SliceOptions } from '../retrieval.d.ts'
 export type {
   ContextSlice,
   GrepMatch,

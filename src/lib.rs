@@ -12,9 +12,11 @@
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
+//! | [`aside`] | work that takes long, on a thread of its own |
 //! | [`debug`] | the caller's debug callback |
 //! | [`error`] | the one error type and its codes |
 
+pub mod aside;
 pub mod context;
 pub mod debug;
 pub mod durable;

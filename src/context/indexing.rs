@@ -248,8 +248,8 @@ impl Manager {
     /// The record of one of the manager's own outputs, from its file; `None` when it is gone.
     async fn stored_text(&self, output: &IndexedOutput) -> Option<RecordText> {
         let filename = output.stored.as_ref()?;
-        let held = self.load_from_disk(&self.path_of(filename), filename).await.ok()?;
-        RecordText::of(held.record())
+        let record = self.read_from_disk(&self.path_of(filename), filename).await.ok()?;
+        RecordText::of(Payload::new(record))
     }
 
     /// Has the indexing thread look at this manager.

@@ -1,6 +1,7 @@
 //! Loading: from memory where it is at hand, else from the file, checked before it is believed.
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,20 +28,34 @@ impl Manager {
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
     pub async fn load(self: &Arc<Self>, path: &str) -> Result<Held> {
         let relative = self.locate(path).await?;
-        let at_hand = match self.in_memory(&relative) {
-            Some(record) => Some(record),
-            None => self.in_other_memory(&relative).await,
-        };
-        if let Some(record) = at_hand {
+        if let Some(record) = self.at_hand(&relative).await {
             return Ok(record);
         }
-        let loaded = self.load_from_disk(path, &relative).await;
-        let mut state = self.state();
-        match &loaded {
-            Ok(_) => state.disk_hits += 1,
-            Err(_) => state.misses += 1,
+        let loaded = match self.read_from_disk(path, &relative).await {
+            Ok(bytes) => check(path, &bytes).map(|result| (bytes, result)),
+            Err(error) => Err(error),
+        };
+        self.count_load(loaded.is_ok());
+        let (bytes, result) = loaded?;
+        Ok(Held::new(Payload::new(bytes), result.start))
+    }
+
+    /// What memory holds.
+    pub(super) async fn at_hand(self: &Arc<Self>, relative: &str) -> Option<Held> {
+        match self.in_memory(relative) {
+            Some(record) => Some(record),
+            None => self.in_other_memory(relative).await,
         }
-        loaded
+    }
+
+    /// Counts a load that memory did not serve.
+    pub(super) fn count_load(&self, is_found: bool) {
+        let mut state = self.state();
+        if is_found {
+            state.disk_hits += 1;
+        } else {
+            state.misses += 1;
+        }
     }
 
     /// What only the memory of another manager of this process holds.
@@ -55,7 +70,8 @@ impl Manager {
         None
     }
 
-    pub(super) async fn load_from_disk(&self, path: &str, relative: &str) -> Result<Held> {
+    /// A file's bytes, still to be checked.
+    pub(super) async fn read_from_disk(&self, path: &str, relative: &str) -> Result<Vec<u8>> {
         let root = self.root(path).await?;
         let contents =
             self.file_system.read(&root, Path::new(relative), MAX_TEXT).await.map_err(|error| {
@@ -76,14 +92,7 @@ impl Manager {
                 ),
             ));
         }
-        let result = record::check(&contents.bytes).map_err(|reason| {
-            let reason = match reason {
-                NoRecord::Incomplete if contents.bytes.is_empty() => "the file is empty",
-                other => other.reason(),
-            };
-            Error::corrupt(path, reason)
-        })?;
-        Ok(Held::new(Payload::new(contents.bytes), result))
+        Ok(contents.bytes)
     }
 
     /// The directory without symbolic links, which reading does not create.
@@ -100,4 +109,15 @@ impl Manager {
             }
         })
     }
+}
+
+/// Checks that a file holds a whole record; returns where its result stands.
+pub(super) fn check(path: &str, bytes: &[u8]) -> Result<Range<usize>> {
+    record::check(bytes).map_err(|reason| {
+        let reason = match reason {
+            NoRecord::Incomplete if bytes.is_empty() => "the file is empty",
+            other => other.reason(),
+        };
+        Error::corrupt(path, reason)
+    })
 }

@@ -17,6 +17,7 @@ mod options;
 mod outline;
 mod placeholder;
 mod pointer;
+mod read;
 mod record;
 mod save;
 mod select;

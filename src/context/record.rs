@@ -171,21 +171,25 @@ pub fn parse_head(text: &[u8]) -> Result<Head, NoRecord> {
     read_members(text, false).map(|(head, _)| head)
 }
 
-/// Checks a whole record; returns where its result begins.
+/// Checks a whole record; returns where its result stands.
 ///
 /// # Errors
 /// [`NoRecord`] when this is none, or was cut.
-pub fn check(text: &[u8]) -> Result<usize, NoRecord> {
-    json::validate_document(text)?;
+pub fn check(text: &[u8]) -> Result<Range<usize>, NoRecord> {
     read_members(text, true).map(|(_, result)| result)
 }
 
-/// The head, and where the result begins.
-fn read_members(text: &[u8], whole: bool) -> Result<(Head, usize), NoRecord> {
+/// The head, and where the result stands; only where it begins unless the whole text is read.
+fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoRecord> {
     let start = json::skip_whitespace(text, 0);
     match text.get(start) {
         None => return Err(NoRecord::Incomplete),
         Some(b'{') => {}
+        Some(_) if whole => {
+            return Err(
+                json::validate_document(text).map_or_else(NoRecord::from, |()| NoRecord::Foreign)
+            );
+        }
         Some(_) => return Err(NoRecord::Foreign),
     }
     let mut members = Members::new(text, start)?;
@@ -194,7 +198,7 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, usize), NoRecord> {
     let mut result = None;
     while let Some(key) = members.next_key()? {
         if key == b"\"result\"" {
-            result = members.value_start();
+            result = members.value_start().map(|start| start..start);
             let ours = head.arguments.is_some() && head.timestamp.is_some();
             if !whole && tool_name.is_some() && ours {
                 break;
@@ -202,6 +206,7 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, usize), NoRecord> {
         }
         let value = Some(members.skip_value()?);
         match key {
+            b"\"result\"" => result = value,
             b"\"toolName\"" => tool_name = value,
             b"\"toolDescription\"" => head.tool_description = value,
             b"\"timestamp\"" => head.timestamp = value,
@@ -213,6 +218,11 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, usize), NoRecord> {
             b"\"args\"" => head.arguments = value,
             _ => {}
         }
+    }
+    if let Some(end) = members.end()
+        && json::skip_whitespace(text, end) < text.len()
+    {
+        return Err(NoRecord::NotJson);
     }
     let is_text = |range: &Range<usize>| text.get(range.start) == Some(&b'"');
     let is_object = |range: &Range<usize>| text.get(range.start) == Some(&b'{');

@@ -11,10 +11,7 @@ mod verify;
 use std::{
     collections::BTreeSet,
     path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -24,6 +21,7 @@ pub use record::NewEntry;
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{
+    aside::{Cancelled, aside},
     debug::Debug,
     durable::{
         Durability,
@@ -137,36 +135,6 @@ impl History {
             ),
         }
     }
-}
-
-/// Set when whoever waits for the work has gone.
-#[derive(Clone, Default)]
-struct Cancelled(Arc<AtomicBool>);
-
-/// Sets a flag when it is dropped.
-struct CancelOnDrop(Cancelled);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Cancelled {
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Runs work that reads much on a thread of its own; it stops when the caller is gone.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce(&Cancelled) -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let cancelled = Cancelled::default();
-    let _guard = CancelOnDrop(cancelled.clone());
-    tokio::task::spawn_blocking(move || work(&cancelled)).await.unwrap_or_else(|error| {
-        Err(Error::new(Code::Io, format!("reading the history was interrupted: {error}")))
-    })
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ struct NativePointer {
 
 #[napi]
 pub struct NativeManager {
-    manager: Arc<Manager>,
+    pub(super) manager: Arc<Manager>,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
 }
@@ -534,7 +534,7 @@ async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
 }
 
 impl NativeManager {
-    fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    pub(super) fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where
         F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
     {

@@ -12,6 +12,7 @@
 
 mod context_history;
 mod context_manager;
+mod context_slices;
 mod delimited;
 mod error;
 mod file_system;

@@ -1,6 +1,6 @@
 //! Ranked retrieval without a model: a tokeniser for prose and code, BM25 over
 //! several fields, and an in-memory inverted index whose readers never wait for
-//! its writers.
+//! its writers. And the parts of what was found.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -21,6 +21,7 @@
 //! | `groups` | what documents of one group match together |
 //! | `boosts` | what a document's place among the others adds |
 //! | `index` | writers, published snapshots |
+//! | [`slices`] | parts of a stored result |
 
 mod accumulator;
 mod announced;
@@ -38,6 +39,7 @@ mod query;
 mod ranking;
 mod search;
 mod segment;
+pub mod slices;
 mod slots;
 mod tail;
 mod thesaurus;

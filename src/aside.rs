@@ -1,0 +1,43 @@
+//! Work that takes long, on a thread of its own: the pool's few threads are for work that goes on.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use crate::error::{Code, Error, Result};
+
+/// Set when whoever waits for the work has gone.
+#[derive(Clone, Default)]
+pub struct Cancelled(Arc<AtomicBool>);
+
+impl Cancelled {
+    /// Nobody waits any more.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Sets a flag when it is dropped.
+struct CancelOnDrop(Cancelled);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs work on a thread of its own; it is told when the caller is gone.
+///
+/// # Errors
+/// Those of the work; `Io` when it panicked.
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce(&Cancelled) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let cancelled = Cancelled::default();
+    let _guard = CancelOnDrop(cancelled.clone());
+    tokio::task::spawn_blocking(move || work(&cancelled)).await.unwrap_or_else(|error| {
+        Err(Error::new(Code::Io, format!("the work was interrupted: {error}")))
+    })
+}

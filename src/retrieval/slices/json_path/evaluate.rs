@@ -1,0 +1,260 @@
+//! Segments and selectors.
+
+use jsonpath_rust::parser::model::{Segment, Selector};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Value,
+    check::is_singular,
+    children::{Child, Children, Step},
+    root_of,
+};
+use crate::aside::Cancelled;
+
+/// Text that a query may look at, in bytes, the same more than once. A few seconds.
+const MAX_WORK: usize = 4 << 30;
+/// What a look costs at least.
+const LOOK: usize = 32;
+/// Work between two questions whether anybody still waits.
+const BETWEEN_QUESTIONS: usize = 1 << 20;
+
+/// Why a query ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Whoever asked knows enough.
+    Enough,
+    /// It does too much work.
+    TooMuch,
+    /// It finds too many values.
+    TooMany,
+    /// Nobody waits any more.
+    Cancelled,
+}
+
+/// How a query goes on.
+pub(super) type Outcome<T = ()> = Result<T, Stop>;
+
+/// What is done with a value that was found.
+pub(super) type Found<'f, 'a> = dyn FnMut(&mut Evaluation<'a>, Value) -> Outcome + 'f;
+
+/// A query at work on a text.
+pub(super) struct Evaluation<'a> {
+    pub text: &'a [u8],
+    pub root: Value,
+    /// Regular expressions that filters use; `None` for what is none.
+    pub patterns: FxHashMap<String, Option<regex::Regex>>,
+    cancelled: &'a Cancelled,
+    work: usize,
+    next_question: usize,
+}
+
+impl<'a> Evaluation<'a> {
+    pub fn new(text: &'a [u8], cancelled: &'a Cancelled) -> Self {
+        Self {
+            text,
+            root: root_of(text),
+            patterns: FxHashMap::default(),
+            cancelled,
+            work: 0,
+            next_question: 0,
+        }
+    }
+
+    /// Accounts for text that was looked at.
+    pub fn charge(&mut self, bytes: usize) -> Outcome {
+        self.work += bytes + LOOK;
+        if self.work < self.next_question {
+            return Ok(());
+        }
+        self.next_question = self.work + BETWEEN_QUESTIONS;
+        if self.cancelled.is_set() {
+            return Err(Stop::Cancelled);
+        }
+        if self.work > MAX_WORK { Err(Stop::TooMuch) } else { Ok(()) }
+    }
+
+    /// A value's text.
+    pub fn text_of(&self, value: Value) -> &'a [u8] {
+        self.text.get(value.range()).unwrap_or_default()
+    }
+
+    pub fn children(&self, value: Value) -> Children<'a> {
+        Children::new(self.text, value)
+    }
+
+    pub fn next_child(&mut self, children: &mut Children<'a>) -> Outcome<Option<Child<'a>>> {
+        let before = children.at;
+        let child = children.next();
+        self.charge(children.at - before)?;
+        Ok(child)
+    }
+
+    /// Calls `found` with everything that the segments select from a value, in order.
+    pub fn select(
+        &mut self,
+        from: Value,
+        segments: &[Segment],
+        found: &mut Found<'_, 'a>,
+    ) -> Outcome {
+        let mut value = from;
+        let mut rest = segments;
+        // Recursion is for segments that branch alone.
+        while let Some((segment, later)) = rest.split_first() {
+            if !is_singular(segment) {
+                return self
+                    .branch(value, segment, &mut |this, child| this.select(child, later, found));
+            }
+            let Segment::Selector(selector) = segment else { break };
+            let Some(child) = self.child(value, selector)? else { return Ok(()) };
+            (value, rest) = (child, later);
+        }
+        found(self, value)
+    }
+
+    fn branch(&mut self, value: Value, segment: &Segment, found: &mut Found<'_, 'a>) -> Outcome {
+        match segment {
+            Segment::Selector(selector) => self.apply(value, selector, found),
+            Segment::Selectors(selectors) => {
+                selectors.iter().try_for_each(|selector| self.apply(value, selector, found))
+            }
+            Segment::Descendant(inner) => self.descend(value, inner, found),
+        }
+    }
+
+    /// Applies a segment to a value and to everything below, parents before children.
+    fn descend(&mut self, value: Value, segment: &Segment, found: &mut Found<'_, 'a>) -> Outcome {
+        self.branch(value, segment, found)?;
+        let mut open = vec![self.children(value)];
+        while let Some(innermost) = open.last_mut() {
+            match self.next_child(innermost)? {
+                None => {
+                    open.pop();
+                }
+                Some(Child { value, .. }) => {
+                    if matches!(self.text.get(value.start), Some(b'{' | b'[')) {
+                        self.branch(value, segment, found)?;
+                        open.push(self.children(value));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The one child that a name or an index selects.
+    pub fn child(&mut self, value: Value, selector: &Selector) -> Outcome<Option<Value>> {
+        match selector {
+            Selector::Name(name) => self.member(value, name),
+            Selector::Index(index) => self.element(value, *index),
+            Selector::Wildcard | Selector::Slice(..) | Selector::Filter(_) => Ok(None),
+        }
+    }
+
+    /// A member; of several with the same name the last, as with `JSON.parse`.
+    pub fn member(&mut self, value: Value, name: &str) -> Outcome<Option<Value>> {
+        let mut member = None;
+        let mut children = self.children(value);
+        while let Some(child) = self.next_child(&mut children)? {
+            if child.step.is_named(name) {
+                member = Some(child.value);
+            }
+        }
+        Ok(member)
+    }
+
+    /// An element; negative indices count from the end.
+    pub fn element(&mut self, value: Value, index: i64) -> Outcome<Option<Value>> {
+        if self.text.get(value.start) != Some(&b'[') {
+            return Ok(None);
+        }
+        let index = match usize::try_from(index) {
+            Ok(index) => index,
+            Err(_) => {
+                let length = self.elements(value)?.len();
+                let Some(index) = usize::try_from(index.unsigned_abs())
+                    .ok()
+                    .and_then(|back| length.checked_sub(back))
+                else {
+                    return Ok(None);
+                };
+                index
+            }
+        };
+        let mut children = self.children(value);
+        while let Some(child) = self.next_child(&mut children)? {
+            if child.step == Step::Index(index) {
+                return Ok(Some(child.value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The elements of an array; none of anything else.
+    fn elements(&mut self, value: Value) -> Outcome<Vec<Value>> {
+        let mut elements = Vec::new();
+        if self.text.get(value.start) == Some(&b'[') {
+            let mut children = self.children(value);
+            while let Some(child) = self.next_child(&mut children)? {
+                elements.push(child.value);
+            }
+        }
+        Ok(elements)
+    }
+
+    fn apply(&mut self, value: Value, selector: &Selector, found: &mut Found<'_, 'a>) -> Outcome {
+        match selector {
+            Selector::Name(_) | Selector::Index(_) => match self.child(value, selector)? {
+                Some(child) => found(self, child),
+                None => Ok(()),
+            },
+            Selector::Wildcard => {
+                let mut children = self.children(value);
+                while let Some(child) = self.next_child(&mut children)? {
+                    found(self, child.value)?;
+                }
+                Ok(())
+            }
+            Selector::Slice(start, end, step) => {
+                let elements = self.elements(value)?;
+                slice(elements.len(), *start, *end, step.unwrap_or(1)).try_for_each(|index| {
+                    self.charge(0)?;
+                    elements.get(index).map_or(Ok(()), |&element| found(self, element))
+                })
+            }
+            Selector::Filter(filter) => {
+                let mut children = self.children(value);
+                while let Some(child) = self.next_child(&mut children)? {
+                    if self.passes(child.value, filter)? {
+                        found(self, child.value)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The indices of a slice, as section 2.3.4.2.2 of the RFC has them.
+fn slice(
+    length: usize,
+    start: Option<i64>,
+    end: Option<i64>,
+    step: i64,
+) -> impl Iterator<Item = usize> {
+    let length = i128::try_from(length).unwrap_or_default();
+    let step = i128::from(step);
+    let from_end = |index: i64| if index < 0 { length + i128::from(index) } else { index.into() };
+    let (mut at, end) = if step >= 0 {
+        let bounded = |index: i128| index.clamp(0, length);
+        (bounded(start.map_or(0, from_end)), bounded(end.map_or(length, from_end)))
+    } else {
+        let bounded = |index: i128| index.clamp(-1, length - 1);
+        (bounded(start.map_or(length - 1, from_end)), bounded(end.map_or(-1, from_end)))
+    };
+    std::iter::from_fn(move || {
+        let is_within = if step > 0 { at < end } else { step < 0 && at > end };
+        let index = is_within.then_some(at)?;
+        at += step;
+        usize::try_from(index).ok()
+    })
+}
