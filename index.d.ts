@@ -161,6 +161,8 @@ interface SelectablePointer {
   toolName?: string
   toolDescription?: string
   args?: Record<string, unknown>
+  taskId?: TaskId
+  queryId?: string
   timestamp?: number
 }
 
@@ -240,15 +242,6 @@ interface ContextManagerOptions {
 interface CancellationOptions {
   /** Rejects the call with the signal's reason and stops the work. */
   signal?: AbortSignal
-}
-
-/** Options of `selectContexts`. */
-interface SelectOptions extends CancellationOptions {
-  /**
-   * At most this many pointers.
-   * @default no limit
-   */
-  limit?: number
 }
 
 /** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
@@ -435,6 +428,7 @@ interface ToolDefinition<Params = unknown, Value = unknown> {
 
 
 
+<<<<<<< HEAD
 /**
  * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
  * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
@@ -519,6 +513,124 @@ interface GrepMatch {
   text: string
 }
 
+=======
+/** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
+type Time = Date | string | number
+
+/** Which contexts come into question. */
+interface ContextFilter {
+  /** Saved with this `queryId`, or one of several. */
+  queryId?: string | readonly string[]
+  /** Saved with this `taskId`, or one of several. */
+  taskId?: TaskId | readonly TaskId[]
+  /** Made by this tool, or one of several. */
+  toolName?: string | readonly string[]
+  /** At this time or later. */
+  since?: Time
+  /** At this time or before. */
+  until?: Time
+}
+
+/** Options of `selectContexts`. `undefined` and `null` mean the default. */
+interface SelectOptions extends ContextFilter, CancellationOptions {
+  /**
+   * At most this many pointers.
+   * @default no limit
+   */
+  limit?: number
+  /** Choose among these contexts of the manager only. */
+  pointers?: readonly SelectablePointer[]
+  /**
+   * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
+   * @default 0
+   */
+  minScore?: number
+  /**
+   * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
+   * passed over.
+   * @default no bound
+   */
+  maxBytes?: number
+  /**
+   * The chosen contexts take no more tokens than this, by `countTokens`.
+   * @default no bound
+   */
+  maxTokens?: number
+  /**
+   * Tokens that a context takes in the prompt.
+   * @default a third of `sizeBytes`, rounded up: more than usual text takes
+   */
+  countTokens?: (pointer: ContextPointer<TaskId>) => number
+  /**
+   * How much the latest outputs are preferred: the share of the best score that the latest matching output gets on top.
+   * @default 0.15
+   */
+  recencyWeight?: number
+  /**
+   * Adds so many outputs of the same query from just before and just after each strong hit (at least half the best score),
+   * after it.
+   * @default 0
+   */
+  neighbours?: number
+  /**
+   * A model that chooses among the candidates which the ranker found. Anything it does wrong falls back to the ranker and is
+   * reported to `onDebug`.
+   */
+  selector?: ContextSelector
+  /**
+   * Turns texts into vectors of one length, in their order. Its cosine similarity is fused with the ranker; vectors are kept
+   * until their contexts go. A failure falls back to the ranker and is reported to `onDebug`.
+   */
+  embed?: Embed
+  /**
+   * Say of each pointer which terms of which field counted.
+   * @default false
+   */
+  explain?: boolean
+}
+
+/** A pointer that `selectContexts` chose. */
+interface SelectedContext<Task extends TaskId = number> extends ContextPointer<Task> {
+  /** How good it is, from 0 (nothing of the query) to 1 (all of it, often). */
+  score: number
+  /** Chosen for standing beside a strong hit. */
+  isNeighbour?: boolean
+  /** With `explain`: what counted, most first. */
+  explain?: MatchedTerm[]
+}
+
+/** What a term of the query contributed to a score. */
+interface MatchedTerm {
+  /** The term as it is indexed: lower case, stemmed. */
+  term: string
+  /** Where it stands: every field that has it. */
+  fields: ('name' | 'description' | 'arguments' | 'result')[]
+  /** Its share of the score that the text alone gives, from 0 to 1. */
+  share: number
+}
+
+/** Asks a model which contexts a query needs. */
+type ContextSelector = (request: SelectorRequest) => unknown | Promise<unknown>
+
+/** What a selector is given. */
+interface SelectorRequest {
+  /** The whole prompt: the query, and every candidate with its id. */
+  prompt: string
+  /** A JSON Schema of the answer: `{ context_ids: number[] }`. */
+  schema: Readonly<Record<string, unknown>>
+  query: string
+  /** The candidates in the order of their ids, from 1 up. */
+  candidates: readonly ContextPointer<TaskId>[]
+  signal?: AbortSignal
+}
+
+/** Turns texts into vectors of one length, in their order. */
+type Embed = (
+  texts: readonly string[],
+  options: { signal?: AbortSignal },
+) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>
+
+>>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)
 /** `ContextHistory`: the public face of the native history. */
 
 /**
@@ -714,15 +826,18 @@ declare class ContextManager<Task extends TaskId = number> {
     listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]>;
     /**
      * The paths of the pointers that share a word with the query, best first (BM25 over name, description and arguments;
-     * of pointers of this manager only `filepath` counts). Equal scores: most recent first. When nothing matches, all paths
+     * of pointers of this manager only `filepath` counts), recent ones preferred. Equal scores: most recent first. When nothing matches, all paths
      * in their order. Synchronous, and never waits for a save or for a disk.
      */
     selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[];
     /**
-     * The manager's pointers that share a word with the query, best first, chosen on another thread. When nothing matches,
-     * all pointers in their order.
+     * The manager's contexts that a query needs, best first, chosen on another thread: those that share a word with it, as
+     * {@link ContextManager.selectRelevantContexts} ranks them, within the filters and budgets given. When nothing matches,
+     * all of them in their order; of those the most recent ones that the limit and the budgets allow.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails
      */
-    selectContexts(query: string, options?: SelectOptions | null): Promise<ContextPointer<Task>[]>;
+    selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]>;
     /**
      * Forgets one context: memory, index and file.
      *
@@ -872,4 +987,8 @@ interface ToolRecorderOptions {
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
 export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, createToolRecorder, readContextTool };
+<<<<<<< HEAD
 export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSlice, ContextStats, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, ReadContextOptions, ReadContextParameters, ReadOptions, RetentionOptions, SelectOptions, SelectablePointer, SliceOptions, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+=======
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextStats, Embed, HistoryFilter, IFileSystem, JsonValue, MatchedTerm, ReadContextOptions, ReadContextParameters, ReadOptions, RetentionOptions, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+>>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)

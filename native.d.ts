@@ -75,14 +75,6 @@ export declare class NativeManager {
   pointersForQuery(query: string, sequences: Float64Array): string | null
   /** The pointers of a task (as JSON), as `pointersForQuery`. */
   pointersForTask(task: string, sequences: Float64Array): string | null
-  /**
-   * Positions of the candidates that match, best first. `sequences` holds a call number per
-   * candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
-   * candidate was cleared: then the caller hands all over as foreign.
-   */
-  rank(query: string, sequences: Float64Array, foreign: string): Array<number> | null
-  /** Selects; answers with pointers as a JSON array. A negative limit means none. */
-  select(operation: number, query: string, limit: number): void
   /** Lists a session's contexts, or all; answers with JSON arrays. */
   list(operation: number, session?: string | undefined): void
   /** Forgets one context; answers with `true` or `false`. */
@@ -100,10 +92,30 @@ export declare class NativeManager {
   size(): number
   stats(): ContextStats
   /**
+<<<<<<< HEAD
    * Reads a part of a context's result; the request is JSON, checked and completed on the
    * JavaScript side. Answers with what is to be said of the part, as JSON, and its text.
    */
   read(operation: number, path: string, request: string): void
+=======
+   * Positions of the candidates that match, best first. `sequences` holds a call number per
+   * candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
+   * candidate was cleared: then the caller hands all over as foreign.
+   */
+  rank(query: string, sequences: Float64Array, foreign: string): Array<number> | null
+  /**
+   * Selects; the request is JSON, `vector` the query's. Answers with `{ isMatched }` and with arrays
+   * of what was chosen, all as JSON.
+   */
+  select(operation: number, query: string, request: string, vector?: Float32Array | undefined | null): void
+  /**
+   * Texts of contexts that have no vector, at most `limit`; the request is JSON. Answers with the
+   * numbers of their calls as a JSON array, and with the texts.
+   */
+  textsWithoutVector(operation: number, request: string, limit: number): void
+  /** Keeps the vectors of contexts: finite numbers, of one length, one after the other. */
+  addVectors(sequences: Float64Array, vectors: Float32Array): void
+>>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)
 }
 
 /** The JavaScript side's end of the queue. */

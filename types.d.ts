@@ -124,6 +124,8 @@ export interface SelectablePointer {
   toolName?: string
   toolDescription?: string
   args?: Record<string, unknown>
+  taskId?: TaskId
+  queryId?: string
   timestamp?: number
 }
 
@@ -211,15 +213,6 @@ export interface ContextManagerOptions {
 export interface CancellationOptions {
   /** Rejects the call with the signal's reason and stops the work. */
   signal?: AbortSignal
-}
-
-/** Options of `selectContexts`. */
-export interface SelectOptions extends CancellationOptions {
-  /**
-   * At most this many pointers.
-   * @default no limit
-   */
-  limit?: number
 }
 
 /** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */

@@ -4,6 +4,7 @@ import type { CompactPolicy, ContextEntry } from '../types.d.ts'
 import { checkFunction, checkObject, checkWhole, duration, optional } from './checks.ts'
 import { LINE_KEY } from './context-entry.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { untilAborted } from './signals.ts'
 
 /** What the native side is told, as JSON. */
 interface Bounds {
@@ -77,21 +78,6 @@ export async function summarise(
     throw invalidArgument('policy.summarise', 'a function that gives a string', summary)
   }
   return summary
-}
-
-/** Settles as the promise does, or rejects as soon as the signal is aborted. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) {
-    return promise
-  }
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) {
-      abort()
-    }
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }
 
 /** The line that stands for entries that went. */

@@ -7,6 +7,8 @@ import type {
   LatestOptions,
   OffloadedContext,
   OffloadOptions,
+  SelectedContext,
+  SelectOptions,
   SliceOptions,
   ToolOutput,
 } from '../retrieval.d.ts'
@@ -16,18 +18,18 @@ import type {
   ContextPointer,
   IFileSystem,
   SelectablePointer,
-  SelectOptions,
   StoredContext,
   TaskId,
 } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
-import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
+import { checkArguments, checkObject, checkText, optional, readSignal, taskToken } from './checks.ts'
 import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
-import { PointerCache, readPointers, readRows, sequenceOf } from './pointers.ts'
+import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
+import { Selecting } from './select-contexts.ts'
 import { checkSlice, readSlice } from './slices.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
@@ -60,6 +62,7 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #details: SaveDetails
   readonly #offloading: Offloading
   readonly #cache = new PointerCache<Task>()
+  readonly #selecting: Selecting<Task>
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options?: ContextManagerOptions) {
@@ -75,6 +78,7 @@ export class ContextManager<Task extends TaskId = number> {
       this.#save(toolName, args, result, taskId, queryId, undefined, request),
     )
     this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
+    this.#selecting = new Selecting(this.#native, this.#hooks, this.#options)
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
       persistThreshold: this.#options.persistThreshold,
@@ -384,7 +388,7 @@ export class ContextManager<Task extends TaskId = number> {
 
   /**
    * The paths of the pointers that share a word with the query, best first (BM25 over name, description and arguments;
-   * of pointers of this manager only `filepath` counts). Equal scores: most recent first. When nothing matches, all paths
+   * of pointers of this manager only `filepath` counts), recent ones preferred. Equal scores: most recent first. When nothing matches, all paths
    * in their order. Synchronous, and never waits for a save or for a disk.
    */
   selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[] {
@@ -404,7 +408,7 @@ export class ContextManager<Task extends TaskId = number> {
     const sequences = new Float64Array(pointers.length)
     const foreign: unknown[] = []
     for (let index = 0; index < pointers.length; index++) {
-      const pointer = checkPointer(pointers[index], index)
+      const pointer = checkPointer(pointers[index], 'availablePointers', index)
       const sequence = usesMarks ? sequenceOf(pointer, this) : -1
       sequences[index] = sequence
       if (sequence < 0) {
@@ -415,19 +419,15 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * The manager's pointers that share a word with the query, best first, chosen on another thread. When nothing matches,
-   * all pointers in their order.
+   * The manager's contexts that a query needs, best first, chosen on another thread: those that share a word with it, as
+   * {@link ContextManager.selectRelevantContexts} ranks them, within the filters and budgets given. When nothing matches,
+   * all of them in their order; of those the most recent ones that the limit and the budgets allow.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails
    */
-  async selectContexts(query: string, options?: SelectOptions | null): Promise<ContextPointer<Task>[]> {
+  async selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]> {
     checkText(query, 'query')
-    const limit = optional(options?.limit, 'limit', checkWhole) ?? -1
-    return cancellable(
-      this.#hooks,
-      this.#native,
-      readSignal(options),
-      (operation) => this.#native.select(operation, query, limit),
-      (_, texts) => readRows<Task>(texts[0] ?? '[]', this.#options),
-    )
+    return this.#selecting.select(query, options)
   }
 
   /**

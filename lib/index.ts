@@ -1,19 +1,30 @@
 /** The public entry: everything a user may import. */
 
 export type { ContextStats, SweepReport } from '../native.js'
-export type { ContextSlice, GrepMatch, GrepOptions, SliceOptions } from '../retrieval.d.ts'
 export type {
+  ContextFilter,
+  ContextSelector,
   ContextSlice,
+  ContextSlice,
+  Embed,
+  GrepMatch,
   GrepMatch,
   GrepOptions,
+  GrepOptions,
   LatestOptions,
+  MatchedTerm,
   OffloadedContext,
   OffloadOptions,
   OffloadPolicy,
   SearchHit,
   SearchOptions,
   SearchSnippet,
+  SelectedContext,
+  SelectOptions,
+  SelectorRequest,
   SliceOptions,
+  SliceOptions,
+  Time,
   Time,
   ToolOutput,
 } from '../retrieval.d.ts'
@@ -34,7 +45,6 @@ export type {
   ReadOptions,
   RetentionOptions,
   SelectablePointer,
-  SelectOptions,
   StoredContext,
   TaskId,
   ToolDefinition,

@@ -41,7 +41,7 @@ export interface PointerOrigin {
 }
 
 /** A pointer as it crosses: see `Pointer::write_row` in `src/context/pointer.rs`. */
-type Row<Task> = [
+export type Row<Task> = [
   filename: string,
   toolName: string,
   toolDescription: string,
@@ -75,7 +75,8 @@ export function readPointers<Task extends TaskId>(
   return pointers
 }
 
-function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: PointerOrigin): ContextPointer<Task> {
+/** The pointer of a row. */
+export function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: PointerOrigin): ContextPointer<Task> {
   const [filename, toolName, toolDescription, args, taskId, queryId, timestamp, sizeBytes, success] = row
   return build(
     prefix + filename,

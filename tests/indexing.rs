@@ -7,26 +7,26 @@ mod contexts;
 use std::{path::Path, sync::Arc};
 
 use agent_context::{
-    context::{Candidate, Manager, ManagerOptions},
+    context::{Candidate, Manager, ManagerOptions, Selection},
     debug::Debug,
     file_system::LocalDisk,
 };
 use contexts::{options, save};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::new(LocalDisk), Debug::default())
 }
 
-/// The call numbers of the outputs that share a word with the query, once all is indexed.
-async fn found(manager: &Manager, query: &str) -> Vec<u64> {
-    manager.settle_index().await;
-    // Where nothing matches, all are given: one that is not asked for tells the cases apart.
-    let (mut all, _) = manager.pointers_from(0, usize::MAX);
-    let (mut found, _) = manager.select(query, None);
-    found.sort_unstable();
-    all.sort_unstable();
-    if found == all { Vec::new() } else { found }
+/// The file names of the outputs that share a word with the query.
+async fn found(manager: &Manager, query: &str) -> Vec<String> {
+    let selected = manager.select(query, &Selection::default(), None).await;
+    if !selected.is_matched {
+        return Vec::new();
+    }
+    let rows =
+        selected.texts.iter().flat_map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap());
+    rows.map(|row| row[0][0].as_str().unwrap().to_owned()).collect()
 }
 
 /// A word that the tokeniser leaves whole.
@@ -75,9 +75,9 @@ async fn an_output_just_saved_is_ranked_by_its_result_at_once() {
     save_texts(&manager, 3, 30_000).await;
     let candidates = [0, 1, 2].map(Candidate::Known);
     for number in 0..3 {
-        let (found, _) = manager.select(&word("file", number), None);
-        let ranked = manager.rank(&word("needle", number), &candidates).unwrap();
-        assert_eq!(ranked, [found[0] as usize]);
+        let by_result = manager.rank(&word("needle", number), &candidates).unwrap();
+        let by_arguments = manager.rank(&word("file", number), &candidates).unwrap();
+        assert_eq!((by_result.len(), &by_result), (1, &by_arguments));
     }
 }
 

@@ -10,6 +10,7 @@ import {
   createToolRecorder,
   DEFAULT_PERSIST_THRESHOLD,
   type IFileSystem,
+  type SelectedContext,
   type StoredContext,
   type ToolRecorder,
 } from '../../index.js'
@@ -262,7 +263,7 @@ export type Checks = [
   Holds<HasNoAny<ToolRecorder>>,
   Holds<IsExactly<ReturnType<ContextManager['getAllPointers']>, ContextPointer[]>>,
   Holds<IsExactly<ReturnType<ContextManager['listContexts']>, Promise<ContextPointer[]>>>,
-  Holds<IsExactly<ReturnType<ContextManager['selectContexts']>, Promise<ContextPointer[]>>>,
+  Holds<IsExactly<ReturnType<ContextManager['selectContexts']>, Promise<SelectedContext[]>>>,
   Holds<IsExactly<ReturnType<ContextManager['selectRelevantContexts']>, string[]>>,
   Holds<IsExactly<ReturnType<ContextManager['saveContext']>, Promise<string>>>,
   Holds<IsExactly<ReturnType<ContextManager['forget']>, Promise<boolean>>>,

@@ -6,13 +6,11 @@
 
 use std::{
     collections::VecDeque,
-    hash::Hasher,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
 };
 
-use rustc_hash::FxHasher;
 use tokio::{runtime::Handle, sync::Notify};
 
 use super::{manager::Manager, record};
@@ -67,7 +65,7 @@ pub(super) struct RecordText {
 
 impl RecordText {
     fn of(record: Payload) -> Option<Self> {
-        let result = record::check(&record).ok()?;
+        let result = record::check(&record).ok()?.start;
         Some(Self { record, result })
     }
 
@@ -280,15 +278,6 @@ impl Manager {
         waiting.is_queued = runtime.is_some() && !waiting.jobs.is_empty();
         waiting.is_queued
     }
-}
-
-/// Outputs of one query belong together, else those of one task; tokens of JSON.
-pub(super) fn group(query: Option<&str>, task: Option<&str>) -> u64 {
-    let (kind, Some(token)) = query.map_or((1, task), |query| (0, Some(query))) else { return 0 };
-    let mut hasher = FxHasher::default();
-    hasher.write_u8(kind);
-    hasher.write(token.as_bytes());
-    hasher.finish().max(1)
 }
 
 /// A manager that has something to index, and where its operations run.

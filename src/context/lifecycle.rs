@@ -171,16 +171,18 @@ impl Manager {
         self.in_flight.wait_before(self.calls()).await;
     }
 
-    /// Takes contexts out of the index: at once when none is left, else one by one.
+    /// Takes contexts out of the index, and their vectors: at once when none is left, else one by one.
     fn unindex(&self, sequences: impl Iterator<Item = u64>) {
         let calls = self.in_flight.calls();
         if calls.is_idle() && self.is_empty() {
             self.index.clear();
+            self.vectors().clear();
             return;
         }
         drop(calls);
         for sequence in sequences {
             self.index.remove(sequence);
+            self.vectors().remove(sequence);
         }
     }
 
@@ -313,6 +315,7 @@ impl Manager {
             (sequence, state.remove(sequence)?, is_spilling)
         };
         self.index.remove(sequence);
+        self.vectors().remove(sequence);
         self.changed();
         Some((pointer, is_spilling))
     }

@@ -25,7 +25,7 @@ use crate::{
     error::Result,
     file_system::{Disk, FileSystem},
     json, names,
-    retrieval::Index,
+    retrieval::{Index, vectors::Vectors},
 };
 
 /// Keeps the tool outputs of one session.
@@ -39,6 +39,7 @@ pub struct Manager {
     pub(super) state: Mutex<State>,
     pub(super) index: Index,
     pub(super) backlog: Backlog,
+    pub(super) vectors: Mutex<Vectors>,
     /// The session's id as a JSON token.
     pub(super) session_token: Arc<str>,
     /// The directory with its separator, escaped for the inside of a JSON string.
@@ -104,6 +105,7 @@ impl Manager {
             state: Mutex::new(State::new(options.memory_budget)),
             index: Index::with_budget(options.index_budget),
             backlog: Backlog::default(),
+            vectors: Mutex::default(),
             opened: Mutex::default(),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),

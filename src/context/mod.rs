@@ -1,8 +1,10 @@
 //! `ContextManager`: every tool output of a session, small ones at hand in memory, large ones on
 //! disk, all reachable through light pointers.
 
+mod choice;
 mod delimited;
 mod directory;
+mod embedding;
 mod filter;
 mod handle;
 mod held;
@@ -17,14 +19,17 @@ mod options;
 mod outline;
 mod placeholder;
 mod pointer;
+mod ranker;
 mod read;
 mod record;
 mod save;
 mod select;
+mod selection;
 mod state;
 mod sweep;
 mod tiers;
 
+pub use choice::Bounds;
 pub use delimited::{delimit, harmless_line};
 pub use filter::ContextFilter;
 pub use held::Held;
@@ -34,6 +39,7 @@ pub use manager::Manager;
 pub use options::{ManagerOptions, Retention};
 pub use save::{Details, OffloadRequest, Offloaded, SaveRequest};
 pub use select::{Candidate, ForeignPointer};
+pub use selection::{Selected, Selection};
 pub use state::Stats;
 pub use sweep::SweepReport;
 

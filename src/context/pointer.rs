@@ -3,7 +3,11 @@
 //! Strings are kept as JSON tokens, exactly as they will be shown to JavaScript, in one allocation
 //! per pointer; objects are built when somebody asks.
 
-use std::{borrow::Cow, collections::HashMap, fmt::Write, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow, collections::HashMap, fmt::Write, hash::BuildHasher, ops::Range, sync::Arc,
+};
+
+use rustc_hash::FxBuildHasher;
 
 use crate::json;
 
@@ -100,6 +104,24 @@ impl Pointer {
         self.part(self.end(0)..self.end(1))
     }
 
+    /// What the tool did, a JSON token.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.part(self.end(1)..self.end(2))
+    }
+
+    /// The arguments as far as pointers hold them, JSON.
+    #[must_use]
+    pub fn arguments(&self) -> &str {
+        self.part(self.end(2)..self.end(3))
+    }
+
+    /// What the context was made for, see [`group_of`].
+    #[must_use]
+    pub fn group(&self) -> u64 {
+        group_of(self.query.as_deref(), self.task.as_deref())
+    }
+
     /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
     /// query, time, size, success, whether the arguments are cut, source URLs, and a handle where there
     /// is one. What all pointers of a manager share is left out: rows take half as long to parse as
@@ -168,6 +190,14 @@ impl Pointer {
         }
         out.push('}');
     }
+}
+
+/// The number of what contexts were made for: their query, else their task (JSON tokens); 0 when
+/// nothing is told.
+#[must_use]
+pub fn group_of(query: Option<&str>, task: Option<&str>) -> u64 {
+    let hash = |key: (u8, &str)| FxBuildHasher.hash_one(key).max(1);
+    query.map(|query| (0, query)).or(task.map(|task| (1, task))).map_or(0, hash)
 }
 
 /// A file name for the inside of a JSON string: ours are plain, foreign ones may be anything.
@@ -259,6 +289,16 @@ mod tests {
             out,
             r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"]}"#
         );
+    }
+
+    #[test]
+    fn the_group_is_the_query_else_the_task() {
+        let group = |query, task| group_of(query, task);
+        assert_eq!(group(None, None), 0);
+        assert_ne!(group(None, Some("1")), 0);
+        assert_eq!(group(Some("1"), Some("2")), group(Some("1"), None));
+        assert_ne!(group(Some("1"), None), group(None, Some("1")));
+        assert_ne!(group(Some("1"), None), group(Some("2"), None));
     }
 
     #[test]

@@ -171,6 +171,12 @@ pub fn parse_head(text: &[u8]) -> Result<Head, NoRecord> {
     read_members(text, false).map(|(head, _)| head)
 }
 
+/// Where the result of a record begins that may be cut short after that; `None` when it has none.
+#[must_use]
+pub fn result_start(text: &[u8]) -> Option<usize> {
+    read_members(text, false).ok().map(|(_, result)| result.start)
+}
+
 /// Checks a whole record; returns where its result stands.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{
     handle,
     held::Held,
-    indexing::{self, IndexedOutput, RecordText},
+    indexing::{IndexedOutput, RecordText},
     manager::{Manager, Opened},
     placeholder::placeholder,
     pointer::{Pointer, PointerParts},
@@ -309,7 +309,7 @@ impl Manager {
             description,
             arguments: indexed_arguments,
             timestamp: pointer.timestamp,
-            group: indexing::group(pointer.query.as_deref(), pointer.task.as_deref()),
+            group: pointer.group(),
             stored: pointer.on_disk.then_some(filename),
         };
         // The index first: whoever sees the pointer finds it there.

@@ -3,12 +3,12 @@
 //! Nothing here takes a lock that a save holds: the index publishes snapshots, and whether a path is
 //! this manager's can be told from the path itself.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
-use super::manager::Manager;
+use super::{manager::Manager, pointer::group_of};
 use crate::{
     names,
-    retrieval::{Document, Query, Which},
+    retrieval::{Boosts, Document, Query, Scored, Which, boost},
 };
 
 /// One pointer to choose from.
@@ -31,8 +31,25 @@ pub struct ForeignPointer {
     pub description: String,
     /// Keys and values of `args` as plain text.
     pub arguments: String,
+    /// `queryId`, a JSON token.
+    pub query: Option<String>,
+    /// `taskId`, a JSON token.
+    pub task: Option<String>,
     /// `timestamp`, ms since 1970.
     pub timestamp: i64,
+}
+
+impl ForeignPointer {
+    fn document(&self) -> Document<'_> {
+        Document {
+            name: &self.tool_name,
+            description: &self.description,
+            arguments: &self.arguments,
+            group: group_of(self.query.as_deref(), self.task.as_deref()),
+            timestamp: self.timestamp,
+            ..Document::default()
+        }
+    }
 }
 
 impl Manager {
@@ -40,34 +57,34 @@ impl Manager {
     /// known candidate was cleared since, so that its text is needed.
     #[must_use]
     pub fn rank(&self, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
-        let query = Query::parse(query);
-        let mut positions = FxHashMap::default();
+        let mut known = Vec::new();
         let mut foreign = Vec::new();
-        let mut foreign_positions = Vec::new();
+        let mut seen = FxHashSet::default();
         for (position, candidate) in candidates.iter().enumerate() {
-            let known = match candidate {
+            let sequence = match candidate {
                 Candidate::Known(sequence) if self.is_cleared(*sequence) => return None,
                 Candidate::Known(sequence) => Some(*sequence),
                 Candidate::Foreign(pointer) => self.recognise(&pointer.path),
             };
-            match (known, candidate) {
+            match (sequence, candidate) {
                 // A context that is offered twice is chosen once.
-                (Some(sequence), _) => drop(positions.entry(sequence).or_insert(position)),
-                (None, Candidate::Foreign(pointer)) => {
-                    foreign_positions.push(position);
-                    foreign.push(Document {
-                        name: &pointer.tool_name,
-                        description: &pointer.description,
-                        arguments: &pointer.arguments,
-                        timestamp: pointer.timestamp,
-                        ..Document::default()
-                    });
-                }
-                (None, Candidate::Known(_)) => {}
+                (Some(sequence), _) if seen.insert(sequence) => known.push((sequence, position)),
+                (None, Candidate::Foreign(pointer)) => foreign.push((pointer, position)),
+                _ => {}
             }
         }
-        let position = |sequence| positions.get(&sequence).copied();
-        Some(self.rank_documents(&query, &position, &foreign, &foreign_positions))
+        let order = in_order(&mut known, &mut foreign, candidates.len());
+        let documents: Vec<Document<'_>> =
+            foreign.iter().map(|(pointer, _)| pointer.document()).collect();
+        let position = |which| match which {
+            Which::Known(sequence) => {
+                let place = known.binary_search_by_key(&sequence, |&(known, _)| known).ok()?;
+                known.get(place).map(|&(_, position)| position)
+            }
+            Which::Foreign(number) => foreign.get(number).map(|&(_, position)| position),
+        };
+        let ranked = self.rank_documents(query, &position, &documents, order.len());
+        Some(ranked.into_iter().filter_map(|position| order.get(position).copied()).collect())
     }
 
     /// As [`Manager::rank`] for candidates that are all this manager's and stand in the order of
@@ -75,56 +92,69 @@ impl Manager {
     #[must_use]
     pub fn rank_ascending(&self, query: &str, sequences: &[f64]) -> Option<Vec<usize>> {
         #[expect(clippy::cast_precision_loss, reason = "numbers of calls stay far below 2^53")]
-        let position = |sequence: u64| {
-            sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
+        let position = |which| match which {
+            Which::Known(sequence) => {
+                sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
+            }
+            Which::Foreign(_) => None,
         };
         let first = sequences.first().map_or(0, |&first| first as u64);
         if self.is_cleared(first) {
             return None;
         }
-        Some(self.rank_documents(&Query::parse(query), &position, &[], &[]))
+        Some(self.rank_documents(query, &position, &[], sequences.len()))
     }
 
+    /// The places of documents in the order of the candidates, which `position` tells, best first.
     fn rank_documents(
         &self,
-        query: &Query,
-        position: &dyn Fn(u64) -> Option<usize>,
+        query: &str,
+        position: &dyn Fn(Which) -> Option<usize>,
         foreign: &[Document<'_>],
-        foreign_positions: &[usize],
+        candidates: usize,
     ) -> Vec<usize> {
+        let query = Query::parse(query);
         if query.is_empty() {
             return Vec::new();
         }
-        let ranked = self.index.rank(query, &|sequence| position(sequence).is_some(), foreign);
-        ranked
-            .hits
-            .into_iter()
-            .filter_map(|hit| match hit.which {
-                Which::Known(sequence) => position(sequence),
-                Which::Foreign(number) => foreign_positions.get(number).copied(),
-            })
-            .collect()
-    }
-
-    /// The pointers of the best contexts for the query, best first, as
-    /// [`Manager::pointers_from`]; every pointer in the order of the calls when nothing matches.
-    #[must_use]
-    pub fn select(&self, query: &str, limit: Option<usize>) -> (Vec<u64>, String) {
-        let query = Query::parse(query);
-        let hits =
-            if query.is_empty() { Vec::new() } else { self.index.search(&query, limit).hits };
-        if hits.is_empty() {
-            return self.pointers_from(0, limit.unwrap_or(usize::MAX));
-        }
-        let sequences: Vec<u64> = hits.into_iter().map(|hit| hit.sequence).collect();
-        Self::show_all(&self.state(), &sequences)
+        let known = |sequence| position(Which::Known(sequence)).is_some();
+        let ranked = self.index.rank(&query, &known, foreign).hits;
+        let scored = ranked.iter().filter_map(|hit| Some(hit.at(position(hit.which)?)));
+        let mut scored: Vec<Scored> = scored.collect();
+        boost(&mut scored, candidates, &Boosts::default());
+        scored.into_iter().map(|hit| hit.position).collect()
     }
 
     /// The number of the call that made the context at `path`, told from the path alone.
-    fn recognise(&self, path: &str) -> Option<u64> {
+    pub(super) fn recognise(&self, path: &str) -> Option<u64> {
         let name = path.strip_prefix(&self.options.prefix)?;
         let stamp = names::parse_context(name)?;
         let is_ours = stamp.random == self.identity(stamp.counter);
         (is_ours && !self.is_cleared(stamp.counter)).then_some(stamp.counter)
     }
+}
+
+/// Puts candidates in the order in which things happened, wherever that is known: this manager's by
+/// their calls, others by their times. Each kind keeps the places that it has. Positions become those
+/// in that order; what they were is returned.
+fn in_order(
+    known: &mut [(u64, usize)],
+    foreign: &mut [(&ForeignPointer, usize)],
+    candidates: usize,
+) -> Vec<usize> {
+    let mut given = vec![usize::MAX; candidates];
+    let mut put = |places: Vec<usize>, positions: &mut dyn Iterator<Item = &mut usize>| {
+        for (place, position) in places.into_iter().zip(positions) {
+            if let Some(slot) = given.get_mut(place) {
+                *slot = std::mem::replace(position, place);
+            }
+        }
+    };
+    let places = known.iter().map(|&(_, position)| position).collect();
+    known.sort_unstable();
+    put(places, &mut known.iter_mut().map(|(_, position)| position));
+    let places = foreign.iter().map(|&(_, position)| position).collect();
+    foreign.sort_by_key(|(pointer, _)| pointer.timestamp);
+    put(places, &mut foreign.iter_mut().map(|(_, position)| position));
+    given
 }

@@ -24,8 +24,7 @@ use super::{
 };
 use crate::{
     context::{
-        Candidate, Details, ForeignPointer, Manager, ManagerOptions, OffloadRequest, Offloaded,
-        Retention, SaveRequest,
+        Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest,
     },
     durable::Durability,
     error::{Code, Error},
@@ -118,17 +117,6 @@ struct NativeDetails {
 #[serde(rename_all = "camelCase")]
 struct NativeOffload {
     preview_bytes: Option<f64>,
-}
-
-/// A pointer that the manager may not know; crosses as JSON.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NativePointer {
-    filepath: String,
-    tool_name: String,
-    tool_description: String,
-    args: Option<Box<serde_json::value::RawValue>>,
-    timestamp: f64,
 }
 
 #[napi]
@@ -338,65 +326,6 @@ impl NativeManager {
         fit(self.manager.pointers_for_task(&task.into_string()), sequences)
     }
 
-    /// Positions of the candidates that match, best first. `sequences` holds a call number per
-    /// candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
-    /// candidate was cleared: then the caller hands all over as foreign.
-    #[napi]
-    pub fn rank(
-        &self,
-        #[napi(ts_arg_type = "string")] query: Utf8,
-        sequences: &[f64],
-        #[napi(ts_arg_type = "string")] foreign: Utf8,
-    ) -> Result<Option<Vec<u32>>> {
-        let query = query.into_string();
-        let is_ascending = sequences.is_sorted_by(|one, next| one < next);
-        if is_ascending && sequences.first().is_some_and(|&first| first >= 0.0) {
-            return Ok(self.manager.rank_ascending(&query, sequences).map(numbers_of));
-        }
-        let foreign: Vec<NativePointer> = serde_json::from_slice(&foreign.0)
-            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
-        let mut foreign = foreign.into_iter().map(|pointer| {
-            let mut arguments = String::new();
-            if let Some(args) = pointer.args {
-                json::append_text(args.get().as_bytes(), &mut arguments, usize::MAX);
-            }
-            ForeignPointer {
-                path: pointer.filepath,
-                tool_name: pointer.tool_name,
-                description: pointer.tool_description,
-                arguments,
-                timestamp: time(pointer.timestamp),
-            }
-        });
-        let candidates: Vec<Candidate> = sequences
-            .iter()
-            .map(|&sequence| {
-                if sequence < 0.0 {
-                    Candidate::Foreign(foreign.next().unwrap_or_default())
-                } else {
-                    Candidate::Known(whole(sequence))
-                }
-            })
-            .collect();
-        Ok(self.manager.rank(&query, &candidates).map(numbers_of))
-    }
-
-    /// Selects; answers with pointers as a JSON array. A negative limit means none.
-    #[napi]
-    pub fn select(
-        &self,
-        operation: u32,
-        #[napi(ts_arg_type = "string")] query: Utf8,
-        limit: f64,
-    ) -> Result<()> {
-        let (manager, query) = (Arc::clone(&self.manager), query.into_string());
-        let limit = (limit >= 0.0).then(|| size(limit));
-        self.run_cancellable(operation, async move {
-            let (_, text) = manager.select(&query, limit);
-            Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
-        })
-    }
-
     /// Lists a session's contexts, or all; answers with JSON arrays.
     #[napi]
     pub fn list(
@@ -509,10 +438,6 @@ impl NativeManager {
             spills: number(stats.spills),
         }
     }
-}
-
-fn numbers_of(positions: Vec<usize>) -> Vec<u32> {
-    positions.into_iter().filter_map(|position| u32::try_from(position).ok()).collect()
 }
 
 async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {

@@ -2,7 +2,7 @@
 //!
 //! Values cross as text or flat snapshots (`json`, `text`), what Rust has to say crosses back through
 //! one queue per environment (`outbox`), work runs on one thread pool (`runtime`). Each exported class
-//! has a file of its own and no logic: the core does the work, `lib/` gives it its public face.
+//! has a file of its own (a large one several) and no logic: the core does the work, `lib/` gives it its public face.
 
 #![allow(
     missing_docs,
@@ -19,6 +19,7 @@ mod file_system;
 mod numbers;
 mod outbox;
 mod runtime;
+mod selection;
 mod text;
 mod value;
 

@@ -22,6 +22,7 @@
 //! | `boosts` | what a document's place among the others adds |
 //! | `index` | writers, published snapshots |
 //! | [`slices`] | parts of a stored result |
+//! | `vectors` | vectors that somebody else made, fused with the ranking |
 
 mod accumulator;
 mod announced;
@@ -44,6 +45,7 @@ mod slots;
 mod tail;
 mod thesaurus;
 mod tokens;
+pub mod vectors;
 mod words;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::accumulator::{Accumulator, Plan, WeightedTerm};
 use super::announced::Announced;
 use super::best::Best;
+use super::boosts::Scored;
 use super::document::{Document, DocumentTerms, match_query};
 use super::expansion::Expansion;
 use super::groups::GroupScores;
@@ -53,6 +54,14 @@ pub struct Ranked {
     pub group_score: f32,
     /// Its timestamp.
     pub timestamp: i64,
+}
+
+impl Ranked {
+    /// The document at its place among the candidates.
+    pub fn at(&self, position: usize) -> Scored {
+        let Self { score, group, group_score, timestamp, .. } = *self;
+        Scored { position, score, group, group_score, timestamp }
+    }
 }
 
 /// One of the documents that are ranked together. Of documents that are equal

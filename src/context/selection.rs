@@ -1,0 +1,300 @@
+//! Choosing among a manager's contexts, with filters, budgets and vectors.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use super::{
+    choice::{Bounds, Choice, Groups, pack, with_neighbours},
+    filter::ContextFilter,
+    manager::Manager,
+    pointer::Pointer,
+    ranker,
+};
+use crate::retrieval::{
+    Boosts, Query, RankedList, Scored, Which, boost,
+    vectors::{Vector, cosine, fuse, nearness},
+};
+
+/// Pointers looked at with the state's lock held.
+const BATCH: usize = 4096;
+/// Chosen contexts are handed over in texts of about this many bytes.
+const TEXT: usize = 64 * 1024;
+
+/// What is wanted.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Selection {
+    /// Which contexts come into question.
+    pub filter: ContextFilter,
+    /// Those behind these paths alone; others are ignored.
+    pub paths: Option<Vec<String>>,
+    /// Hits with a lower score are left out.
+    pub min_score: f32,
+    /// How much may be taken.
+    pub bounds: Bounds,
+    /// How much the latest contexts are preferred.
+    pub recency_weight: Option<f32>,
+    /// How many contexts from before and after a strong hit come with it.
+    pub neighbours: usize,
+    /// Tell which terms counted.
+    pub explain: bool,
+    /// Name all that may be taken, best first, a neighbour after each of its hits: the caller takes what
+    /// fits. Nothing is bounded then.
+    pub is_open: bool,
+}
+
+/// What was chosen.
+#[derive(Debug)]
+pub struct Selected {
+    /// Something matched. All candidates are offered where nothing did: in their order, or, when the
+    /// caller takes what fits, the latest first.
+    pub is_matched: bool,
+    /// JSON arrays of `[row, score, isNeighbour, explanation]`, see [`Pointer::write_row`].
+    pub texts: Vec<String>,
+}
+
+/// The contexts in question, in the order of the calls.
+pub(super) struct Candidates {
+    pub sequences: Vec<u64>,
+    groups: Groups,
+}
+
+impl Candidates {
+    fn position(&self, sequence: u64) -> Option<usize> {
+        self.sequences.binary_search(&sequence).ok()
+    }
+}
+
+impl Manager {
+    /// Chooses contexts for a question. `vector` is that of the question.
+    pub async fn select(
+        &self,
+        question: &str,
+        selection: &Selection,
+        vector: Option<Vector>,
+    ) -> Selected {
+        self.settle_index().await;
+        let needs_groups = selection.neighbours > 0 || vector.is_some();
+        let candidates = self.candidates(selection, needs_groups).await;
+        let mut hits = self.ranking(question, selection, vector, &candidates).await;
+        let is_matched = !hits.is_empty();
+        tokio::task::yield_now().await;
+        let chosen = if is_matched {
+            hits.truncate(hits.partition_point(|hit| hit.score >= selection.min_score));
+            if selection.neighbours > 0 {
+                hits = with_neighbours(&hits, &candidates.groups, selection.neighbours);
+            }
+            self.take(hits.into_iter(), selection, &candidates)
+        } else if selection.min_score > 0.0 {
+            Vec::new()
+        } else {
+            // The latest are the best guess, and are told in the order in which things happened.
+            let latest_first = (0..candidates.sequences.len()).rev();
+            let choice = |position| Choice { position, score: 0.0, is_neighbour: false };
+            let mut chosen = self.take(latest_first.map(choice), selection, &candidates);
+            if !selection.is_open {
+                chosen.reverse();
+            }
+            chosen
+        };
+        tokio::task::yield_now().await;
+        let texts = self.show_chosen(&chosen, question, selection.explain, &candidates);
+        Selected { is_matched, texts }
+    }
+
+    fn take(
+        &self,
+        choices: impl Iterator<Item = Choice>,
+        selection: &Selection,
+        candidates: &Candidates,
+    ) -> Vec<Choice> {
+        if selection.is_open {
+            return choices.collect();
+        }
+        pack(choices, &selection.bounds, |position| {
+            let sequence = candidates.sequences.get(position)?;
+            Some(self.state().pointers.get(sequence)?.size)
+        })
+    }
+
+    /// What the selection leaves in question.
+    pub(super) async fn candidates(&self, selection: &Selection, needs_groups: bool) -> Candidates {
+        let (mut sequences, mut groups) = (Vec::new(), Vec::new());
+        let mut take = |sequence: u64, pointer: &Pointer| {
+            if selection.filter.matches(pointer) {
+                sequences.push(sequence);
+                if needs_groups {
+                    groups.push(pointer.group());
+                }
+            }
+        };
+        // Others need the lock, too, and a cancelled selection stops at a pause.
+        if let Some(offered) = self.offered(selection) {
+            for batch in offered.chunks(BATCH) {
+                {
+                    let pointers = &self.state().pointers;
+                    let known = batch.iter().filter_map(|number| pointers.get_key_value(number));
+                    known.for_each(|(&sequence, pointer)| take(sequence, pointer));
+                }
+                tokio::task::yield_now().await;
+            }
+        } else {
+            let mut next = Some(0);
+            while let Some(start) = next {
+                next = {
+                    let pointers = &self.state().pointers;
+                    let batch = pointers.range(start..).take(BATCH);
+                    let taken = batch.inspect(|&(&sequence, pointer)| take(sequence, pointer));
+                    taken.last().map(|(last, _)| last + 1)
+                };
+                tokio::task::yield_now().await;
+            }
+        }
+        Candidates { sequences, groups: Groups::new(groups) }
+    }
+
+    /// Contexts among which the filter need only look, ascending; `None` means all.
+    fn offered(&self, selection: &Selection) -> Option<Vec<u64>> {
+        let mut offered: Vec<u64> = if let Some(paths) = &selection.paths {
+            paths.iter().filter_map(|path| self.recognise(path)).collect()
+        } else {
+            let state = self.state();
+            let (groups, tokens) = match &selection.filter {
+                ContextFilter { queries: Some(queries), .. } => (&state.by_query, queries),
+                ContextFilter { tasks: Some(tasks), .. } => (&state.by_task, tasks),
+                _ => return None,
+            };
+            tokens.iter().flat_map(|token| groups.get(token)).copied().collect()
+        };
+        offered.sort_unstable();
+        offered.dedup();
+        Some(offered)
+    }
+
+    async fn ranking(
+        &self,
+        question: &str,
+        selection: &Selection,
+        vector: Option<Vector>,
+        candidates: &Candidates,
+    ) -> Vec<Choice> {
+        let query = Query::parse(question);
+        let count = candidates.sequences.len();
+        let ranked = if query.is_empty() {
+            RankedList { maximum: 0.0, hits: Vec::new() }
+        } else {
+            self.index.rank(&query, &|sequence| candidates.position(sequence).is_some(), &[])
+        };
+        let maximum = ranked.maximum;
+        let scored = ranked.hits.iter().filter_map(|hit| match hit.which {
+            Which::Known(sequence) => Some(hit.at(candidates.position(sequence)?)),
+            Which::Foreign(_) => None,
+        });
+        let mut scored: Vec<Scored> = scored.collect();
+        let mut boosts = Boosts::default();
+        boosts.recency = selection.recency_weight.unwrap_or(boosts.recency);
+        boost(&mut scored, count, &boosts);
+        tokio::task::yield_now().await;
+        let share =
+            |score: f32| if maximum > 0.0 { (score / maximum).clamp(0.0, 1.0) } else { 0.0 };
+        if let Some(vector) = vector
+            && let Some(hits) = self.fused(&scored, &share, &vector, candidates).await
+        {
+            return hits;
+        }
+        let hit = |hit: &Scored| Choice {
+            position: hit.position,
+            score: share(hit.score),
+            is_neighbour: false,
+        };
+        scored.iter().map(hit).collect()
+    }
+
+    /// The ranking fused with the question's vector; `None` where no candidate has one of its length.
+    async fn fused(
+        &self,
+        scored: &[Scored],
+        share: &(impl Fn(f32) -> f32 + Sync),
+        vector: &Vector,
+        candidates: &Candidates,
+    ) -> Option<Vec<Choice>> {
+        self.check_dimensions(vector.len());
+        let mut cosines = Vec::with_capacity(candidates.sequences.len());
+        for batch in candidates.sequences.chunks(BATCH) {
+            let vectors = self.vectors().get(batch, vector.len());
+            cosines.extend(vectors.iter().map(|other| Some(cosine(vector, other.as_ref()?))));
+            tokio::task::yield_now().await;
+        }
+        let nearest = cosines.iter().flatten().copied().reduce(f32::max)?;
+        let best = scored.first().map_or(0.0, |best| best.score);
+        let mut lexical = vec![0.0; cosines.len()];
+        for hit in scored {
+            if let Some(slot) = lexical.get_mut(hit.position) {
+                *slot = hit.score / best;
+            }
+        }
+        let fused = fuse(&lexical, &nearness(&cosines, candidates.groups.members()));
+        // As good as the better of the two thinks the best is.
+        let scale = share(best).max(nearest).clamp(0.0, 1.0);
+        let hits = fused.into_iter().enumerate().filter(|&(_, score)| score > 0.0);
+        let mut hits: Vec<Choice> = hits
+            .map(|(position, score)| Choice { position, score: score * scale, is_neighbour: false })
+            .collect();
+        hits.sort_by(|one, other| {
+            other.score.total_cmp(&one.score).then(other.position.cmp(&one.position))
+        });
+        Some(hits)
+    }
+
+    /// What was chosen as JSON; what went meanwhile is left out.
+    fn show_chosen(
+        &self,
+        chosen: &[Choice],
+        question: &str,
+        explain: bool,
+        candidates: &Candidates,
+    ) -> Vec<String> {
+        let mut texts = Vec::new();
+        let mut text = String::from("[");
+        for choice in chosen {
+            let Some(&sequence) = candidates.sequences.get(choice.position) else { continue };
+            let Some(pointer) = self.state().pointers.get(&sequence).cloned() else { continue };
+            if text.len() > TEXT {
+                text.push(']');
+                texts.push(std::mem::replace(&mut text, String::from("[")));
+            }
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push('[');
+            pointer.write_row(&mut text);
+            // Writing to a String cannot fail.
+            let _ = write!(text, ",{},{},", choice.score, choice.is_neighbour);
+            if explain {
+                self.write_explanation(question, sequence, &pointer, &mut text);
+            } else {
+                text.push_str("null");
+            }
+            text.push(']');
+        }
+        text.push(']');
+        texts.push(text);
+        texts
+    }
+
+    fn write_explanation(
+        &self,
+        question: &str,
+        sequence: u64,
+        pointer: &Pointer,
+        out: &mut String,
+    ) {
+        let terms = ranker::explain(&self.index, question, sequence, pointer);
+        let terms = terms.iter().map(|term| {
+            serde_json::json!({ "term": term.term, "fields": term.fields, "share": term.share })
+        });
+        let terms: Vec<_> = terms.collect();
+        out.push_str(&serde_json::Value::from(terms).to_string());
+    }
+}
