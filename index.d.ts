@@ -335,10 +335,20 @@ interface HistoryFilter extends CancellationOptions {
   since?: Date | string | number
   /** At this time or before. */
   until?: Date | string | number
-  /** Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. */
+  /**
+   * Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. With `ranked`, a question
+   * that entries have to share a word with.
+   */
   text?: string
   /**
-   * At most this many, the most recent ones.
+   * Ranks by how well an entry answers `text`, which is needed then: best first, equally good ones the most recent first.
+   * The 10 000 most recent entries that meet the other conditions are ranked (fewer when they have more than 64 MiB of
+   * text), by their tool's name, summary, the first 8 KiB of their parameters' text and 32 KiB of their result's.
+   * @default false
+   */
+  ranked?: boolean
+  /**
+   * At most this many, the most recent ones; with `ranked`, the best ones.
    * @default 50
    */
   limit?: number
@@ -679,7 +689,8 @@ declare class ContextHistory {
      */
     read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
     /**
-     * The most recent entries that meet every condition of the filter, oldest first.
+     * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
+     * `text` best, best first.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */

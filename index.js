@@ -731,12 +731,21 @@ function summaryLine(span, text2) {
 // lib/history-filter.ts
 function checkFilter(filter, defaultLimit) {
   checkObject(filter, "filter");
+  const text2 = optional(filter.text, "filter.text", checkSearchText);
+  const ranked = optional(filter.ranked, "filter.ranked", checkBoolean);
+  if (ranked === true && text2 === void 0) {
+    throw contextError(
+      "ERR_CONTEXT_INVALID_ARGUMENT",
+      "filter.text is needed with filter.ranked: the question to rank by"
+    );
+  }
   return {
     toolNames: optional(filter.toolName, "filter.toolName", checkToolNames),
     success: optional(filter.success, "filter.success", checkBoolean),
     since: optional(filter.since, "filter.since", checkTime),
     until: optional(filter.until, "filter.until", checkTime),
-    text: optional(filter.text, "filter.text", checkSearchText),
+    text: text2,
+    ranked,
     limit: optional(filter.limit, "filter.limit", checkWhole) ?? defaultLimit
   };
 }
@@ -1323,7 +1332,8 @@ var ContextHistory = class {
     );
   }
   /**
-   * The most recent entries that meet every condition of the filter, oldest first.
+   * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
+   * `text` best, best first.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */

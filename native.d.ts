@@ -21,7 +21,7 @@ export declare class NativeHistory {
    * which they take `maxBytes` of JSON are left out.
    */
   read(operation: number, limit: number, maxBytes: number): void
-  /** Searches; the filter is JSON. Answers as `read`. */
+  /** Searches; the filter is JSON. Answers as `read`, or best first with `ranked`. */
   search(operation: number, filter: string): void
   /**
    * First half of a compaction; the policy is JSON. Answers with the plan (JSON, to be handed

@@ -166,7 +166,8 @@ export class ContextHistory {
   }
 
   /**
-   * The most recent entries that meet every condition of the filter, oldest first.
+   * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
+   * `text` best, best first.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */

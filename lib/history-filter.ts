@@ -2,7 +2,7 @@
 
 import type { HistoryFilter } from '../types.d.ts'
 import { checkBoolean, checkObject, checkText, checkWhole, optional } from './checks.ts'
-import { invalidArgument } from './errors.ts'
+import { contextError, invalidArgument } from './errors.ts'
 import { checkTime } from './timestamps.ts'
 
 /** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */
@@ -12,18 +12,28 @@ export interface CheckedFilter {
   since?: number | undefined
   until?: number | undefined
   text?: string | undefined
+  ranked?: boolean | undefined
   limit: number
 }
 
 /** Checks a filter, its signal aside. */
 export function checkFilter(filter: HistoryFilter, defaultLimit: number): CheckedFilter {
   checkObject(filter, 'filter')
+  const text = optional(filter.text, 'filter.text', checkSearchText)
+  const ranked = optional(filter.ranked, 'filter.ranked', checkBoolean)
+  if (ranked === true && text === undefined) {
+    throw contextError(
+      'ERR_CONTEXT_INVALID_ARGUMENT',
+      'filter.text is needed with filter.ranked: the question to rank by',
+    )
+  }
   return {
     toolNames: optional(filter.toolName, 'filter.toolName', checkToolNames),
     success: optional(filter.success, 'filter.success', checkBoolean),
     since: optional(filter.since, 'filter.since', checkTime),
     until: optional(filter.until, 'filter.until', checkTime),
-    text: optional(filter.text, 'filter.text', checkSearchText),
+    text,
+    ranked,
     limit: optional(filter.limit, 'filter.limit', checkWhole) ?? defaultLimit,
   }
 }

@@ -83,18 +83,17 @@ impl Manager {
             let description = json::decode_string(pointer.description().as_bytes())?.into_owned();
             (description, pointer.filename().to_owned(), state.memory.get(sequence).cloned())
         };
-        text.push('\n');
-        match held {
-            Some(Held::Text { text: result, .. }) => {
-                let beginning = result.get(..MAX_RESULT).unwrap_or(&result);
-                text.push_str(&String::from_utf8_lossy(beginning));
+        let result = match held {
+            Some(Held::Text { text, .. }) => {
+                let beginning = text.get(..MAX_RESULT).unwrap_or(&text);
+                String::from_utf8_lossy(beginning).into_owned()
             }
-            Some(Held::Whole(record)) => append_result(&record, &mut text),
+            Some(Held::Whole(record)) => text_of_result(&record),
             // A file that cannot be read has a description all the same.
-            None => {
-                append_result(&self.beginning_of(&filename).await.unwrap_or_default(), &mut text)
-            }
-        }
+            None => text_of_result(&self.beginning_of(&filename).await.unwrap_or_default()),
+        };
+        text.push('\n');
+        text.push_str(&result);
         if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
             text.truncate(end);
         }
@@ -115,13 +114,15 @@ impl Manager {
     }
 }
 
-/// Appends the text at the beginning of a record's result. The record may be cut short there.
-fn append_result(record: &[u8], out: &mut String) {
-    let Some(start) = record::result_start(record) else { return };
-    let rest = record.get(start..).unwrap_or_default();
+/// The text at the beginning of a record's result. The record may be cut short there.
+fn text_of_result(record: &[u8]) -> String {
+    let rest = record::result_start(record).and_then(|start| record.get(start..));
+    let rest = rest.unwrap_or_default();
     let mut beginning = rest.get(..MAX_RESULT).unwrap_or(rest).to_vec();
     close_string(&mut beginning);
-    json::append_text(&beginning, out, MAX_RESULT);
+    let mut text = String::new();
+    json::append_text(&beginning, &mut text, MAX_RESULT);
+    text
 }
 
 /// Ends a string that the end of the text cuts off, between two characters.
@@ -170,13 +171,11 @@ mod tests {
         let head = r#"{"toolName":"t","timestamp":"2024-01-15T10:30:00Z","args":{},"result":"#;
         let result = r#"{"file":"a\"b\u00e9\\","lines":["one é €","two 😀"],"n":15}"#;
         let whole = format!("{head}{result}}}");
-        let mut text = String::new();
-        append_result(whole.as_bytes(), &mut text);
+        let text = text_of_result(whole.as_bytes());
         assert_eq!(text, "file a\"bé\\ lines one é € two 😀 n 15");
         let mut longest = 0;
         for end in head.len()..whole.len() {
-            let mut cut = String::new();
-            append_result(&whole.as_bytes()[..end], &mut cut);
+            let cut = text_of_result(&whole.as_bytes()[..end]);
             assert!(text.starts_with(&cut), "cut at {end}: {cut:?}");
             assert!(cut.len() + 3 >= longest, "cut at {end}: {cut:?} lost what was there before");
             longest = cut.len();
@@ -198,8 +197,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_taken(bytes in any::<Vec<u8>>()) {
-            let mut text = String::new();
-            append_result(&bytes, &mut text);
+            let _ = text_of_result(&bytes);
             let mut closed = bytes;
             close_string(&mut closed);
         }

@@ -127,6 +127,27 @@ impl<'a> Entry<'a> {
         self.token(self.timestamp.as_ref())
     }
 
+    /// What the parameters say, in at most `max_bytes` bytes of plain text.
+    pub fn params_text(&self, max_bytes: usize) -> String {
+        self.plain(self.params.as_ref(), max_bytes)
+    }
+
+    /// What the result says, as [`Entry::params_text`].
+    pub fn result_text(&self, max_bytes: usize) -> String {
+        self.plain(self.result.as_ref(), max_bytes)
+    }
+
+    /// What the summary says, as [`Entry::params_text`].
+    pub fn summary_text(&self, max_bytes: usize) -> String {
+        self.plain(self.summary.as_ref(), max_bytes)
+    }
+
+    fn plain(&self, range: Option<&Range<usize>>, max_bytes: usize) -> String {
+        let mut text = String::new();
+        json::append_text(self.token(range), &mut text, max_bytes);
+        text
+    }
+
     /// Whether the lower-case `needle` occurs in the tool's name, the parameters, the result or the
     /// summary.
     pub fn contains(&self, needle: &str) -> bool {
@@ -134,11 +155,7 @@ impl<'a> Entry<'a> {
         [name, self.summary.as_ref(), self.params.as_ref(), self.result.as_ref()]
             .into_iter()
             .flatten()
-            .any(|range| {
-                let mut text = String::new();
-                json::append_text(self.token(Some(range)), &mut text, usize::MAX);
-                text.to_lowercase().contains(needle)
-            })
+            .any(|range| self.plain(Some(range), usize::MAX).to_lowercase().contains(needle))
     }
 
     /// Appends the entry as JavaScript sees it.

@@ -15,7 +15,7 @@ pub struct Filter {
     pub until: Option<i64>,
     /// Text in the tool's name, the parameters, the result or the summary, whatever its case.
     pub text: Option<String>,
-    /// At most this many, the most recent ones.
+    /// At most this many, the most recent ones; of a ranking the best ones.
     pub limit: usize,
 }
 

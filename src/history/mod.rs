@@ -4,6 +4,7 @@ mod compact;
 mod entry;
 mod filter;
 mod index;
+mod ranked;
 mod recall;
 mod record;
 mod verify;

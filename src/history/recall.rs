@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     durable::log::{Line, LinesBackwards, LogReader},
-    error::{Error, Result},
+    error::Result,
     file_system::FileError,
 };
 
@@ -27,16 +27,63 @@ const FEW: usize = 256;
 /// Entries as JSON arrays, several so that no text grows without bound.
 pub type Recalled = Vec<Vec<u8>>;
 
-/// Entries found from the most recent on, and the lines that hold none.
-#[derive(Default)]
-struct Found {
+/// What is wanted of entries, which come from the most recent on.
+pub(super) trait Collect {
+    /// Takes an entry.
+    fn take(&mut self, line: &Line, entry: &Entry<'_>);
+    /// No more is wanted.
+    fn is_full(&self) -> bool;
+    /// Forgets what it took: reading begins anew.
+    fn reset(&mut self);
+}
+
+/// The most recent entries as JavaScript sees them.
+struct Latest {
+    bounds: Bounds,
     entries: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Latest {
+    fn within(bounds: Bounds) -> Self {
+        Self { bounds, entries: Vec::new(), bytes: 0 }
+    }
+}
+
+impl Collect for Latest {
+    fn take(&mut self, line: &Line, entry: &Entry<'_>) {
+        let length = usize::try_from(line.length).unwrap_or_default();
+        let mut public = Vec::with_capacity(length + 64);
+        entry.write_public(&mut public);
+        self.bytes += public.len();
+        self.entries.push(public);
+    }
+    fn is_full(&self) -> bool {
+        self.entries.len() >= self.bounds.entries || self.bytes >= self.bounds.bytes
+    }
+    fn reset(&mut self) {
+        *self = Self::within(self.bounds);
+    }
+}
+
+/// What was collected, and the lines that hold no entry.
+pub(super) struct Found<C> {
+    pub collected: C,
     bad_lines: u64,
     /// Where the last of them is, which is the first of the log, and what is wrong with it.
     bad: Option<(u64, &'static str)>,
 }
 
-impl Found {
+impl<C: Collect> Found<C> {
+    fn nothing(collected: C) -> Self {
+        Self { collected, bad_lines: 0, bad: None }
+    }
+
+    fn reset(&mut self) {
+        self.collected.reset();
+        (self.bad_lines, self.bad) = (0, None);
+    }
+
     /// Looks at a line: whether it holds an entry that matches.
     fn take(&mut self, line: &Line, filter: Option<&Filter>) {
         let Some(bytes) = &line.bytes else {
@@ -50,9 +97,7 @@ impl Found {
         match Entry::parse(text) {
             Ok(entry) => {
                 if filter.is_none_or(|filter| filter.matches(&entry)) {
-                    let mut public = Vec::with_capacity(text.len() + 64);
-                    entry.write_public(&mut public);
-                    self.entries.push(public);
+                    self.collected.take(line, &entry);
                 }
             }
             // Somebody is writing it, or a crash left it: not there yet.
@@ -75,13 +120,12 @@ impl History {
     /// `Io` when the log cannot be read.
     pub async fn read(self: &Arc<Self>, limit: usize, max_bytes: usize) -> Result<Recalled> {
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
+        let latest = Latest::within(Bounds { entries: limit, bytes: max_bytes });
         let found = if limit <= FEW {
-            let bounds = Bounds { entries: limit, bytes: max_bytes };
-            scan(&reader, bounds, None, self, &Cancelled::default())?
+            scan(&reader, latest, None, self, &Cancelled::default())?
         } else {
             let history = Arc::clone(self);
-            let bounds = Bounds { entries: limit, bytes: max_bytes };
-            aside(move |cancelled| scan(&reader, bounds, None, &history, cancelled)).await?
+            aside(move |cancelled| scan(&reader, latest, None, &history, cancelled)).await?
         };
         Ok(self.recalled(found))
     }
@@ -95,43 +139,56 @@ impl History {
         let history = Arc::clone(self);
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
         let found = aside(move |cancelled| {
-            let indexed = match &reader {
-                LogReader::File(_) if filter.is_indexed() => {
-                    history.look_up(&reader, &filter, cancelled)?
-                }
-                _ => None,
-            };
-            match indexed {
-                Some(found) => Ok(found),
-                None => scan(&reader, filter.bounds(), Some(&filter), &history, cancelled),
-            }
+            let latest = || Latest::within(filter.bounds());
+            history.collect(&reader, &filter, latest, cancelled)
         })
         .await?;
         Ok(self.recalled(found))
     }
 
-    /// What the index finds; `None` when it cannot help.
-    fn look_up(
+    /// Collects entries that match, from the most recent on.
+    pub(super) fn collect<C: Collect>(
         &self,
         reader: &LogReader,
         filter: &Filter,
+        collector: impl Fn() -> C,
         cancelled: &Cancelled,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Found<C>> {
+        let indexed = match reader {
+            LogReader::File(_) if filter.is_indexed() => {
+                self.look_up(reader, filter, collector(), cancelled)?
+            }
+            _ => None,
+        };
+        match indexed {
+            Some(found) => Ok(found),
+            None => scan(reader, collector(), Some(filter), self, cancelled),
+        }
+    }
+
+    /// What the index finds; `None` when it cannot help.
+    fn look_up<C: Collect>(
+        &self,
+        reader: &LogReader,
+        filter: &Filter,
+        collector: C,
+        cancelled: &Cancelled,
+    ) -> Result<Option<Found<C>>> {
         let failed = |error| self.unreadable(error);
         let known = self.index.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(index) = Index::current(self, reader, known, cancelled).map_err(failed)? else {
             return Ok(None);
         };
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&index));
-        let mut found = Found::default();
+        let mut found = Found::nothing(collector);
         // A last line without its end is not indexed: it may not be there yet.
-        if filter.limit > 0
+        if !found.collected.is_full()
             && let Some(line) = index.lines_after(reader).next_line().map_err(failed)?
         {
             found.take(&line, Some(filter));
         }
         for row in index.matching(filter) {
-            if found.entries.len() >= filter.limit || cancelled.is_set() {
+            if found.collected.is_full() || cancelled.is_set() {
                 break;
             }
             match index.line(reader, row).map_err(failed)? {
@@ -154,16 +211,20 @@ impl History {
     }
 
     /// Puts what was found in order, and tells what was skipped.
-    fn recalled(&self, found: Found) -> Recalled {
-        let Found { mut entries, bad_lines, bad } = found;
-        if let Some((offset, reason)) = bad {
-            self.debug.say(
-                "Skipped lines of the history that hold no entry",
-                || json!({ "path": self.path(), "badLines": bad_lines, "firstOffset": offset, "reason": reason }),
-            );
-        }
+    fn recalled(&self, found: Found<Latest>) -> Recalled {
+        self.tell_skipped(&found);
+        let mut entries = found.collected.entries;
         entries.reverse();
         texts(entries)
+    }
+
+    pub(super) fn tell_skipped<C>(&self, found: &Found<C>) {
+        if let Some((offset, reason)) = found.bad {
+            self.debug.say(
+                "Skipped lines of the history that hold no entry",
+                || json!({ "path": self.path(), "badLines": found.bad_lines, "firstOffset": offset, "reason": reason }),
+            );
+        }
     }
 }
 
@@ -181,55 +242,51 @@ struct Bounds {
     bytes: usize,
 }
 
-/// Reads lines backwards until there are `limit` entries.
-fn scan(
+/// Reads lines backwards until the collector is full.
+fn scan<C: Collect>(
     reader: &LogReader,
-    bounds: Bounds,
+    collector: C,
     filter: Option<&Filter>,
     history: &History,
     cancelled: &Cancelled,
-) -> Result<Found> {
+) -> Result<Found<C>> {
+    let mut found = Found::nothing(collector);
     let mut attempts = 0;
     loop {
         attempts += 1;
-        match try_scan(reader, bounds, filter, history.options.max_entry_bytes, cancelled) {
+        found.reset();
+        match try_scan(reader, &mut found, filter, history.options.max_entry_bytes, cancelled) {
+            Ok(()) => return Ok(found),
             Err(error)
                 if error.kind == std::io::ErrorKind::Interrupted && attempts < MAX_ATTEMPTS => {}
-            other => {
-                return other.map_err(|error: FileError| -> Error { history.unreadable(error) });
-            }
+            Err(error) => return Err(history.unreadable(error)),
         }
     }
 }
 
-fn try_scan(
+fn try_scan<C: Collect>(
     reader: &LogReader,
-    bounds: Bounds,
+    found: &mut Found<C>,
     filter: Option<&Filter>,
     max_line: usize,
     cancelled: &Cancelled,
-) -> std::result::Result<Found, FileError> {
-    let mut found = Found::default();
-    if bounds.entries == 0 {
-        return Ok(found);
+) -> std::result::Result<(), FileError> {
+    if found.collected.is_full() {
+        return Ok(());
     }
-    let mut bytes = 0;
     let mut lines = LinesBackwards::new(reader, max_line)?;
-    while found.entries.len() < bounds.entries && bytes < bounds.bytes && !cancelled.is_set() {
+    while !found.collected.is_full() && !cancelled.is_set() {
         let Some(line) = lines.next_line()? else { break };
-        let before = found.entries.len();
         found.take(&line, filter);
-        bytes += found.entries.get(before).map_or(0, Vec::len);
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What a scan finds in a text.
 #[cfg(test)]
 pub(super) fn scan_for_tests(reader: &LogReader, filter: &Filter, history: &History) -> Recalled {
-    let found =
-        scan(reader, filter.bounds(), Some(filter), history, &Cancelled::default()).unwrap();
-    history.recalled(found)
+    let latest = Latest::within(filter.bounds());
+    history.recalled(scan(reader, latest, Some(filter), history, &Cancelled::default()).unwrap())
 }
 
 /// Joins entries to JSON arrays.

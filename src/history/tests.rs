@@ -2,8 +2,9 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
+use super::ranked::Window;
 use super::*;
-use crate::{file_system::LocalDisk, json::Encoded, names};
+use crate::{file_system::LocalDisk, json::Encoded, names, retrieval::Query};
 
 fn options(directory: &Path) -> HistoryOptions {
     let path = LogPath {
@@ -389,4 +390,70 @@ async fn compacting_nothing_changes_nothing() {
     let (plan, dropped) = history.plan(Policy::default(), true).await.unwrap();
     assert_eq!((plan.kept_entries, plan.dropped_entries, dropped.len()), (0, 0, 0));
     assert_eq!(history.compact(plan, None).await.unwrap_err().code, Code::Conflict);
+}
+
+async fn ranked(history: &Arc<History>, window: usize, text: &str, limit: usize) -> Vec<u64> {
+    let filter = Filter { text: Some(text.to_owned()), limit, ..Filter::default() };
+    let found = entries(&history.rank_within(window, filter).await.unwrap());
+    found.iter().map(|entry| entry["params"]["n"].as_u64().unwrap()).collect()
+}
+
+/// Lines of others: each has its number as a parameter.
+fn write_numbered(directory: &Path, results: &[&str]) {
+    let line = |(number, result): (usize, &&str)| {
+        json!({ "tool_name": "t", "params": { "n": number }, "result": result }).to_string() + "\n"
+    };
+    let text: String = results.iter().enumerate().map(line).collect();
+    fs::write(directory.join("context.jsonl"), text).unwrap();
+}
+
+#[tokio::test]
+async fn a_ranking_gives_the_best_first_and_what_matches_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = history_in(folder.path());
+    assert!(ranked(&history, 10, "login", 10).await.is_empty(), "no file");
+    write_numbered(folder.path(), &["login", "weather", "login form", "the login", "forms"]);
+    assert_eq!(ranked(&history, 10, "login form", 10).await, [2, 4, 3, 0]);
+    assert_eq!(ranked(&history, 10, "login form", 2).await, [2, 4]);
+    assert_eq!(ranked(&history, 2, "login", 10).await, [3], "the window");
+    for nothing in ["zebra", "", "the"] {
+        assert!(ranked(&history, 10, nothing, 10).await.is_empty(), "{nothing:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_ranking_meets_the_other_conditions_with_an_index_and_without() {
+    let folder = tempfile::tempdir().unwrap();
+    write_long(folder.path(), 2500);
+    let history = history_in(folder.path());
+    append(&history, "other", json!("entry of another tool")).await;
+    let text = Some("another tool".to_owned());
+    let filter = Filter { tool_names: Some(vec!["other".to_owned()]), text, ..filter() };
+    let indexed = entries(&history.rank(filter.clone()).await.unwrap());
+    assert_eq!(indexed.len(), 1);
+    assert_eq!(indexed[0]["result"], "entry of another tool");
+    assert!(history.index.lock().unwrap().is_some(), "the index helped");
+    let reader = LogReader::Text(fs::read(folder.path().join("context.jsonl")).unwrap());
+    let query = Query::parse("another tool");
+    let filter = Filter { text: None, ..filter };
+    let plain = history.try_rank(&reader, &query, 10_000, &filter, &Cancelled::default());
+    assert_eq!(entries(&recall::texts(plain.unwrap().unwrap())), indexed);
+}
+
+#[tokio::test]
+async fn an_entry_that_changed_under_a_ranking_is_not_given() {
+    let folder = tempfile::tempdir().unwrap();
+    write_numbered(folder.path(), &["login one", "login two"]);
+    let text = fs::read(folder.path().join("context.jsonl")).unwrap();
+    let history = history_in(folder.path());
+    let reader = LogReader::Text(text.clone());
+    let window = history.collect(&reader, &filter(), || Window::of(5), &Cancelled::default());
+    let candidates = window.unwrap().collected.candidates;
+    let last = candidates.first().unwrap();
+    assert!(history.read_again(&reader, last).unwrap().is_some());
+    let cut = LogReader::Text(text[..text.len() - 5].to_vec());
+    assert!(history.read_again(&cut, last).unwrap().is_none(), "cut");
+    let other = String::from_utf8(text).unwrap().replace("two", "six").into_bytes();
+    let other = LogReader::Text(other);
+    assert!(history.read_again(&other, last).unwrap().is_none(), "another line");
 }

@@ -48,6 +48,7 @@ struct NativeFilter {
     since: Option<i64>,
     until: Option<i64>,
     text: Option<String>,
+    ranked: Option<bool>,
     limit: usize,
 }
 
@@ -144,7 +145,7 @@ impl NativeHistory {
         })
     }
 
-    /// Searches; the filter is JSON. Answers as `read`.
+    /// Searches; the filter is JSON. Answers as `read`, or best first with `ranked`.
     #[napi]
     pub fn search(
         &self,
@@ -152,9 +153,16 @@ impl NativeHistory {
         #[napi(ts_arg_type = "string")] filter: Utf8,
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
-        let NativeFilter { tool_names, success, since, until, text, limit } = parse(&filter.0)?;
+        let NativeFilter { tool_names, success, since, until, text, ranked, limit } =
+            parse(&filter.0)?;
         let filter = Filter { tool_names, success, since, until, text, limit };
-        self.run_cancellable(operation, async move { history.search(filter).await.map(texts) })
+        self.run_cancellable(operation, async move {
+            let found = match ranked {
+                Some(true) => history.rank(filter).await,
+                _ => history.search(filter).await,
+            };
+            found.map(texts)
+        })
     }
 
     /// First half of a compaction; the policy is JSON. Answers with the plan (JSON, to be handed

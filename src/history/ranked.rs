@@ -1,0 +1,188 @@
+//! Searching with a question: entries ranked by how well they answer it.
+
+use std::sync::Arc;
+
+use super::{
+    Cancelled, History, aside,
+    entry::{Entry, trim},
+    filter::Filter,
+    recall::{Collect, Recalled, texts},
+};
+use crate::{
+    durable::log::{Line, LogReader, ReadAt},
+    error::Result,
+    file_system::FileError,
+    retrieval::{Document, Index, Query, Which},
+};
+
+/// So many entries are ranked, the most recent ones that pass the filter…
+const WINDOW: usize = 10_000;
+/// … and no more than have so many bytes of text.
+const MAX_TEXT: usize = 64 * 1024 * 1024;
+/// No more bytes of text are looked at in each field.
+const MAX_SUMMARY: usize = 4 * 1024;
+const MAX_PARAMS: usize = 8 * 1024;
+const MAX_RESULT: usize = 32 * 1024;
+/// The log may be cut while it is read (a failed append is taken back), not for ever.
+const MAX_ATTEMPTS: usize = 10;
+
+/// What is ranked of an entry, and where it stands.
+pub(super) struct Candidate {
+    offset: u64,
+    length: u64,
+    checksum: u32,
+    tool_name: String,
+    summary: String,
+    params: String,
+    result: String,
+    time: i64,
+}
+
+impl Candidate {
+    fn document(&self) -> Document<'_> {
+        Document {
+            name: &self.tool_name,
+            description: &self.summary,
+            arguments: &self.params,
+            result: &self.result,
+            timestamp: self.time,
+            ..Document::default()
+        }
+    }
+
+    fn text_length(&self) -> usize {
+        self.tool_name.len() + self.summary.len() + self.params.len() + self.result.len()
+    }
+}
+
+/// The most recent entries that pass the filter.
+pub(super) struct Window {
+    entries: usize,
+    pub candidates: Vec<Candidate>,
+    bytes: usize,
+}
+
+impl Window {
+    pub fn of(entries: usize) -> Self {
+        Self { entries, candidates: Vec::new(), bytes: 0 }
+    }
+}
+
+impl Collect for Window {
+    fn take(&mut self, line: &Line, entry: &Entry<'_>) {
+        let candidate = Candidate {
+            offset: line.offset,
+            length: line.length,
+            checksum: line.bytes.as_deref().map_or(0, crc32fast::hash),
+            tool_name: entry.tool_name(),
+            summary: entry.summary_text(MAX_SUMMARY),
+            params: entry.params_text(MAX_PARAMS),
+            result: entry.result_text(MAX_RESULT),
+            time: entry.time().unwrap_or_default(),
+        };
+        self.bytes += candidate.text_length();
+        self.candidates.push(candidate);
+    }
+    fn is_full(&self) -> bool {
+        self.candidates.len() >= self.entries || self.bytes >= MAX_TEXT
+    }
+    fn reset(&mut self) {
+        *self = Self::of(self.entries);
+    }
+}
+
+impl History {
+    /// The entries that share a term with the filter's text and meet its other conditions, best first;
+    /// equally good ones the most recent first. The [`WINDOW`] most recent entries that meet them are
+    /// looked at.
+    ///
+    /// # Errors
+    /// `Io` when the log cannot be read.
+    pub async fn rank(self: &Arc<Self>, filter: Filter) -> Result<Recalled> {
+        self.rank_within(WINDOW, filter).await
+    }
+
+    pub(super) async fn rank_within(
+        self: &Arc<Self>,
+        window: usize,
+        mut filter: Filter,
+    ) -> Result<Recalled> {
+        let query = Query::parse(&filter.text.take().unwrap_or_default());
+        if query.is_empty() {
+            return Ok(Vec::new());
+        }
+        let history = Arc::clone(self);
+        let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
+        let entries = aside(move |cancelled| {
+            let mut attempts = 1;
+            loop {
+                let entries = history.try_rank(&reader, &query, window, &filter, cancelled)?;
+                match entries {
+                    Some(entries) => return Ok(entries),
+                    None if attempts < MAX_ATTEMPTS => attempts += 1,
+                    None => {
+                        let kind = std::io::ErrorKind::Interrupted;
+                        let path = history.path();
+                        let error = FileError::system("read", &path, kind.into());
+                        return Err(history.unreadable(error));
+                    }
+                }
+            }
+        })
+        .await?;
+        Ok(texts(entries))
+    }
+
+    /// `None` when the log was cut meanwhile.
+    pub(super) fn try_rank(
+        &self,
+        reader: &LogReader,
+        query: &Query,
+        window: usize,
+        filter: &Filter,
+        cancelled: &Cancelled,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let found = self.collect(reader, filter, || Window::of(window), cancelled)?;
+        self.tell_skipped(&found);
+        let mut candidates = found.collected.candidates;
+        if cancelled.is_set() {
+            return Ok(Some(Vec::new()));
+        }
+        // Of equally good ones the last is first.
+        candidates.reverse();
+        let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
+        let ranked = Index::new().rank(query, &|_| false, &documents).hits;
+        let mut entries = Vec::new();
+        for hit in ranked.iter().take(filter.limit) {
+            let candidate = match hit.which {
+                Which::Foreign(number) => candidates.get(number),
+                Which::Known(_) => None,
+            };
+            let Some(candidate) = candidate.filter(|_| !cancelled.is_set()) else { break };
+            match self.read_again(reader, candidate)? {
+                Some(entry) => entries.push(entry),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(entries))
+    }
+
+    /// An entry as JavaScript sees it; `None` when it is not there any more.
+    pub(super) fn read_again(
+        &self,
+        reader: &LogReader,
+        candidate: &Candidate,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut line = vec![0; usize::try_from(candidate.length).unwrap_or_default()];
+        let read =
+            reader.read_at(candidate.offset, &mut line).map_err(|error| self.unreadable(error))?;
+        if read < line.len() || crc32fast::hash(&line) != candidate.checksum {
+            return Ok(None);
+        }
+        Ok(Entry::parse(trim(&line)).ok().map(|entry| {
+            let mut public = Vec::with_capacity(line.len() + 64);
+            entry.write_public(&mut public);
+            public
+        }))
+    }
+}
