@@ -36,9 +36,9 @@ impl Groups {
         Self { of, members }
     }
 
-    /// The candidates of each group, in their order.
+    /// The candidates of each group, in their order; those without a group aside.
     pub fn members(&self) -> impl Iterator<Item = &[usize]> {
-        self.members.values().map(Vec::as_slice)
+        self.members.iter().filter(|(group, _)| **group != 0).map(|(_, members)| members.as_slice())
     }
 
     /// The `count` members before and after a candidate, in their order.

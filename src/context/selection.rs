@@ -234,7 +234,7 @@ impl Manager {
                 *slot = hit.score / best;
             }
         }
-        let fused = fuse(&lexical, &nearness(&cosines, candidates.groups.members()));
+        let fused = fuse(&lexical, &nearness(&cosines, &lexical, candidates.groups.members()));
         // As good as the better of the two thinks the best is.
         let scale = share(best).max(nearest).clamp(0.0, 1.0);
         let hits = fused.into_iter().enumerate().filter(|&(_, score)| score > 0.0);

@@ -106,11 +106,14 @@ pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
 }
 
 /// How much nearer than usual each candidate is: what its cosine has above the mean, in standard
-/// deviations, and a share of what its neighbours within a group have. From 0 to 1.
+/// deviations. What is near at all, or has terms, gets a share of what its neighbours within a group
+/// have. From 0 to 1.
 ///
-/// `cosines` has one for each candidate with a vector; `groups` are candidates in their order.
+/// `cosines` has one for each candidate with a vector, `lexical` the scores of terms; `groups` are
+/// candidates in their order.
 pub fn nearness<'a>(
     cosines: &[Option<f32>],
+    lexical: &[f32],
     groups: impl Iterator<Item = &'a [usize]>,
 ) -> Vec<f32> {
     let count = cosines.iter().flatten().count().max(1) as f32;
@@ -129,7 +132,10 @@ pub fn nearness<'a>(
         for pair in members.windows(2) {
             let &[before, after] = pair else { continue };
             for (to, from) in [(before, after), (after, before)] {
-                if let (Some(to), Some(from)) = (near.get_mut(to), own.get(from)) {
+                let has_terms = lexical.get(to).is_some_and(|&score| score > 0.0);
+                if let (Some(to), Some(from)) = (near.get_mut(to), own.get(from))
+                    && (has_terms || *to > 0.0)
+                {
                     *to += NEIGHBOUR * from;
                 }
             }
@@ -208,14 +214,17 @@ mod tests {
     #[test]
     fn nearness_is_what_stands_out() {
         let cosines = [Some(0.1), Some(0.9), None, Some(0.1), Some(0.1)];
-        let near = nearness(&cosines, std::iter::empty());
+        let near = nearness(&cosines, &[0.0; 5], std::iter::empty());
         assert_eq!(near, [0.0, 1.0, 0.0, 0.0, 0.0]);
         let groups = [vec![0, 1, 2], vec![3, 4]];
-        let near = nearness(&cosines, groups.iter().map(Vec::as_slice));
-        assert!((near[0] - 0.2).abs() < 1e-6 && near[0] == near[2], "{near:?}");
-        assert_eq!((near[1], near[3], near[4]), (1.0, 0.0, 0.0));
-        assert_eq!(nearness(&[Some(0.7); 3], std::iter::empty()), [0.0; 3], "all the same");
-        assert_eq!(nearness(&[None; 2], std::iter::empty()), [0.0; 2]);
+        let groups = || groups.iter().map(Vec::as_slice);
+        let near = nearness(&cosines, &[0.5, 0.0, 0.0, 0.5, 0.0], groups());
+        assert!((near[0] - 0.2).abs() < 1e-6, "has terms and a near neighbour: {near:?}");
+        assert_eq!(near[1..], [1.0, 0.0, 0.0, 0.0]);
+        let both = nearness(&[Some(0.9), Some(0.8), Some(0.1), Some(0.0)], &[0.0; 4], groups());
+        assert!(both[0] == 1.0 && both[1] > 0.8 && both[2..] == [0.0, 0.0], "{both:?}");
+        assert_eq!(nearness(&[Some(0.7); 3], &[0.0; 3], groups()), [0.0; 3], "all the same");
+        assert_eq!(nearness(&[None; 2], &[0.0; 2], groups()), [0.0; 2]);
     }
 
     #[test]
