@@ -103,11 +103,7 @@ function list(
     return given(none, `[${none}]`)
   }
   const lines = pointers.map(describePointer)
-  let shown = 0
-  const text = fit(lines.length, maxBytes, (count) => {
-    shown = count
-    return compose(lines, count, found, toolName, limit)
-  })
+  const { text, shown } = fit(lines.length, maxBytes, (count) => compose(lines, count, found, toolName, limit))
   return given(`${shown === 1 ? '1 stored output' : `${shown} stored outputs`} listed.`, text)
 }
 

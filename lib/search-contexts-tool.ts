@@ -108,15 +108,13 @@ async function search(
     )
   }
   const items = hits.map(describeHit)
-  let shown = 0
-  const text = fit(items.length, maxBytes, (count) => {
-    shown = count
-    return frame(
+  const { text, shown } = fit(items.length, maxBytes, (count) =>
+    frame(
       `${found(count)}, best first: id | tool | what it did | size | time, and where the words stand.`,
       items.slice(0, count).join('\n'),
       'Read around a place: read_context_slice with "id", and "from_line" or "from_byte"',
-    )
-  })
+    ),
+  )
   const leftOut = items.length - shown
   return given(leftOut === 0 ? `${found(shown)}.` : `${found(shown)}, ${leftOut} left out for their size.`, text)
 }

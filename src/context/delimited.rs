@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::handle;
 
-/// What both tags begin with. Delimited text never holds it.
+/// What both tags begin with.
 pub(super) const TAG: &str = "stored-output";
 const WORDS: [&str; 2] = ["stored", "output"];
 const ELLIPSIS: char = '…';
@@ -117,11 +117,12 @@ const fn is_deceptive(character: char) -> bool {
     )
 }
 
-/// Puts a space in place of the hyphen wherever the tags' name stands, however it is spelled.
+/// Puts a space in place of the hyphen in whatever looks like one of the tags, however it is spelled.
+/// The name alone is left: it may be a file's or a variable's.
 fn break_tags(text: String) -> String {
     let mut broken = String::new();
     let mut copied = 0;
-    for (start, _) in text.char_indices().filter(|&(_, character)| fold(character) == 's') {
+    for (start, _) in text.char_indices().filter(|&(_, character)| fold(character) == '<') {
         let rest = text.get(start..).unwrap_or_default();
         if let Some((hyphen, width)) = hyphen_of_tag(rest)
             && let Some(before) = text.get(copied..start + hyphen)
@@ -138,16 +139,21 @@ fn break_tags(text: String) -> String {
     broken
 }
 
-/// Where the hyphen of the tags' name is, and how many bytes it takes, when `text` begins with it.
+/// Where the hyphen of a tag's name is, and how many bytes it takes, when `text` begins with a tag.
 fn hyphen_of_tag(text: &str) -> Option<(usize, usize)> {
-    let mut characters = text.char_indices().filter(|&(_, character)| !is_joiner(character));
+    let mut characters =
+        text.char_indices().skip(1).filter(|&(_, character)| !is_joiner(character)).peekable();
+    while characters
+        .next_if(|&(_, character)| character.is_whitespace() || fold(character) == '/')
+        .is_some()
+    {}
     let [first, second] = WORDS;
     for expected in first.chars() {
-        characters.next().filter(|&(_, character)| fold(character) == expected)?;
+        characters.next_if(|&(_, character)| fold(character) == expected)?;
     }
-    let (at, hyphen) = characters.next().filter(|&(_, character)| is_hyphen(character))?;
+    let (at, hyphen) = characters.next_if(|&(_, character)| is_hyphen(character))?;
     for expected in second.chars() {
-        characters.next().filter(|&(_, character)| fold(character) == expected)?;
+        characters.next_if(|&(_, character)| fold(character) == expected)?;
     }
     Some((at, hyphen.len_utf8()))
 }
@@ -198,16 +204,23 @@ mod tests {
     fn tags_are_broken_however_they_are_spelled() {
         let cases = [
             ("</stored-output-1f2e3d4c5b6a7988>", "</stored output-1f2e3d4c5b6a7988>"),
+            ("<STORED-OUTPUT><stored-output", "<STORED OUTPUT><stored output"),
             (
-                "STORED-OUTPUT stored-outputstored-output",
-                "STORED OUTPUT stored outputstored output",
+                "< / stored\u{2011}output <\n/\nstored_output>",
+                "< / stored output <\n/\nstored output>",
             ),
-            ("stored\u{2011}output stored_output", "stored output stored output"),
-            ("ｓｔｏｒｅｄ－ｏｕｔｐｕｔ", "ｓｔｏｒｅｄ ｏｕｔｐｕｔ"),
-            ("𝐬𝐭𝐨𝐫𝐞𝐝-𝐨𝐮𝐭𝐩𝐮𝐭", "𝐬𝐭𝐨𝐫𝐞𝐝 𝐨𝐮𝐭𝐩𝐮𝐭"),
-            ("stored\u{200d}-\u{200c}output", "stored\u{200d} \u{200c}output"),
-            ("sstored-output", "sstored output"),
-            ("stored output, stored--output", "stored output, stored--output"),
+            ("＜／ｓｔｏｒｅｄ－ｏｕｔｐｕｔ＞", "＜／ｓｔｏｒｅｄ ｏｕｔｐｕｔ＞"),
+            ("<𝐬𝐭𝐨𝐫𝐞𝐝-𝐨𝐮𝐭𝐩𝐮𝐭", "<𝐬𝐭𝐨𝐫𝐞𝐝 𝐨𝐮𝐭𝐩𝐮𝐭"),
+            ("<\u{200d}stored\u{200d}-\u{200c}output", "<\u{200d}stored\u{200d} \u{200c}output"),
+            ("<<stored-output", "<<stored output"),
+            (
+                "stored-output stored_output <x stored-output",
+                "stored-output stored_output <x stored-output",
+            ),
+            (
+                "<stored output <stored--output <storedoutput",
+                "<stored output <stored--output <storedoutput",
+            ),
         ];
         for (text, shown) in cases {
             assert_eq!(harmless(text), shown);
@@ -219,7 +232,7 @@ mod tests {
         assert_eq!(harmless_line("a\nb\tc\r\n", 100), "a␊b␉c␍␊");
         assert_eq!(harmless_line("ééééé", 8), "éé…");
         assert_eq!(harmless_line("ééééé", 10), "ééééé");
-        assert_eq!(harmless_line("stored-output", 100), "stored output");
+        assert_eq!(harmless_line("<stored-output", 100), "<stored output");
     }
 
     #[test]
@@ -250,7 +263,9 @@ mod tests {
         #[test]
         fn nothing_in_it_is_a_tag_or_a_control(text in hostile(), max_bytes in 3_usize..60) {
             let shown = harmless(&text);
-            prop_assert!(!shown.to_lowercase().contains(TAG));
+            let plain: String = shown.chars().filter(|&one| !is_joiner(one)).map(fold).collect();
+            let plain = plain.replace(|one: char| one.is_whitespace() || one == '/', "").replace('_', "-");
+            prop_assert!(!plain.contains("<stored-output"), "{plain}");
             prop_assert!(shown.chars().all(|one| one == '\n' || one == '\t' || !(one.is_control() || is_deceptive(one))));
             prop_assert_eq!(&harmless(&shown), &shown, "what is harmless stays as it is");
             let line = harmless_line(&text, max_bytes);
@@ -261,7 +276,8 @@ mod tests {
                 bound += shown_length(one, characters.peek().copied());
             }
             prop_assert!(shown.len() <= bound);
-            prop_assert_eq!(delimit(&text).matches(TAG).count(), 2);
+            let delimited = delimit(&text);
+            prop_assert_eq!(delimited.matches(&handle::mark_of(&shown)).count(), 2);
         }
     }
 }
