@@ -57,14 +57,14 @@ function stub(): Stub {
   return made
 }
 
-const valueOf = ({ success, value, message }: ToolResult<string>): string =>
+const givenBy = ({ success, value, message }: ToolResult<string>): string =>
   success && value !== null ? value : assert.fail(message)
 const messageOf = ({ success, value, message }: ToolResult<string>): string =>
   !success && value === null ? message : assert.fail('no failure')
 
 /** What stands between the tags, and that there is one pair of them. */
 function storedIn(text: string): string {
-  const match = /^\[[^\n]+\]\n<(stored-output-[0-9a-f]{16})>\n([^]*?)\n<\/\1>(?:\n\[[^\n]+\])?$/.exec(text)
+  const match = /^\[[^\n]+\]\n<(stored-output-[0-9a-f]{16})>\n([\s\S]*?)\n<\/\1>(?:\n\[[^\n]+\])?$/.exec(text)
   assert.equal(text.match(/<[\s/]*stored[-_]output/gi)?.length, 2, text)
   return match?.[2] ?? assert.fail(text)
 }
@@ -196,11 +196,11 @@ describe('list_contexts', () => {
   test('lists the newest first, with ids that can be read, and goes on where it ended', async () => {
     const { manager, toolsOf } = stub()
     const [list] = toolsOf()
-    assert.equal(valueOf(await list.execute()), '[There is no stored output.]')
+    assert.equal(givenBy(await list.execute()), '[There is no stored output.]')
     const { handle } = await manager.offload('read_file', { path: 'a.ts' }, 'same')
     await manager.offload('read_file', { path: 'a.ts' }, 'same')
     const path = await manager.saveContext('grep', { q: 'x' }, 1, undefined, undefined, { success: false })
-    const first = valueOf(await list.execute({ limit: 2 }))
+    const first = givenBy(await list.execute({ limit: 2 }))
     const [grep = '', offloaded = '', ...rest] = storedIn(first).split('\n')
     assert.deepEqual(rest, [])
     const name = path.slice(path.lastIndexOf('/') + 1)
@@ -209,19 +209,19 @@ describe('list_contexts', () => {
     const next = nextOf(first)
     assert.deepEqual(Object.keys(next ?? {}), ['limit', 'before'])
     // The two are the same output: the listing goes on with the older one all the same.
-    const second = valueOf(await list.execute(next ?? {}))
+    const second = givenBy(await list.execute(next ?? {}))
     assert.equal(storedIn(second).split('\n').length, 1)
     assert.equal(nextOf(second), undefined)
     assert.equal((await manager.loadContext(name)).result, 1)
     const ofTool = await list.execute({ tool: 'grep' })
     assert.equal(ofTool.message, '1 stored output listed.')
-    assert.equal(storedIn(valueOf(ofTool)).split('\n').length, 1)
+    assert.equal(storedIn(givenBy(ofTool)).split('\n').length, 1)
     assert.match(
-      valueOf(await list.execute({ tool: 'none' })),
+      givenBy(await list.execute({ tool: 'none' })),
       /no stored output of the tool "none"\. Call list_contexts without "tool"/,
     )
     assert.equal(
-      valueOf(await list.execute({ before: only(manager.getLatestPointers({ limit: 3 }).slice(2)).filepath })),
+      givenBy(await list.execute({ before: only(manager.getLatestPointers({ limit: 3 }).slice(2)).filepath })),
       '[There is no older stored output.]',
     )
   })
@@ -235,7 +235,7 @@ describe('list_contexts', () => {
     let parameters: Record<string, unknown> | undefined = { limit: 200 }
     const listed: string[] = []
     for (let calls = 0; parameters !== undefined; calls++) {
-      const text = valueOf(await list.execute(parameters))
+      const text = givenBy(await list.execute(parameters))
       holds(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`)
       holds(calls < 30, 'it does not end')
       const lines = storedIn(text).split('\n')
@@ -295,7 +295,7 @@ describe('search_contexts', () => {
     made.hits = () => [hitOf(pointer, 'first match', 'second\nmatch')]
     const result = await search.execute({ query: 'match', tool: 'read_file', limit: 7 })
     assert.equal(result.message, '1 stored output found.')
-    const [line = '', ...snippets] = storedIn(valueOf(result)).split('\n')
+    const [line = '', ...snippets] = storedIn(givenBy(result)).split('\n')
     holds(line.startsWith(`${pointer.handle} | read_file |`), line)
     assert.deepEqual(snippets, ['  line 1, byte 0: first match', '  line 2, byte 1: second␊match'])
     const [query, options] = only(made.asked) as [string, SearchOptions]
@@ -336,7 +336,7 @@ describe('search_contexts', () => {
           const pointer = only(made.manager.getAllPointers())
           made.hits = () => snippets.map((texts) => hitOf(pointer, ...texts))
           const result = await search.execute({ query: 'x', limit: 20 })
-          const text = valueOf(result)
+          const text = givenBy(result)
           holds(Buffer.byteLength(text) <= maxBytes, `${Buffer.byteLength(text)} bytes of ${maxBytes}`)
           const shown = storedIn(text)
             .split('\n')
@@ -358,7 +358,7 @@ describe('read_context_slice', () => {
     let parameters: Record<string, unknown> | undefined = { id: 'ctx_1f2e3d4c5b6a7988', max_bytes: 2000 }
     const parts: string[] = []
     for (; parameters !== undefined; parameters = nextOf(parts.at(-1) ?? '')) {
-      parts.push(valueOf(await read.execute(wrong(parameters))))
+      parts.push(givenBy(await read.execute(wrong(parameters))))
       holds(parts.length < 20, 'it does not end')
     }
     holds(parts.length > 3, 'all at once')
@@ -411,14 +411,14 @@ describe('read_context_slice', () => {
     for (const [given, expected, next, told] of cases) {
       made.slice = () => (next === undefined ? part : { ...part, next })
       made.asked.length = 0
-      const text = valueOf(await read.execute(wrong({ id, ...given })))
+      const text = givenBy(await read.execute(wrong({ id, ...given })))
       const [[asked, { maxBytes, ...options }]] = made.asked as [[string, SliceOptions]]
       assert.deepEqual([asked, options], [id, expected])
       holds((maxBytes ?? 0) <= (Number(given['max_bytes']) || 16_384), `${maxBytes} bytes`)
       assert.deepEqual(nextOf(text), told === undefined ? undefined : { id, ...told })
     }
     made.slice = () => ({ ...part, next: { grep: { pattern: 'x', from: 3 } } })
-    const long = valueOf(await read.execute({ id, grep: '\u0001'.repeat(500) }))
+    const long = givenBy(await read.execute({ id, grep: '\u0001'.repeat(500) }))
     holds(long.endsWith('\n[More: the same call with {"from_line":3}]'), long)
   })
 
@@ -430,7 +430,7 @@ describe('read_context_slice', () => {
     made.slice = () => ({ filepath: id, text: '3:abc\n', totalBytes: 100, totalLines: 7, matches: [match] })
     const grep = await read.execute({ id, grep: 'a' })
     assert.equal(grep.message, '1 match in 7 lines.')
-    assert.equal(storedIn(valueOf(grep)), '3:abc')
+    assert.equal(storedIn(givenBy(grep)), '3:abc')
     made.slice = () => ({
       filepath: id,
       text: '1\n"x"',
@@ -440,7 +440,7 @@ describe('read_context_slice', () => {
     })
     const values = await read.execute({ id, json_path: '$.a[*]' })
     assert.equal(values.message, '2 values.')
-    assert.equal(storedIn(valueOf(values)), `$['a'][0]: 1\n$['a'][1]: "x"`)
+    assert.equal(storedIn(givenBy(values)), `$['a'][0]: 1\n$['a'][1]: "x"`)
   })
 
   test('says what to do when there is nothing, or the call is wrong', async () => {
@@ -498,7 +498,7 @@ describe('read_context_slice', () => {
           const made = stub()
           made.slice = slicing(text)
           const [, , read] = made.toolsOf({ maxBytes })
-          const shown = valueOf(await read.execute({ id: 'ctx_1f2e3d4c5b6a7988' }))
+          const shown = givenBy(await read.execute({ id: 'ctx_1f2e3d4c5b6a7988' }))
           holds(Buffer.byteLength(shown) <= maxBytes, `${Buffer.byteLength(shown)} bytes of ${maxBytes}`)
           storedIn(shown)
           assert.doesNotMatch(shown, /[\p{Bidi_C}]/u)

@@ -16,7 +16,8 @@ use std::{
 
 use agent_context::{
     context::{
-        Candidate, Details, ForeignPointer, Held, Manager, ManagerOptions, Retention, SaveRequest,
+        Candidate, Details, ForeignPointer, Held, Manager, ManagerOptions, OffloadRequest,
+        Retention, SaveRequest,
     },
     debug::Debug,
     durable::Durability,
@@ -115,6 +116,32 @@ async fn small_outputs_leave_memory_for_disk_in_their_order() {
 }
 
 #[tokio::test]
+async fn a_handle_is_the_same_wherever_the_call_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let offload = Some(OffloadRequest { preview: Some(100) });
+    let mut offloaded = Vec::new();
+    for arguments in [json!({ "a": 1, "b": 2 }), json!({ "b": 2, "a": 1 })] {
+        let manager = manager(options(folder.path()));
+        let sequence = manager.begin_save();
+        let request = SaveRequest {
+            details: Some(Box::new(Details { offload, ..Details::default() })),
+            ..request("t", &arguments, &json!("x".repeat(1000)))
+        };
+        let (path, found) = manager.store(sequence, request).await.unwrap();
+        let found = found.unwrap();
+        let by_handle = manager.load(&found.handle).await.unwrap();
+        assert_eq!(by_handle, manager.load(&path).await.unwrap());
+        assert!(manager.forget(&found.handle).await.unwrap());
+        assert!(!manager.forget(&found.handle).await.unwrap());
+        let error = manager.load(&found.handle).await.unwrap_err();
+        assert_eq!(error.code, Code::NotFound);
+        offloaded.push(found);
+    }
+    assert_eq!(offloaded[0], offloaded[1]);
+    assert!(offloaded[0].placeholder.as_ref().unwrap().contains(&offloaded[0].handle));
+}
+
+#[tokio::test]
 async fn details_override_what_is_derived() {
     let folder = tempfile::tempdir().unwrap();
     let manager = manager(options(folder.path()));
@@ -130,6 +157,7 @@ async fn details_override_what_is_derived() {
             message: Some("\"m\"".to_owned()),
             offload: None,
             is_large: Some(true),
+            ..Details::default()
         })),
         ..request("t", &json!({}), &json!(1))
     };
