@@ -136,7 +136,7 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
    */
   snippets?: number
   /**
-   * Length of a snippet in characters, about.
+   * Length of a snippet in characters, about: from 20 to 10 000.
    * @default 200
    */
   snippetLength?: number
@@ -144,9 +144,12 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
 
 /** A stored output that a search found. */
 export interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
-  /** How good it is, from 0 to 1. */
+  /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
   score: number
-  /** The places that show best what was searched for. Empty when only the name or the description matches. */
+  /**
+   * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
+   * when the query has filters and exclusions only.
+   */
   snippets: SearchSnippet[]
 }
 
@@ -154,7 +157,7 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
 export interface SearchSnippet {
   /** Where it was found. */
   field: 'arguments' | 'result'
-  /** The text as it stands there. */
+  /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
   text: string
   /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
   matches: [start: number, end: number][]

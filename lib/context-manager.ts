@@ -7,6 +7,8 @@ import type {
   LatestOptions,
   OffloadedContext,
   OffloadOptions,
+  SearchHit,
+  SearchOptions,
   SelectedContext,
   SelectOptions,
   SliceOptions,
@@ -29,6 +31,7 @@ import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
+import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
 import { checkSlice, readSlice } from './slices.ts'
 import { type Encoded, encode, encodeText, FLAT } from './snapshot.ts'
@@ -428,6 +431,19 @@ export class ContextManager<Task extends TaskId = number> {
   async selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]> {
     checkText(query, 'query')
     return this.#selecting.select(query, options)
+  }
+
+  /**
+   * Searches the texts of stored outputs: names, descriptions, arguments and results. Sees every save that was
+   * acknowledged before.
+   *
+   * @param query words, of which any may match (more and rarer ones are better); `"exact phrases"`, which must be there;
+   * `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Anything else is text.
+   * @returns the hits, best first; those of a query that has filters and exclusions only, latest first
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+   */
+  async search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]> {
+    return search<Task>(this.#hooks, this.#native, query, options)
   }
 
   /**

@@ -76,7 +76,8 @@ pub(super) enum NoHead {
 }
 
 impl NoHead {
-    fn reason(&self) -> String {
+    /// The reason in words.
+    pub fn reason(&self) -> String {
         match self {
             Self::Unreadable(error) => error.to_string(),
             Self::NoRecord(reason) => reason.reason().to_owned(),
@@ -211,14 +212,16 @@ impl Manager {
     }
 }
 
-fn skipped(debug: &Debug, path: &str, reason: &str) {
+/// Tells that a file was left out.
+pub(super) fn skipped(debug: &Debug, path: &str, reason: &str) {
     debug.say(
         "Skipped a file that is no context record",
         || json!({ "filepath": path, "reason": reason }),
     );
 }
 
-fn from_head(entry: &Entry, file: &FileHead) -> Pointer {
+/// The pointer of a file.
+pub(super) fn from_head(entry: &Entry, file: &FileHead) -> Pointer {
     let head = &file.head;
     let arguments = head.arguments.clone().and_then(|range| file.text.get(range)).unwrap_or(b"{}");
     let (arguments, truncated) = json::cut_arguments(arguments, MAX_POINTER_ARGUMENTS);

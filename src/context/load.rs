@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The longest text that becomes a JavaScript string.
-const MAX_TEXT: u64 = 0x1fff_ffe8;
+pub(super) const MAX_TEXT: u64 = 0x1fff_ffe8;
 
 impl Manager {
     /// A context's record, whole.

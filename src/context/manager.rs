@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     directory::{SessionLease, SharedDirectory},
+    directory_index::DirectoryIndex,
     held::Held,
     in_flight::{Calls, InFlight},
     indexing::Backlog,
@@ -40,6 +41,8 @@ pub struct Manager {
     pub(super) index: Index,
     pub(super) backlog: Backlog,
     pub(super) vectors: Mutex<Vectors>,
+    /// What others keep in the directory, once somebody searched there.
+    pub(super) directory_index: OnceLock<DirectoryIndex>,
     /// The session's id as a JSON token.
     pub(super) session_token: Arc<str>,
     /// The directory with its separator, escaped for the inside of a JSON string.
@@ -106,6 +109,7 @@ impl Manager {
             index: Index::with_budget(options.index_budget),
             backlog: Backlog::default(),
             vectors: Mutex::default(),
+            directory_index: OnceLock::new(),
             opened: Mutex::default(),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),

@@ -4,6 +4,7 @@
 mod choice;
 mod delimited;
 mod directory;
+mod directory_index;
 mod embedding;
 mod filter;
 mod handle;
@@ -23,9 +24,11 @@ mod ranker;
 mod read;
 mod record;
 mod save;
+mod search;
 mod select;
 mod selection;
 mod state;
+mod stored_text;
 mod sweep;
 mod tiers;
 
@@ -38,6 +41,7 @@ pub use list::Listing;
 pub use manager::Manager;
 pub use options::{ManagerOptions, Retention};
 pub use save::{Details, OffloadRequest, Offloaded, SaveRequest};
+pub use search::SearchRequest;
 pub use select::{Candidate, ForeignPointer};
 pub use selection::{Selected, Selection};
 pub use state::Stats;

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Arguments are indexed up to this many bytes of text.
-const MAX_INDEXED_ARGUMENTS: usize = 4096;
+pub(super) const MAX_INDEXED_ARGUMENTS: usize = 4096;
 
 /// One tool output as it comes from JavaScript. Tokens are JSON.
 #[derive(Debug)]

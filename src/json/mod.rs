@@ -3,6 +3,7 @@
 mod canonical;
 mod encoded;
 mod escape;
+mod in_place;
 mod sample;
 mod scan;
 mod snapshot;
@@ -11,6 +12,7 @@ mod text;
 pub use canonical::canonical;
 pub use encoded::Encoded;
 pub use escape::escape_string;
+pub use in_place::{FILLER, unescaped_in_place};
 pub use sample::append_sample;
 pub use scan::{
     Members, ScanError, Token, skip_value, skip_whitespace, validate_document, walk_value,

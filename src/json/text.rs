@@ -252,7 +252,7 @@ fn whole_characters(text: &[u8], max_bytes: usize) -> &str {
 
 /// The character at the beginning of `escapes` and the length of its escape sequence, or of the
 /// two sequences of a surrogate pair.
-fn read_character(escapes: &[u8]) -> Option<(char, usize)> {
+pub(super) fn read_character(escapes: &[u8]) -> Option<(char, usize)> {
     let (first, length) = read_unit(escapes)?;
     let second = escapes.get(length..).and_then(read_unit);
     if let Some((second, more)) = second

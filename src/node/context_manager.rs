@@ -459,6 +459,7 @@ async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
 }
 
 impl NativeManager {
+    /// Runs an operation that `cancel` can stop.
     pub(super) fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where
         F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,

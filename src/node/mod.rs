@@ -19,6 +19,7 @@ mod file_system;
 mod numbers;
 mod outbox;
 mod runtime;
+mod search;
 mod selection;
 mod text;
 mod value;

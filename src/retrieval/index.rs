@@ -9,10 +9,11 @@ use super::announced::{Announced, LateText};
 use super::document::Document;
 use super::merge::{like_sized, merge};
 use super::query::Query;
-use super::search::{Hit, Ranked, RankedList, View, rank, search};
+use super::search::{Hit, Ranked, RankedList, Together, rank, rank_together, search};
 use super::segment::Segment;
 use super::slots::Slots;
 use super::tail::{Tail, TailDocument};
+use super::view::View;
 
 /// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
 const PATIENCE: usize = 8;
@@ -290,14 +291,48 @@ impl Index {
         rank(&self.view(), query, known, foreign)
     }
 
+    fn view(&self) -> View {
+        Self::view_of(&[self])
+    }
+
     /// What a query sees. The announced documents come first: what is completed meanwhile is in the
     /// snapshot.
-    fn view(&self) -> View {
-        let lists = self.announced.load();
-        let announced = lists.iter().flat_map(|list| list.iter());
-        let announced = announced.filter(|announced| !announced.document.is_removed());
-        let announced = announced.map(Arc::clone).collect();
-        View::new(announced, self.published.load_full())
+    fn view_of(indexes: &[&Self]) -> View {
+        let mut view = View::default();
+        for index in indexes {
+            let lists = index.announced.load();
+            let announced = lists.iter().flat_map(|list| list.iter());
+            let announced = announced.filter(|announced| !announced.document.is_removed());
+            view.add(announced.map(Arc::clone), &index.published.load());
+        }
+        view
+    }
+
+    /// Ranks the documents of several indexes that `accepts` accepts, together with `foreign` ones,
+    /// as [`Index::rank`] does: as one collection. The indexes have no sequence in common.
+    pub(super) fn rank_together(
+        indexes: &[&Self],
+        query: &Query,
+        limit: Option<usize>,
+        accepts: &dyn Fn(u64) -> bool,
+        foreign: &[Document<'_>],
+    ) -> Together {
+        rank_together(&Self::view_of(indexes), query, limit, accepts, foreign)
+    }
+
+    /// Calls `visit` with terms and how many documents have each: a term may come several times.
+    pub(super) fn for_each_term(&self, mut visit: impl FnMut(&str, usize)) {
+        let view = self.view();
+        for segment in &view.segments {
+            for number in 0..segment.term_count() {
+                if let Some((_, term)) = segment.term(number) {
+                    visit(term, segment.postings_of(number).len());
+                }
+            }
+        }
+        for (_, terms) in view.recent() {
+            terms.iter().for_each(|(_, term, _)| visit(term, 1));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {

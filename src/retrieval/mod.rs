@@ -20,9 +20,13 @@
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
 //! | `groups` | what documents of one group match together |
 //! | `boosts` | what a document's place among the others adds |
-//! | `index` | writers, published snapshots |
+//! | `index`, `view` | writers, published snapshots |
 //! | [`slices`] | parts of a stored result |
 //! | `vectors` | vectors that somebody else made, fused with the ranking |
+//! | `search_syntax` | the language of search queries |
+//! | `text_search` | a search query at work: on indexes, then on texts |
+//! | `matcher`, `phrase`, `prefixes` | what is looked for in a text, exactly |
+//! | `windows`, `snippets` | the places of a text that are worth showing |
 
 mod accumulator;
 mod announced;
@@ -34,18 +38,26 @@ mod document;
 mod expansion;
 mod groups;
 mod index;
+mod matcher;
 mod merge;
+mod phrase;
 mod postings;
+mod prefixes;
 mod query;
 mod ranking;
 mod search;
+mod search_syntax;
 mod segment;
 pub mod slices;
 mod slots;
+mod snippets;
 mod tail;
+mod text_search;
 mod thesaurus;
 mod tokens;
 pub mod vectors;
+mod view;
+mod windows;
 mod words;
 
 #[cfg(test)]
@@ -53,7 +65,11 @@ mod tests;
 
 pub use announced::{Announced, LateText};
 pub use boosts::{Boosts, Scored, boost};
+pub use characters::floor_boundary;
 pub use document::Document;
 pub use index::Index;
 pub use query::{Query, QueryBuilder};
 pub use search::{Hit, Ranked, RankedList, Which};
+pub use search_syntax::{Excluded, SearchSyntax};
+pub use snippets::{FieldText, Snippet};
+pub use text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};

@@ -57,6 +57,24 @@ impl Query {
         QueryBuilder::default()
     }
 
+    /// The query with further terms, as the index has them.
+    pub(super) fn with_own_terms(&self, terms: impl Iterator<Item = Box<str>>) -> Self {
+        let first = self.terms.len() as u32;
+        let term = |(part, text): (u32, Box<str>)| QueryTerm {
+            hash: hash(&text),
+            weight: 1.0,
+            part,
+            origin: Origin::Own,
+            text,
+        };
+        self.with_terms((first..).zip(terms).map(term))
+    }
+
+    /// The place of a term among the query's terms.
+    pub(super) fn number_of(&self, term: &str) -> Option<usize> {
+        self.position(hash(term), term)
+    }
+
     /// Whether nothing can match it.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.prefixes.is_empty()

@@ -1,23 +1,18 @@
 //! Evaluation of a query against a snapshot.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
 
 use super::accumulator::{Accumulator, Plan, WeightedTerm};
-use super::announced::Announced;
 use super::best::Best;
 use super::boosts::Scored;
 use super::document::{Document, DocumentTerms, match_query};
 use super::expansion::Expansion;
 use super::groups::GroupScores;
-use super::index::Snapshot;
 use super::postings::{Frequencies, Posting};
 use super::query::{Query, QueryTerm};
 use super::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
-use super::segment::Segment;
 use super::tail::TailDocument;
+use super::view::View;
 
 /// Documents that were found, best first.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,46 +69,6 @@ pub enum Which {
     Known(u64),
 }
 
-/// Announced documents are read whole as far as this goes, in bytes of text: nobody waits longer.
-const LATE_BYTES: usize = 256 * 1024;
-
-/// What a query sees.
-pub(super) struct View {
-    announced: Vec<Arc<Announced>>,
-    /// Their sequences: elsewhere those do not count.
-    announced_sequences: FxHashSet<u64>,
-    snapshot: Arc<Snapshot>,
-}
-
-impl View {
-    pub(super) fn new(announced: Vec<Arc<Announced>>, snapshot: Arc<Snapshot>) -> Self {
-        let announced_sequences = announced.iter().map(|announced| announced.sequence()).collect();
-        Self { announced, announced_sequences, snapshot }
-    }
-
-    pub(super) fn segments(&self) -> &[Arc<Segment>] {
-        &self.snapshot.segments
-    }
-
-    /// The documents outside the segments, with as many of their terms as are known.
-    pub(super) fn recent(&self) -> Vec<(&TailDocument, &DocumentTerms)> {
-        let mut late_bytes = LATE_BYTES;
-        // the latest first: they are asked for most
-        let announced = self.announced.iter().rev().map(|announced| &**announced);
-        let announced =
-            announced.map(|announced| (&announced.document, &**announced.terms(&mut late_bytes)));
-        let in_tails = self.snapshot.tails.iter().flat_map(|tail| tail.documents());
-        let in_tails = in_tails
-            .filter(|document| !document.is_removed() && !self.is_announced(document.sequence))
-            .map(|document| (document, &*document.terms));
-        announced.chain(in_tails).collect()
-    }
-
-    fn is_announced(&self, sequence: u64) -> bool {
-        self.announced_sequences.contains(&sequence)
-    }
-}
-
 pub(super) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
     let evaluation = Evaluation::new(view, query, &[]);
     let terms = evaluation.weighted_terms();
@@ -142,6 +97,36 @@ pub(super) fn rank(
     RankedList { maximum: evaluation.maximum(&terms), hits }
 }
 
+/// What was found in several indexes, as one collection.
+#[derive(Debug)]
+pub(super) struct Together {
+    /// The documents, best first.
+    pub(super) ranked: Vec<Ranked>,
+    /// For each term of the query, in its order: the most that it can add to a score, and how many
+    /// documents have it.
+    pub(super) terms: Vec<(f32, usize)>,
+}
+
+/// Ranks by the terms of the query alone, without others for those that no document has.
+pub(super) fn rank_together(
+    view: &View,
+    query: &Query,
+    limit: Option<usize>,
+    accepts: &dyn Fn(u64) -> bool,
+    foreign: &[Document<'_>],
+) -> Together {
+    let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    evaluation.add_foreign(query, foreign, |_| {});
+    let weighted = evaluation.weighted_terms();
+    let mut terms = vec![(0.0, 0); query.terms().len()];
+    for term in &weighted {
+        if let Some(slot) = terms.get_mut(term.number) {
+            *slot = (term.weight * MAXIMUM_SCORE, evaluation.containing(term.number));
+        }
+    }
+    Together { ranked: evaluation.run(&weighted, Best::new(limit), accepts, None), terms }
+}
+
 /// A document outside the segments that has a term of the query.
 struct Loose {
     which: Which,
@@ -168,7 +153,7 @@ impl<'a> Evaluation<'a> {
         let is_absent = |number| evaluation.containing(number) == 0;
         let mut expansion = Expansion::new(query, is_absent);
         if !expansion.is_idle() {
-            view.segments().iter().for_each(|segment| expansion.see_segment(segment));
+            view.segments.iter().for_each(|segment| expansion.see_segment(segment));
             let terms = recent.iter().flat_map(|(_, terms)| terms.iter());
             terms.for_each(|(_, text, _)| expansion.see(text));
         }
@@ -189,7 +174,7 @@ impl<'a> Evaluation<'a> {
         recent: &[(&TailDocument, &DocumentTerms)],
         terms: Cow<'a, [QueryTerm]>,
     ) -> Self {
-        let segments = view.segments();
+        let segments = &view.segments;
         let mut evaluation = Self {
             view,
             totals: Totals::default(),
@@ -249,11 +234,11 @@ impl<'a> Evaluation<'a> {
         let scorer = Scorer::new(&self.totals);
         let in_segments = |sequence| !self.view.is_announced(sequence) && known(sequence);
         let in_segments: &dyn Fn(u64) -> bool =
-            if self.view.announced.is_empty() { known } else { &in_segments };
+            if !self.view.has_announced() { known } else { &in_segments };
         let plan = Plan { terms, scorer: &scorer, known: in_segments };
         Accumulator::with(|accumulator| {
             let postings = self.postings.chunks(self.terms.len().max(1));
-            for (segment, postings) in self.view.segments().iter().zip(postings) {
+            for (segment, postings) in self.view.segments.iter().zip(postings) {
                 accumulator.evaluate(segment, postings, &plan, &mut best, groups.as_deref_mut());
             }
         });

@@ -41,15 +41,17 @@ fn cut(text: &str, maximum_bytes: usize) -> &str {
     text.split_at(end.unwrap_or(0)).0
 }
 
+/// Reads texts one after the other.
 #[derive(Default)]
-struct Tokenizer {
+pub(super) struct Tokenizer {
     words: Words,
     folded: String,
     identifier: Identifier,
 }
 
 impl Tokenizer {
-    fn text(&mut self, text: &str, emit: &mut impl FnMut(&str)) {
+    /// Calls `emit` with each term of `text`.
+    pub(super) fn text(&mut self, text: &str, emit: &mut impl FnMut(&str)) {
         let mut rest = text;
         loop {
             let start =
@@ -155,7 +157,8 @@ fn is_alphanumeric(character: char) -> bool {
     matches!(class(character), Class::Lower | Class::Upper | Class::Digit)
 }
 
-fn is_ascii_separator(byte: u8) -> bool {
+/// What no term goes across.
+pub(super) fn is_ascii_separator(byte: u8) -> bool {
     byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'\'')
 }
 

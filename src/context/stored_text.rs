@@ -1,0 +1,172 @@
+//! The texts of a stored output: its arguments and its result, as they are searched and shown.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{
+    held::Held,
+    record::{self, NoRecord},
+};
+use crate::{
+    file_system::Payload,
+    json::{self, Members, unescaped_in_place},
+    retrieval::{FieldText, StoredTexts, floor_boundary},
+};
+
+/// A stored output at hand.
+pub(super) struct StoredText {
+    /// The record, or what it has beside its result.
+    record: Payload,
+    arguments: Option<Range<usize>>,
+    result: ResultText,
+}
+
+/// A result that is a text, or the JSON of another.
+enum ResultText {
+    /// The text itself.
+    Plain(Payload),
+    /// A string within the record, decoded.
+    Decoded(String),
+    /// JSON within the record.
+    Json(Range<usize>),
+}
+
+impl StoredText {
+    /// Of a record in memory.
+    pub fn of_held(held: Held) -> Option<Self> {
+        match held {
+            Held::Whole(record) => Self::of_record(record).ok(),
+            Held::Text { head, text } => {
+                let arguments = arguments_of(&head);
+                Some(Self { record: head, arguments, result: ResultText::Plain(text) })
+            }
+        }
+    }
+
+    /// Of a record's JSON, which is checked.
+    ///
+    /// # Errors
+    /// [`NoRecord`] when it is none.
+    pub fn of_record(record: Payload) -> Result<Self, NoRecord> {
+        let range = record::check(&record)?;
+        let token = record.get(range.clone()).unwrap_or_default();
+        let result = match json::decode_string(token) {
+            Some(text) => ResultText::Decoded(text.into_owned()),
+            None => ResultText::Json(range),
+        };
+        Ok(Self { arguments: arguments_of(&record), record, result })
+    }
+
+    /// The arguments as JSON.
+    pub fn arguments(&self) -> &str {
+        self.json(self.arguments.clone())
+    }
+
+    /// The result when it is a string, else its JSON.
+    pub fn result(&self) -> &str {
+        match &self.result {
+            ResultText::Plain(text) => std::str::from_utf8(text).unwrap_or_default(),
+            ResultText::Decoded(text) => text,
+            ResultText::Json(range) => self.json(Some(range.clone())),
+        }
+    }
+
+    /// What the arguments say, with everything at its place.
+    pub fn plain_arguments(&self) -> Cow<'_, str> {
+        unescaped_in_place(self.arguments())
+    }
+
+    /// What the result says, with everything at its place.
+    pub fn plain_result(&self) -> Cow<'_, str> {
+        match &self.result {
+            ResultText::Json(_) => unescaped_in_place(self.result()),
+            _ => Cow::Borrowed(self.result()),
+        }
+    }
+
+    /// Hands over all texts.
+    pub fn with_texts<R>(
+        &self,
+        name: &str,
+        description: &str,
+        read: impl FnOnce(&StoredTexts<'_>) -> R,
+    ) -> R {
+        let (arguments, result) = (self.plain_arguments(), self.plain_result());
+        read(&StoredTexts {
+            name,
+            description,
+            arguments: FieldText { raw: self.arguments(), plain: &arguments },
+            result: FieldText { raw: self.result(), plain: &result },
+        })
+    }
+
+    /// Appends the words of the result for an index: at most `max_bytes` of text. `true` when that
+    /// is all.
+    pub fn append_result(&self, out: &mut String, max_bytes: usize) -> bool {
+        let whole = self.result();
+        match &self.result {
+            ResultText::Json(range) => {
+                let token = self.record.get(range.clone()).unwrap_or_default();
+                json::append_text(token, out, max_bytes);
+            }
+            _ => out.push_str(whole.get(..floor_boundary(whole, max_bytes)).unwrap_or_default()),
+        }
+        whole.len() <= max_bytes
+    }
+
+    fn json(&self, range: Option<Range<usize>>) -> &str {
+        let text = range.and_then(|range| self.record.get(range)).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+}
+
+/// Where the arguments stand in a record, or in one without its result.
+fn arguments_of(record: &[u8]) -> Option<Range<usize>> {
+    let mut members = Members::new(record, json::skip_whitespace(record, 0)).ok()?;
+    while let Some(key) = members.next_key().ok()? {
+        let value = members.skip_value().ok()?;
+        if key == b"\"args\"" {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(result: &str) -> StoredText {
+        let record = format!(r#"{{"toolName":"t","args":{{"a":"x\ny"}},"result":{result}}}"#);
+        StoredText::of_record(Payload::new(record.into_bytes())).unwrap()
+    }
+
+    #[test]
+    fn texts_are_read_from_every_kind_of_record() {
+        let object = stored(r#"{"b":"caf\u00e9"}"#);
+        assert_eq!(object.arguments(), r#"{"a":"x\ny"}"#);
+        assert_eq!(object.plain_arguments(), "{\"a\":\"x\u{1}\ny\"}");
+        assert_eq!(object.result(), r#"{"b":"caf\u00e9"}"#);
+        assert!(object.plain_result().contains("café"));
+        assert_eq!(stored(r#""a\nb""#).result(), "a\nb");
+        let long = "line\\n".repeat(200);
+        let record = format!(r#"{{"toolName":"t","args":{{"a":1}},"result":"{long}"}}"#);
+        let at = record.find("\"line").unwrap();
+        let held = Held::new(Payload::new(record.into_bytes()), at);
+        assert!(matches!(held, Held::Text { .. }));
+        let held = StoredText::of_held(held).unwrap();
+        assert_eq!((held.arguments(), held.result()), (r#"{"a":1}"#, &*"line\n".repeat(200)));
+        assert!(StoredText::of_record(Payload::new(b"{}".to_vec())).is_err());
+        let other = br#"{"result":[1],"toolName":"t"}"#.to_vec();
+        let other = StoredText::of_record(Payload::new(other)).unwrap();
+        assert_eq!((other.arguments(), other.result()), ("", "[1]"));
+    }
+
+    #[test]
+    fn the_index_gets_the_beginning() {
+        let mut text = String::new();
+        assert!(stored(r#"["a","b"]"#).append_result(&mut text, 100));
+        assert!(!stored(r#""ééé""#).append_result(&mut text, 3));
+        assert_eq!(text, "a bé");
+    }
+}

@@ -1,0 +1,30 @@
+//! Searching; `lib/search.ts` is its public face.
+
+use std::sync::Arc;
+
+use napi::Result;
+use napi_derive::napi;
+
+use super::{context_manager::NativeManager, runtime::Answer, text::Utf8};
+use crate::{context::SearchRequest, file_system::Payload};
+
+#[napi]
+impl NativeManager {
+    /// Searches; `request` is a `SearchRequest` as JSON. Answers with JSON arrays of hits.
+    #[napi]
+    pub fn search(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let request: SearchRequest = serde_json::from_slice(&request.0)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let manager = Arc::clone(&self.manager);
+        self.run_cancellable(operation, async move {
+            let texts = manager.search(&request).await?;
+            Ok(Answer::Texts(
+                texts.into_iter().map(|text| Payload::new(text.into_bytes())).collect(),
+            ))
+        })
+    }
+}

@@ -1,0 +1,523 @@
+//! A search query at work: what the index is asked, what texts must have, and what is shown of them.
+
+use std::ops::{ControlFlow, Range};
+
+use rustc_hash::FxHashSet;
+
+use super::document::Document;
+use super::index::Index;
+use super::matcher::{Matcher, has_unsegmented, words_of};
+use super::phrase::Phrase;
+use super::prefixes::expand;
+use super::query::Query;
+use super::search::{Ranked, Which};
+use super::search_syntax::{Excluded, SearchSyntax};
+use super::snippets::{FieldText, Snippet, bytes_of, cut};
+use super::tokens::{is_ascii_separator, tokenize};
+use super::windows::{Window, Windows};
+
+/// Of a long text no more than so many bytes after the first match are looked at for better ones.
+const SETTLED_AFTER: usize = 4 * 1024 * 1024;
+/// Places of one phrase that are looked at in one text.
+const MAXIMUM_PLACES: usize = 10_000;
+/// Weights are whole numbers, so that sums stay exact.
+const WEIGHT_UNIT: f32 = 1000.0;
+
+/// How much is shown of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct SnippetBounds {
+    /// Snippets of one stored output, at most.
+    pub count: usize,
+    /// Characters of one snippet, about.
+    pub length: usize,
+}
+
+/// The texts of a stored output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoredTexts<'t> {
+    /// The tool's name.
+    pub name: &'t str,
+    /// What the tool did.
+    pub description: &'t str,
+    /// Its arguments, JSON.
+    pub arguments: FieldText<'t>,
+    /// Its result: a text, or JSON.
+    pub result: FieldText<'t>,
+}
+
+/// Where a snippet was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// In the arguments.
+    Arguments,
+    /// In the result.
+    Result,
+}
+
+/// What was found in the texts of one stored output.
+#[derive(Clone, Debug, Default)]
+pub struct Examined {
+    /// The best places, best first.
+    pub snippets: Vec<(Field, Snippet)>,
+    /// The share of what is looked for that is there, from 0 to 1.
+    pub share: f32,
+    /// The text around the matches in the arguments, and in the result.
+    pub evidence: [String; 2],
+}
+
+/// A search query at work.
+pub struct TextSearch {
+    /// Terms for the index: of the words, of the phrases, and what the prefixes stand for.
+    query: Query,
+    /// The terms of the words alone, in the order of the matcher's numbers.
+    words: Query,
+    /// What each prefix stands for.
+    expansions: Vec<Vec<Box<str>>>,
+    matcher: Matcher,
+    /// How many numbers the matcher has; those of the phrases follow.
+    numbers: usize,
+    phrases: Vec<Phrase>,
+    phrase_texts: Vec<String>,
+    excluded: Matcher,
+    excluded_phrases: Vec<Phrase>,
+    weights: Vec<u64>,
+    /// The score of a document that has everything, as often as counts.
+    maximum: f32,
+    /// Numbers whose terms fewer documents have than hits are wanted.
+    rare: Vec<bool>,
+    bounds: SnippetBounds,
+}
+
+impl TextSearch {
+    /// Prepares a query for indexes, which together are one collection.
+    #[must_use]
+    pub fn new(syntax: &SearchSyntax, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
+        // What is written without spaces between words is indexed by characters.
+        let (prefixes, spaceless): (Vec<_>, Vec<_>) =
+            syntax.prefixes.iter().cloned().partition(|prefix| !has_unsegmented(prefix));
+        let text = [&*syntax.words, &*spaceless].concat().join("\n");
+        let words = Query::builder().text(&text, 1.0).build();
+        let expansions: Vec<Vec<Box<str>>> =
+            prefixes.iter().map(|prefix| expand(indexes, prefix)).collect();
+        let query = Query::builder()
+            .text(&text, 1.0)
+            .text(&syntax.phrases.join("\n"), 1.0)
+            .build()
+            .with_own_terms(expansions.iter().flatten().cloned());
+        let is_plain = words.is_empty() && prefixes.is_empty() && syntax.phrases.is_empty();
+        let mut stop_words = if is_plain { words_of(&text.to_lowercase()) } else { Vec::new() };
+        stop_words.sort_unstable();
+        stop_words.dedup();
+        let terms = words.terms().iter().map(|term| &*term.text);
+        let matcher = Matcher::new(terms, &prefixes, &stop_words);
+        let numbers = words.terms().len() + prefixes.len() + stop_words.len();
+        let (excluded, excluded_phrases) = exclusions(&syntax.excluded);
+        let (phrase_texts, phrases): (Vec<String>, Vec<Phrase>) = syntax
+            .phrases
+            .iter()
+            .filter_map(|phrase| Some((phrase.clone(), Phrase::new(phrase)?)))
+            .unzip();
+        let mut search = Self {
+            query,
+            words,
+            expansions,
+            matcher,
+            numbers,
+            weights: vec![WEIGHT_UNIT as u64; numbers + phrases.len()],
+            rare: vec![true; numbers + phrases.len()],
+            phrases,
+            phrase_texts,
+            excluded,
+            excluded_phrases,
+            maximum: 0.0,
+            bounds,
+        };
+        // A document that says all would be told apart from none.
+        search.weigh(indexes);
+        search
+    }
+
+    /// Whether an index can tell what has it; else texts have to be read.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        !self.query.is_empty()
+    }
+
+    /// Whether texts have to be read to tell what is a hit.
+    #[must_use]
+    pub fn has_conditions(&self) -> bool {
+        let excludes = !(self.excluded.is_empty() && self.excluded_phrases.is_empty());
+        excludes || !self.phrases.is_empty() || !self.expansions.is_empty()
+    }
+
+    /// Whether something that is looked for is in fewer than `limit` documents of the indexes.
+    pub fn note_rare(&mut self, indexes: &[&Index], limit: usize) -> bool {
+        let together = Index::rank_together(indexes, &self.query, Some(0), &|_| false, &[]);
+        let containing = |term: &str| {
+            let number = self.query.number_of(term)?;
+            together.terms.get(number).map(|(_, containing)| *containing)
+        };
+        let terms = self.words.terms().iter().map(|term| containing(&term.text));
+        let prefixes = self
+            .expansions
+            .iter()
+            .map(|terms| Some(terms.iter().filter_map(|term| containing(term)).sum()));
+        let counts: Vec<Option<usize>> = terms.chain(prefixes).collect();
+        for (rare, count) in self.rare.iter_mut().zip(counts) {
+            *rare = count.is_none_or(|count| count < limit);
+        }
+        self.rare.contains(&true)
+    }
+
+    /// The documents that may be hits, best first, with scores from 0 to 1.
+    #[must_use]
+    pub fn rank(
+        &self,
+        indexes: &[&Index],
+        limit: Option<usize>,
+        accepts: &dyn Fn(u64) -> bool,
+    ) -> Vec<(u64, f32)> {
+        let ranked = Index::rank_together(indexes, &self.query, limit, accepts, &[]).ranked;
+        let known = ranked.into_iter().filter_map(|Ranked { which, score, .. }| match which {
+            Which::Known(sequence) => Some((sequence, self.share(score))),
+            Which::Foreign(_) => None,
+        });
+        known.collect()
+    }
+
+    /// The scores of documents that no index has, from 0 to 1, in their order.
+    #[must_use]
+    pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
+        let mut scores = vec![0.0; documents.len()];
+        let together = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
+        for Ranked { which, score, .. } in together.ranked {
+            if let Which::Foreign(position) = which
+                && let Some(slot) = scores.get_mut(position)
+            {
+                *slot = self.share(score);
+            }
+        }
+        scores
+    }
+
+    /// The documents that have every indexed term of the phrases: no other has the phrases, as far
+    /// as it is indexed. `None` when that says nothing.
+    #[must_use]
+    pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
+        let mut having: Option<FxHashSet<u64>> = None;
+        for term in self.phrase_texts.iter().flat_map(|phrase| certain_terms(phrase)) {
+            let query = Query::builder().build().with_own_terms(std::iter::once(term));
+            let ranked = Index::rank_together(
+                indexes,
+                &query,
+                None,
+                &|sequence| having.as_ref().is_none_or(|having| having.contains(&sequence)),
+                &[],
+            );
+            let found = ranked.ranked.into_iter().filter_map(|hit| match hit.which {
+                Which::Known(sequence) => Some(sequence),
+                Which::Foreign(_) => None,
+            });
+            having = Some(found.collect());
+        }
+        having
+    }
+
+    /// Looks at the texts of a stored output; `None` when it is no hit. `needs_rare`: something must
+    /// be there that [`TextSearch::note_rare`] noted.
+    pub fn examine(
+        &mut self,
+        texts: &StoredTexts<'_>,
+        is_known: bool,
+        needs_rare: bool,
+    ) -> Option<Examined> {
+        let fields = [texts.name, texts.description, texts.arguments.plain, texts.result.plain];
+        let has = |phrase: &Phrase| fields.iter().any(|text| phrase.is_in(text));
+        let is_excluded = self.excluded_phrases.iter().any(has)
+            || fields.iter().any(|text| self.excluded.is_in(text));
+        if is_excluded || !self.phrases.iter().all(has) {
+            return None;
+        }
+        let Self { matcher, phrases, weights, rare, numbers, bounds, .. } = self;
+        let mut seen: Vec<bool> = vec![false; *numbers];
+        seen.resize(weights.len(), true);
+        for text in [texts.name, texts.description] {
+            let _ = matcher.find(text, |_, number| {
+                if let Some(seen) = seen.get_mut(number) {
+                    *seen = true;
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        let mut windows: Vec<(Field, Window)> = Vec::new();
+        for (field, text) in [(Field::Result, texts.result), (Field::Arguments, texts.arguments)] {
+            let span = bytes_of(text.plain, bounds.length);
+            let mut best = Windows::new(weights, span, bounds.count.max(1));
+            let rare = needs_rare.then_some(&**rare);
+            find_all(text.plain, matcher, phrases, *numbers, rare, &mut best);
+            for (seen, now) in seen.iter_mut().zip(best.seen()) {
+                *seen |= now;
+            }
+            windows.extend(best.finish().into_iter().map(|window| (field, window)));
+        }
+        let looks_for_words = *numbers > 0;
+        let counts = |number: usize| !needs_rare || rare.get(number) == Some(&true);
+        let has_some =
+            (0..*numbers).any(|number| seen.get(number) == Some(&true) && counts(number));
+        // What an index knows to match does, if only its terms say so.
+        let must_have = looks_for_words
+            && ((phrases.is_empty() && (!is_known || !self.expansions.is_empty())) || needs_rare);
+        if must_have && !has_some {
+            return None;
+        }
+        windows.sort_by_key(|(_, window)| std::cmp::Reverse(window.worth));
+        windows.truncate(bounds.count.max(1));
+        let mut examined = Examined { share: share_of(weights, &seen), ..Examined::default() };
+        for (field, window) in windows {
+            let (text, slot) = match field {
+                Field::Arguments => (texts.arguments, 0),
+                Field::Result => (texts.result, 1),
+            };
+            let snippet = cut(text, &window, bounds.length, matcher, phrases);
+            if let Some(evidence) = examined.evidence.get_mut(slot) {
+                let end = snippet.byte_offset + snippet.text.len();
+                evidence.push_str(text.plain.get(snippet.byte_offset..end).unwrap_or_default());
+                evidence.push('\n');
+            }
+            if examined.snippets.len() < bounds.count {
+                examined.snippets.push((field, snippet));
+            }
+        }
+        Some(examined)
+    }
+
+    fn share(&self, score: f32) -> f32 {
+        if self.maximum > 0.0 { (score / self.maximum).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Takes the weights of what is looked for from the collection.
+    fn weigh(&mut self, indexes: &[&Index]) {
+        let together = Index::rank_together(indexes, &self.query, Some(0), &|_| false, &[]);
+        let most = |term: &str| {
+            let number = self.query.number_of(term)?;
+            together.terms.get(number).map(|(most, _)| *most)
+        };
+        let words: Vec<f32> =
+            self.words.terms().iter().filter_map(|term| most(&term.text)).collect();
+        let best_of =
+            |terms: &Vec<Box<str>>| terms.iter().filter_map(|term| most(term)).fold(0.0, f32::max);
+        let prefixes: Vec<f32> = self.expansions.iter().map(best_of).collect();
+        let mut of_phrases: FxHashSet<Box<str>> = FxHashSet::default();
+        for phrase in &self.phrase_texts {
+            tokenize(phrase, usize::MAX, |term| {
+                if self.words.number_of(term).is_none() {
+                    of_phrases.insert(term.into());
+                }
+            });
+        }
+        let phrases: f32 = of_phrases.iter().filter_map(|term| most(term)).sum();
+        self.maximum = words.iter().chain(&prefixes).sum::<f32>() + phrases;
+        let found = words.iter().chain(&prefixes);
+        for (weight, most) in self.weights.iter_mut().zip(found) {
+            *weight = 1 + (most * WEIGHT_UNIT) as u64;
+        }
+        let heaviest = self.weights.iter().max().copied().unwrap_or(1);
+        for weight in self.weights.iter_mut().skip(self.numbers) {
+            *weight = heaviest * 2;
+        }
+    }
+}
+
+/// Finds words and phrases in the order of their beginnings.
+fn find_all(
+    text: &str,
+    matcher: &mut Matcher,
+    phrases: &[Phrase],
+    first_phrase: usize,
+    rare: Option<&[bool]>,
+    windows: &mut Windows<'_>,
+) {
+    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
+    for (number, phrase) in (first_phrase..).zip(phrases) {
+        let before = places.len();
+        let _ = phrase.find(text, |place| {
+            places.push((place, number));
+            if places.len() - before < MAXIMUM_PLACES {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+    }
+    places.sort_by_key(|(place, _)| place.start);
+    let mut places = places.into_iter().peekable();
+    let mut first = None;
+    let _ = matcher.find(text, |range, number| {
+        while let Some((place, number)) = places.next_if(|(place, _)| place.start <= range.start) {
+            windows.push(place, number);
+        }
+        if first.is_none() && rare.is_none_or(|rare| rare.get(number) == Some(&true)) {
+            first = Some(range.start);
+        }
+        let is_settled = first.is_some_and(|first| first + SETTLED_AFTER < range.start);
+        windows.push(range, number);
+        if is_settled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    places.for_each(|(place, number)| windows.push(place, number));
+}
+
+/// The share of what is looked for that was seen, by weight.
+fn share_of(weights: &[u64], seen: &[bool]) -> f32 {
+    let all: u64 = weights.iter().sum();
+    let there = weights.iter().zip(seen).filter(|(_, seen)| **seen).map(|(weight, _)| weight);
+    if all == 0 { 1.0 } else { there.sum::<u64>() as f32 / all as f32 }
+}
+
+/// What excludes a text.
+fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
+    let (mut words, mut prefixes) = (Vec::new(), Vec::new());
+    let mut phrases = Vec::new();
+    for exclusion in excluded {
+        match exclusion {
+            Excluded::Phrase(phrase) => phrases.extend(Phrase::new(phrase)),
+            Excluded::Prefix(prefix) if !has_unsegmented(prefix) => prefixes.push(prefix.clone()),
+            Excluded::Word(word) | Excluded::Prefix(word) => {
+                // Several characters of a script without spaces are a phrase.
+                if has_unsegmented(word) {
+                    phrases.extend(Phrase::new(word));
+                } else {
+                    words.push(word.clone());
+                }
+            }
+        }
+    }
+    let mut terms: Vec<Box<str>> = Vec::new();
+    let mut stop_words = Vec::new();
+    for word in words {
+        // The last token is the whole word.
+        let mut whole = None;
+        tokenize(&word, usize::MAX, |term| whole = Some(Box::from(term)));
+        match whole {
+            Some(term) => terms.push(term),
+            None => stop_words.push(word),
+        }
+    }
+    terms.sort_unstable();
+    terms.dedup();
+    (Matcher::new(terms.iter().map(|term| &**term), &prefixes, &stop_words), phrases)
+}
+
+/// Terms that every text with this phrase has.
+fn certain_terms(phrase: &str) -> Vec<Box<str>> {
+    let runs = phrase.split(|character: char| {
+        u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
+    });
+    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\''));
+    let mut terms = Vec::new();
+    for part in plain.flat_map(|run| run.split(['_', '-'])) {
+        // Whatever its case, it is indexed whole, beside its pieces.
+        let mut whole = None;
+        tokenize(&part.to_ascii_lowercase(), usize::MAX, |term| whole = Some(Box::from(term)));
+        terms.extend(whole);
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: SnippetBounds = SnippetBounds { count: 3, length: 80 };
+
+    fn index(results: &[&str]) -> Index {
+        let index = Index::new();
+        for (sequence, result) in (0..).zip(results) {
+            index.add(sequence, &Document { result, ..Document::default() });
+        }
+        index
+    }
+
+    fn search(query: &str, indexes: &[&Index]) -> TextSearch {
+        TextSearch::new(&SearchSyntax::parse(query).unwrap(), BOUNDS, indexes)
+    }
+
+    fn of(result: &str) -> StoredTexts<'_> {
+        StoredTexts { result: FieldText { raw: result, plain: result }, ..StoredTexts::default() }
+    }
+
+    fn is_hit(query: &str, text: &str) -> bool {
+        search(query, &[&index(&[text])]).examine(&of(text), false, false).is_some()
+    }
+
+    #[test]
+    fn several_indexes_are_one_collection() {
+        let texts = ["login form", "login page error", "other", "login error error"];
+        let all = index(&texts);
+        let first = index(&texts[..2]);
+        let second = Index::new();
+        for (sequence, result) in (2..).zip(&texts[2..]) {
+            second.add(sequence, &Document { result, ..Document::default() });
+        }
+        let one = search("login error", &[&all]).rank(&[&all], None, &|_| true);
+        let two =
+            search("login error", &[&first, &second]).rank(&[&first, &second], None, &|_| true);
+        assert_eq!(one, two);
+        assert_eq!(one.len(), 3);
+        assert!(one.iter().all(|(_, score)| (0.0..=1.0).contains(score)));
+    }
+
+    #[test]
+    fn conditions_hold() {
+        assert!(is_hit("\"a login form\"", "this is A  LOGIN form"));
+        assert!(!is_hit("\"a login form\"", "a form for login"));
+        assert!(!is_hit("login -form", "LoginForm"));
+        assert!(!is_hit("login -\"is a\"", "login is a"));
+        assert!(!is_hit("login -fo*", "login forms"));
+        assert!(is_hit("login -the", "login") && !is_hit("login -the", "the login"));
+        assert!(is_hit("absent \"is a\"", "login is a"), "a phrase suffices");
+        assert!(!is_hit("absent", "login"));
+        assert!(is_hit("connecti*", "connections") && !is_hit("connecti*", "connected"));
+        assert!(is_hit("to be or", "TO whom") && !is_hit("to be or", "login"));
+        assert!(is_hit("東京*", "東京都") && !is_hit("login -東京", "東京 login"));
+        assert!(is_hit("login -東京", "京東 login"));
+    }
+
+    #[test]
+    fn phrases_narrow_the_choice() {
+        let index = index(&["login form", "form of login", "LoginForm here", "loginform", "other"]);
+        let having = |query: &str| {
+            let mut found: Vec<u64> =
+                search(query, &[&index]).having_phrases(&[&index]).unwrap().into_iter().collect();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(having("\"login form\""), [0, 1, 2]);
+        assert_eq!(having("\"LoginForm\""), [2, 3]);
+        assert!(search("\"to be\"", &[&index]).having_phrases(&[&index]).is_none());
+    }
+
+    #[test]
+    fn the_best_places_of_a_long_text_are_shown() {
+        let text =
+            format!("{}\nerror: login failed\n{}", "error\n".repeat(5000), "x\n".repeat(5000));
+        let index = index(&["error", "error", "error login"]);
+        let mut search = search("login error", &[&index]);
+        let examined = search.examine(&of(&text), false, false).unwrap();
+        let best = &examined.snippets[0].1;
+        assert!(best.text.contains("\nerror: login failed\n"), "{best:?}");
+        assert_eq!(best.line, 1 + text[..best.byte_offset].matches('\n').count());
+        assert_eq!(examined.share, 1.0);
+    }
+
+    #[test]
+    fn rare_words_are_told() {
+        let texts = vec!["login"; 30];
+        let index = index(&texts);
+        let mut common = search("login", &[&index]);
+        assert!(!common.note_rare(&[&index], 20) && common.note_rare(&[&index], 31));
+        let mut mixed = search("login needle", &[&index]);
+        assert!(mixed.note_rare(&[&index], 20));
+        assert!(mixed.examine(&of("login"), false, true).is_none());
+        assert!(mixed.examine(&of("login needle"), false, true).is_some());
+    }
+}
