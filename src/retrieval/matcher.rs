@@ -8,6 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::characters::{Class, class, fold_into};
 use super::tokens::{Tokenizer, is_ascii_separator};
+use super::words::irregular_forms;
 
 /// Borders looked at within one piece of text; a piece with more is a hash or encoded data.
 const MAXIMUM_BORDERS: usize = 64;
@@ -23,6 +24,7 @@ pub(super) struct Matcher {
     words: FxHashMap<Box<str>, usize>,
     /// Characters of unsegmented scripts that the terms have.
     unsegmented: FxHashSet<char>,
+    beginnings: Beginnings,
     tokenizer: Tokenizer,
     folded: String,
     found: Vec<usize>,
@@ -40,15 +42,20 @@ impl Matcher {
         let mut next = 0;
         for term in terms {
             matcher.terms.insert(term.into(), next);
+            matcher.beginnings.add_term(term);
             matcher.unsegmented.extend(term.chars().filter(|&character| is_unsegmented(character)));
             next += 1;
         }
         for prefix in prefixes {
-            matcher.prefixes.push((plain(prefix, &mut matcher.folded).into(), next));
+            let prefix = plain(prefix, &mut matcher.folded);
+            matcher.beginnings.add(&prefix);
+            matcher.prefixes.push((prefix.into(), next));
             next += 1;
         }
         for word in words {
-            matcher.words.insert(plain(word, &mut matcher.folded).into(), next);
+            let word = plain(word, &mut matcher.folded);
+            matcher.beginnings.add(&word);
+            matcher.words.insert(word.into(), next);
             next += 1;
         }
         matcher
@@ -70,10 +77,14 @@ impl Matcher {
             return ControlFlow::Continue(());
         }
         for_each_run(text, |start, run| {
-            if run.is_ascii() {
+            if !run.is_ascii() {
+                return self.find_in_run(run, start, &mut visit);
+            }
+            // Most runs are done with by a look at their letters.
+            if self.beginnings.may_be_in(run) {
                 return self.report(run, start, &mut visit);
             }
-            self.find_in_run(run, start, &mut visit)
+            ControlFlow::Continue(())
         })
     }
 
@@ -248,6 +259,62 @@ impl Matcher {
         };
         look_at(0);
         for_each_border(text, look_at);
+    }
+}
+
+/// With which two letters what is looked for can begin, where all is ASCII.
+struct Beginnings(Box<[bool; 1 << 16]>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(Box::new([false; 1 << 16]))
+    }
+}
+
+impl Beginnings {
+    /// What stands for the second letter at the end of a text.
+    const END: u8 = 0;
+
+    /// Adds a term of the index, in all the forms of its word.
+    fn add_term(&mut self, term: &str) {
+        self.add(term);
+        irregular_forms(term).for_each(|form| self.add(form));
+    }
+
+    /// Stemming leaves the first letter of a word, and the second but for the shortest.
+    fn add(&mut self, beginning: &str) {
+        let mut bytes = beginning.bytes();
+        let Some(first) = bytes.next().filter(u8::is_ascii) else { return };
+        let second = bytes.next().filter(|_| beginning.len() > 3);
+        let cases = |byte: u8| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+        for first in cases(first) {
+            match second {
+                None => (0..=u8::MAX).for_each(|second| self.set(first, second)),
+                Some(second) => {
+                    // What joins the parts of an identifier stands between letters of the whole.
+                    let joining = *b"_-'";
+                    joining
+                        .into_iter()
+                        .chain(cases(second))
+                        .for_each(|second| self.set(first, second));
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, first: u8, second: u8) {
+        if let Some(slot) = self.0.get_mut(usize::from(first) << 8 | usize::from(second)) {
+            *slot = true;
+        }
+    }
+
+    /// Whether the run could have anything that is looked for.
+    fn may_be_in(&self, run: &str) -> bool {
+        let bytes = run.as_bytes();
+        let seconds = bytes.iter().skip(1).chain(std::iter::once(&Self::END));
+        bytes.iter().zip(seconds).any(|(&first, &second)| {
+            self.0.get(usize::from(first) << 8 | usize::from(second)) == Some(&true)
+        })
     }
 }
 

@@ -152,6 +152,13 @@ static EXCEPTIONS: LazyLock<FxHashMap<&str, Option<&str>>> = LazyLock::new(|| {
     irregular.chain(STOP_WORDS.split_ascii_whitespace().map(|word| (word, None))).collect()
 });
 
+/// The irregular forms of words that have this term.
+pub(super) fn irregular_forms(term: &str) -> impl Iterator<Item = &'static str> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let of_term = IRREGULAR_FORMS.iter().filter(move |(base, _)| stemmer.stem(base) == term);
+    of_term.flat_map(|(_, forms)| forms.split_ascii_whitespace())
+}
+
 /// Stemming costs more than all other steps together, and text repeats its
 /// words: so many of the latest are remembered.
 const REMEMBERED: usize = 4096;
