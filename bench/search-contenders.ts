@@ -33,11 +33,15 @@ export const ORAMA = 'Orama'
 const LIMIT = 10
 const nothing = (): undefined => undefined
 
-/** The outputs are kept in memory: files are the subject of other sections. */
+/**
+ * The outputs are kept in memory: files are the subject of other sections. The index has no bound, as those of the peers:
+ * with one, the oldest results would not be searched at all, and that would look fast.
+ */
 const ours: SearchContender = {
   name: OURS,
   open: (contextDir) => {
-    const manager = new ContextManager({ contextDir, persist: 'large', memoryBudget: Number.MAX_SAFE_INTEGER })
+    const unbounded = { memoryBudget: Number.MAX_SAFE_INTEGER, indexBudget: Number.MAX_SAFE_INTEGER }
+    const manager = new ContextManager({ contextDir, persist: 'large', ...unbounded })
     const numbers = new Map<string, number>()
     return {
       add: async (outputs) => {

@@ -35,8 +35,8 @@ export interface Searching {
   readonly p99: number
   /** µs of the JavaScript thread per query. */
   readonly cpu: number
-  /** The share of queries with words of one output that found it among the ten best. */
-  readonly found: number
+  /** The share of queries with words of one output that found it among the ten best; absent unless all were asked. */
+  readonly found?: number
 }
 
 export interface SearchRun {
@@ -105,12 +105,14 @@ async function search(run: Search, count: number): Promise<Searching> {
       break
     }
   }
+  const isComplete = latencies.length === queries.length
   return {
     queries: latencies.length,
     p50: percentile(latencies, 50),
     p99: percentile(latencies, 99),
     cpu: threadTimeSince(cpuStart) / latencies.length,
-    found: known.filter(Boolean).length / known.length,
+    // Shares of different queries do not compare.
+    ...(isComplete && { found: known.filter(Boolean).length / known.length }),
   }
 }
 

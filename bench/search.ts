@@ -34,7 +34,8 @@ export function benchSearch(report: Report, peers: Peers, workspace: Workspace, 
     'Outputs of about 850 bytes, 200 queries of 1 to 6 words, rare and common. Every contender in a process of its own, in turn.',
     `Built: until all outputs are acknowledged and the first search returned. ${OURS} saves them as well (persist: 'large', in memory);`,
     'indexing: CPU time of all threads, for this package less that of saving as many bytes without a word in them.',
-    'found: share of the queries with words of one output that have it among the ten best. ×: peer ÷ ours.',
+    'found: share of the queries with words of one output that have it among the ten best; – where time ran out.',
+    `×: peer ÷ ours. Whose round takes over ${LONG / 1000} s gets no other; who takes over ${TOO_LONG / 1000} s is stopped.`,
   ])
   const names = [...searchContenders(peers).map(({ name }) => name), BLANK]
   for (const count of isQuick ? QUICK_COUNTS : COUNTS) {
@@ -86,7 +87,7 @@ function runProcess(directory: string, name: string, count: number): SearchRun |
   return firstLine(child.stderr?.trim() || child.error || 'the process failed')
 }
 
-type Figures<Measured> = { readonly [Key in keyof Measured]: number }
+type Figures<Measured> = { readonly [Key in keyof Measured]-?: number }
 
 function medians<Measured extends object>(measured: readonly Measured[], keys: readonly (keyof Measured)[]) {
   const of = (key: keyof Measured): number => median(measured.map((one) => Number(one[key] ?? Number.NaN)))
@@ -157,7 +158,8 @@ function tellSearching(report: Report, count: number, runs: ReadonlyMap<string, 
     for (const key of ['p50', 'p99', 'cpu'] as const) {
       row.push(figure(searching[key]), way === SELECT ? '' : ratio(searching[key], ours?.[key] ?? Number.NaN))
     }
-    return [...row, `${Math.round(100 * searching.found)} %`, String(searching.queries)]
+    const found = Number.isNaN(searching.found) ? '–' : `${Math.round(100 * searching.found)} %`
+    return [...row, found, String(searching.queries)]
   })
   report.table({
     title: `${count.toLocaleString('en')} outputs: searching`,
