@@ -213,6 +213,16 @@ describe('list_contexts', () => {
     assert.equal(storedIn(second).split('\n').length, 1)
     assert.equal(nextOf(second), undefined)
     assert.equal((await manager.loadContext(name)).result, 1)
+    const ids: string[] = []
+    for (
+      let one: Record<string, unknown> | undefined = { limit: 1 };
+      one !== undefined;
+      one = nextOf(ids.at(-1) ?? '')
+    ) {
+      holds(ids.length < 4, 'a listing that does not end')
+      ids.push(givenBy(await list.execute(one)))
+    }
+    assert.equal(ids.length, 3)
     const ofTool = await list.execute({ tool: 'grep' })
     assert.equal(ofTool.message, '1 stored output listed.')
     assert.equal(storedIn(givenBy(ofTool)).split('\n').length, 1)
