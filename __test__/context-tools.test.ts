@@ -197,6 +197,7 @@ describe('list_contexts', () => {
     const { manager, toolsOf } = stub()
     const [list] = toolsOf()
     assert.equal(givenBy(await list.execute()), '[There is no stored output.]')
+    await manager.saveContext('oldest', {}, 0)
     const { handle } = await manager.offload('read_file', { path: 'a.ts' }, 'same')
     await manager.offload('read_file', { path: 'a.ts' }, 'same')
     const path = await manager.saveContext('grep', { q: 'x' }, 1, undefined, undefined, { success: false })
@@ -210,7 +211,7 @@ describe('list_contexts', () => {
     assert.deepEqual(Object.keys(next ?? {}), ['limit', 'before'])
     // The two are the same output: the listing goes on with the older one all the same.
     const second = givenBy(await list.execute(next ?? {}))
-    assert.equal(storedIn(second).split('\n').length, 1)
+    assert.equal(storedIn(second).split('\n').length, 2)
     assert.equal(nextOf(second), undefined)
     assert.equal((await manager.loadContext(name)).result, 1)
     const ids: string[] = []
@@ -219,10 +220,10 @@ describe('list_contexts', () => {
       one !== undefined;
       one = nextOf(ids.at(-1) ?? '')
     ) {
-      holds(ids.length < 4, 'a listing that does not end')
+      holds(ids.length < 5, 'a listing that does not end')
       ids.push(givenBy(await list.execute(one)))
     }
-    assert.equal(ids.length, 3)
+    assert.equal(ids.length, 4)
     const ofTool = await list.execute({ tool: 'grep' })
     assert.equal(ofTool.message, '1 stored output listed.')
     assert.equal(storedIn(givenBy(ofTool)).split('\n').length, 1)
@@ -231,7 +232,7 @@ describe('list_contexts', () => {
       /no stored output of the tool "none"\. Call list_contexts without "tool"/,
     )
     assert.equal(
-      givenBy(await list.execute({ before: only(manager.getLatestPointers({ limit: 3 }).slice(2)).filepath })),
+      givenBy(await list.execute({ before: only(manager.getLatestPointers({ limit: 4 }).slice(3)).filepath })),
       '[There is no older stored output.]',
     )
   })
