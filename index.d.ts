@@ -527,7 +527,7 @@ interface GrepMatch {
 /** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
 type Time = Date | string | number
 
-/** Which contexts come into question. */
+/** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
 interface ContextFilter {
   /** Saved with this `queryId`, or one of several. */
   queryId?: string | readonly string[]
@@ -548,7 +548,7 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
    * @default no limit
    */
   limit?: number
-  /** Choose among these contexts of the manager only. */
+  /** Choose among these contexts only, by their `filepath`; what the manager does not know is ignored. */
   pointers?: readonly SelectablePointer[]
   /**
    * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
@@ -567,29 +567,35 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   maxTokens?: number
   /**
-   * Tokens that a context takes in the prompt.
+   * Tokens that a context takes in the prompt: a finite number from 0 up. Asked best first, with `maxTokens` alone, until that
+   * is used up. What it throws rejects the call.
    * @default a third of `sizeBytes`, rounded up: more than usual text takes
    */
   countTokens?: (pointer: ContextPointer<TaskId>) => number
   /**
-   * How much the latest outputs are preferred: the share of the best score that the latest matching output gets on top.
+   * How much the latest outputs are preferred: the share of the best score that the latest output gets on top when it
+   * matches, from 0 to 1.
    * @default 0.15
    */
   recencyWeight?: number
   /**
-   * Adds so many outputs of the same query from just before and just after each strong hit (at least half the best score),
-   * after it.
+   * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
+   * best score), after it. They need no score of their own, and count for the limit and the budgets.
    * @default 0
    */
   neighbours?: number
   /**
-   * A model that chooses among the candidates which the ranker found. Anything it does wrong falls back to the ranker and is
-   * reported to `onDebug`.
+   * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
+   * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
+   * wrong falls back to the ranker and is reported to `onDebug`. It may take as long as `signal` lets it.
    */
   selector?: ContextSelector
   /**
-   * Turns texts into vectors of one length, in their order. Its cosine similarity is fused with the ranker; vectors are kept
-   * until their contexts go. A failure falls back to the ranker and is reported to `onDebug`.
+   * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
+   * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
+   * and the beginning of the result, 2 000 characters), latest first, as often as it takes, then with the query. Vectors
+   * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
+   * to the ranker and is reported to `onDebug`.
    */
   embed?: Embed
   /**
@@ -619,12 +625,15 @@ interface MatchedTerm {
   share: number
 }
 
-/** Asks a model which contexts a query needs. */
+/**
+ * Asks a model which contexts a query needs. Answers with `{ context_ids: number[] }`, best first: the object, its JSON, or that
+ * in a Markdown fence.
+ */
 type ContextSelector = (request: SelectorRequest) => unknown | Promise<unknown>
 
 /** What a selector is given. */
 interface SelectorRequest {
-  /** The whole prompt: the query, and every candidate with its id. */
+  /** The whole prompt: the query, and every candidate with its id. The same for the same query and candidates. */
   prompt: string
   /** A JSON Schema of the answer: `{ context_ids: number[] }`. */
   schema: Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 //! What a ranking is told and asked beside its documents.
 
 use rustc_hash::FxHashSet;
+use serde::Serialize;
 
 use super::pointer::Pointer;
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
 };
 
 /// What a term of the query contributed to a score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct MatchedTerm {
     pub term: String,
     /// `name`, `description`, `arguments`, `result`.
@@ -18,31 +19,36 @@ pub(super) struct MatchedTerm {
     pub share: f32,
 }
 
-/// Which terms of the query counted, most first.
-pub(super) fn explain(
-    index: &Index,
-    query: &str,
-    sequence: u64,
-    pointer: &Pointer,
-) -> Vec<MatchedTerm> {
-    let mut terms = Vec::new();
-    let mut seen = FxHashSet::default();
-    for word in query.split(|character: char| !character.is_alphanumeric() && character != '_') {
-        let word = word.to_lowercase();
-        let parsed = Query::parse(&word);
-        if parsed.is_empty() || !seen.insert(word.clone()) {
-            continue;
-        }
-        let ranked = index.rank(&parsed, &|other| other == sequence, &[]).hits;
-        if let Some(hit) = ranked.first() {
-            let fields = fields(&parsed, pointer);
-            terms.push(MatchedTerm { term: word, fields, share: hit.score });
-        }
+/// Tells which terms of a question counted.
+pub(super) struct Explainer {
+    words: Vec<(String, Query)>,
+}
+
+impl Explainer {
+    pub fn new(question: &str) -> Self {
+        let mut seen = FxHashSet::default();
+        let is_word = |character: char| character.is_alphanumeric() || character == '_';
+        let words = question.split(|character| !is_word(character)).map(str::to_lowercase);
+        let words = words.filter(|word| seen.insert(word.clone())).map(|word| {
+            let query = Query::parse(&word);
+            (word, query)
+        });
+        Self { words: words.filter(|(_, query)| !query.is_empty()).collect() }
     }
-    let sum: f32 = terms.iter().map(|term| term.share).sum();
-    terms.iter_mut().for_each(|term| term.share /= sum);
-    terms.sort_by(|one, other| other.share.total_cmp(&one.share));
-    terms
+
+    /// What counted for a context, most first.
+    pub fn explain(&self, index: &Index, sequence: u64, pointer: &Pointer) -> Vec<MatchedTerm> {
+        let found = self.words.iter().filter_map(|(word, query)| {
+            let ranked = index.rank(query, &|other| other == sequence, &[]).hits;
+            let share = ranked.first()?.score;
+            Some(MatchedTerm { term: word.clone(), fields: fields(query, pointer), share })
+        });
+        let mut terms: Vec<MatchedTerm> = found.collect();
+        let sum: f32 = terms.iter().map(|term| term.share).sum();
+        terms.iter_mut().for_each(|term| term.share /= sum);
+        terms.sort_by(|one, other| other.share.total_cmp(&one.share));
+        terms
+    }
 }
 
 fn fields(query: &Query, pointer: &Pointer) -> Vec<&'static str> {

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     choice::{Bounds, Choice, Groups, pack, with_neighbours},
     filter::ContextFilter,
     manager::Manager,
     pointer::Pointer,
-    ranker,
+    ranker::Explainer,
 };
 use crate::retrieval::{
     Boosts, Query, RankedList, Scored, Which, boost,
@@ -99,7 +100,8 @@ impl Manager {
             chosen
         };
         tokio::task::yield_now().await;
-        let texts = self.show_chosen(&chosen, question, selection.explain, &candidates);
+        let explainer = selection.explain.then(|| Explainer::new(question));
+        let texts = self.show_chosen(&chosen, explainer.as_ref(), &candidates);
         Selected { is_matched, texts }
     }
 
@@ -251,8 +253,7 @@ impl Manager {
     fn show_chosen(
         &self,
         chosen: &[Choice],
-        question: &str,
-        explain: bool,
+        explainer: Option<&Explainer>,
         candidates: &Candidates,
     ) -> Vec<String> {
         let mut texts = Vec::new();
@@ -271,30 +272,12 @@ impl Manager {
             pointer.write_row(&mut text);
             // Writing to a String cannot fail.
             let _ = write!(text, ",{},{},", choice.score, choice.is_neighbour);
-            if explain {
-                self.write_explanation(question, sequence, &pointer, &mut text);
-            } else {
-                text.push_str("null");
-            }
+            let terms = explainer.map(|it| it.explain(&self.index, sequence, &pointer));
+            text.push_str(&json!(terms).to_string());
             text.push(']');
         }
         text.push(']');
         texts.push(text);
         texts
-    }
-
-    fn write_explanation(
-        &self,
-        question: &str,
-        sequence: u64,
-        pointer: &Pointer,
-        out: &mut String,
-    ) {
-        let terms = ranker::explain(&self.index, question, sequence, pointer);
-        let terms = terms.iter().map(|term| {
-            serde_json::json!({ "term": term.term, "fields": term.fields, "share": term.share })
-        });
-        let terms: Vec<_> = terms.collect();
-        out.push_str(&serde_json::Value::from(terms).to_string());
     }
 }
