@@ -115,6 +115,18 @@ describe('the budgets of selectContexts', () => {
     assert.equal((await manager.selectContexts('login', { maxBytes: Number.POSITIVE_INFINITY })).length, 3)
   })
 
+  it('take no neighbour of what does not fit', async () => {
+    const { manager } = await managerWith(
+      { text: 'before', query: 'a' },
+      { text: 'login', query: 'a', result: 'x'.repeat(5000) },
+      { text: 'other login', query: 'b' },
+    )
+    const options = { neighbours: 1, maxTokens: 1000 }
+    const countTokens = ({ sizeBytes }: ContextPointer<TaskId>): number => Math.ceil(sizeBytes / 3)
+    assert.deepEqual(await select(manager, 'login', options), ['other login'])
+    assert.deepEqual(await select(manager, 'login', { ...options, countTokens }), ['other login'])
+  })
+
   it('keep the latest where nothing matches', async () => {
     const { manager } = await managerWith({ text: 'one' }, { text: 'two' }, { text: 'three' })
     const { sizeBytes } = manager.getAllPointers()[2] as ContextPointer
