@@ -41,6 +41,8 @@ interface SweepReport {
 
 /// <reference lib="esnext.disposable" />
 
+
+
 /** A task's identifier. Code written for numbers and code written for strings both work. */
 type TaskId = number | string
 
@@ -132,6 +134,8 @@ interface ContextPointer<Task extends TaskId = number> {
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
+  /** The handle of an output that `offload` stored. Not told by `listContexts`: files do not hold it. */
+  handle?: string
 }
 
 /** A stored tool output, whole. */
@@ -215,6 +219,12 @@ interface ContextManagerOptions {
    */
   memoryBudget?: number
   /**
+   * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
+   * and arguments, no more by their results.
+   * @default 134217728 (128 MiB)
+   */
+  indexBudget?: number
+  /**
    * The session. Managers that share an id are one session: clearing one clears all. The id shows
    * in file names when you give it.
    * @default a fresh id
@@ -234,6 +244,8 @@ interface ContextManagerOptions {
   fileSystem?: IFileSystem
   /** Replaces the description of an output. */
   describe?: (toolName: string, args: Record<string, unknown>) => string
+  /** Which outputs `offload` and `offloadAll` replace in the conversation. */
+  offload?: OffloadPolicy
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }
@@ -438,92 +450,6 @@ interface ToolDefinition<Params = unknown, Value = unknown> {
 
 
 
-<<<<<<< HEAD
-/**
- * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
- * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
- * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means `bytes` from 0.
- */
-interface SliceOptions extends CancellationOptions {
-  /**
-   * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
-   * goes on by bytes.
-   */
-  lines?: { from?: number; to?: number }
-  /**
-   * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
-   * character counts as the place before it, so that ranges side by side give every character once.
-   */
-  bytes?: { from?: number; to?: number }
-  /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
-  grep?: string | RegExp | GrepOptions
-  /**
-   * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
-   * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
-   */
-  jsonPath?: string
-  /**
-   * No more bytes of text are given at once, at least 4.
-   * @default 32768
-   */
-  maxBytes?: number
-}
-
-/**
- * Options of `grep`. The expression is of the linear-time kind (no look-around, no back references) and is matched line by
- * line, without the line's end. A string is written as for ripgrep and Rust's `regex`; a `RegExp` means what it means in
- * JavaScript, by characters as with `u`; its flags `d`, `g` and `m` change nothing.
- */
-interface GrepOptions {
-  pattern: string | RegExp
-  /** Upper and lower case are the same. */
-  ignoreCase?: boolean
-  /** Lines of context before each match. */
-  before?: number
-  /** Lines of context after each match. */
-  after?: number
-  /** Where to begin, as `next` of the slice before says: a line from 1. */
-  from?: number
-  /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
-  fromByte?: number
-}
-
-/** A part of a stored result. */
-interface ContextSlice {
-  /** The context's path, as given. */
-  filepath: string
-  /**
-   * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
-   * around the match, with `…` where it is cut.
-   */
-  text: string
-  /** Size of the whole text that was sliced, in bytes. */
-  totalBytes: number
-  /** Lines of the whole text. An end of line at its end begins no other. */
-  totalLines: number
-  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
-  bytes?: { from: number; to: number }
-  /** The lines that `text` holds, both included; a part of a line counts. Of `grep`: the first and the last that match. */
-  lines?: { from: number; to: number }
-  /** The matches of `grep`: one for each line shown, or for each piece of a long line. */
-  matches?: GrepMatch[]
-  /** Normalised paths of the values that `jsonPath` found and `text` holds, of `grep`: of those that match. */
-  paths?: string[]
-  /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
-  next?: SliceOptions
-}
-
-/** A match in a line. */
-interface GrepMatch {
-  /** From 1. */
-  line: number
-  /** Where the match begins in the whole text, in bytes. */
-  byteOffset: number
-  /** The matched text, cut when it is longer than 256 bytes. */
-  text: string
-}
-
-=======
 /** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
 type Time = Date | string | number
 
@@ -649,7 +575,215 @@ type Embed = (
   options: { signal?: AbortSignal },
 ) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>
 
->>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)
+/** Options of `search`. `undefined` and `null` mean the default. */
+interface SearchOptions extends ContextFilter, CancellationOptions {
+  /**
+   * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
+   * @default 'own'
+   */
+  sessions?: 'own' | 'all'
+  /**
+   * At most this many hits.
+   * @default 20
+   */
+  limit?: number
+  /**
+   * Snippets of each hit, at most.
+   * @default 3
+   */
+  snippets?: number
+  /**
+   * Length of a snippet in characters, about: from 20 to 10 000.
+   * @default 200
+   */
+  snippetLength?: number
+}
+
+/** A stored output that a search found. */
+interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
+  /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
+  score: number
+  /**
+   * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
+   * when the query has filters and exclusions only.
+   */
+  snippets: SearchSnippet[]
+}
+
+/** A piece of a stored output around a match. */
+interface SearchSnippet {
+  /** Where it was found. */
+  field: 'arguments' | 'result'
+  /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
+  text: string
+  /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
+  matches: [start: number, end: number][]
+  /** In a result: the line of the first match, from 1, as `readContext` counts. */
+  line?: number
+  /** In a result: where the snippet begins, in bytes of its text, as `readContext` counts. */
+  byteOffset?: number
+}
+
+/**
+ * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
+ * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
+ * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
+ * values by lines.
+ */
+interface SliceOptions extends CancellationOptions {
+  /**
+   * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
+   * goes on by bytes.
+   */
+  lines?: { from?: number; to?: number }
+  /**
+   * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
+   * character counts as the place before it, so that ranges side by side give every character once.
+   */
+  bytes?: { from?: number; to?: number }
+  /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
+  grep?: string | RegExp | GrepOptions
+  /**
+   * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
+   * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
+   */
+  jsonPath?: string
+  /**
+   * No more bytes of text are given at once, at least 4.
+   * @default 32768
+   */
+  maxBytes?: number
+}
+
+/**
+ * Options of `grep`. The expression is of the linear-time kind (no look-around, no back references) and is matched line by
+ * line, without the line's end. A string is written as for ripgrep and Rust's `regex`; a `RegExp` means what it means in
+ * JavaScript, by characters as with `u`; its flags `d`, `g` and `m` change nothing.
+ */
+interface GrepOptions {
+  pattern: string | RegExp
+  /** Upper and lower case are the same. */
+  ignoreCase?: boolean
+  /** Lines of context before each match. */
+  before?: number
+  /** Lines of context after each match. */
+  after?: number
+  /** Where to begin, as `next` of the slice before says: a line from 1. */
+  from?: number
+  /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
+  fromByte?: number
+}
+
+/** A part of a stored result. */
+interface ContextSlice {
+  /** The context's path, as given. */
+  filepath: string
+  /**
+   * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
+   * around the match, with `…` where it is cut.
+   */
+  text: string
+  /** Size of the whole text that was sliced, in bytes. */
+  totalBytes: number
+  /** Lines of the whole text. An end of line at its end begins no other. */
+  totalLines: number
+  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
+  bytes?: { from: number; to: number }
+  /** The lines that `text` holds, both included; a part of a line counts. Of `grep`: the first and the last that match. */
+  lines?: { from: number; to: number }
+  /** The matches of `grep`: one for each line shown, or for each piece of a long line. */
+  matches?: GrepMatch[]
+  /** Normalised paths of the values that `jsonPath` found and `text` holds, of `grep`: of those that match. */
+  paths?: string[]
+  /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
+  next?: SliceOptions
+}
+
+/** A match in a line. */
+interface GrepMatch {
+  /** From 1. */
+  line: number
+  /** Where the match begins in the whole text, in bytes. */
+  byteOffset: number
+  /** The matched text, cut when it is longer than 256 bytes. */
+  text: string
+}
+
+/** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
+interface LatestOptions {
+  /** Made by this tool. */
+  toolName?: string
+  /** Saved before this context: its path, file name or handle. */
+  before?: string
+  /**
+   * At most this many.
+   * @default 20
+   */
+  limit?: number
+}
+
+/** Options of `offload`. `undefined` and `null` mean the default. */
+interface OffloadOptions {
+  taskId?: TaskId
+  queryId?: string
+  /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
+  threshold?: number
+}
+
+/** What `offload` does with which output; an option of the manager. */
+interface OffloadPolicy {
+  /**
+   * Outputs of at least so many bytes of text are offloaded, others stay as they are.
+   * @default 8192
+   */
+  threshold?: number
+  /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
+  toolThresholds?: Readonly<Record<string, number>>
+  /**
+   * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
+   * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
+   */
+  exemptTools?: readonly string[]
+  /**
+   * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
+   * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
+   * even placeholders take more.
+   * @default no bound
+   */
+  turnBudget?: number
+  /**
+   * Length of the placeholder's preview in bytes, head and tail together.
+   * @default 1024
+   */
+  previewBytes?: number
+}
+
+/** A tool output for `offloadAll`. */
+interface ToolOutput {
+  toolName: string
+  args: Record<string, unknown>
+  result: unknown
+  options?: OffloadOptions
+}
+
+/** What the conversation gets in place of an output. */
+interface OffloadedContext<T = unknown> {
+  /** The text for the model: a placeholder, or the output itself (a string as it is, anything else as JSON). */
+  text: string
+  /** `text` is a placeholder. */
+  isOffloaded: boolean
+  /** Where the output is stored; absent when it could not be, or is not meant to be. */
+  filepath?: string
+  /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
+  handle?: string
+  /** Size of the output's text in bytes. */
+  sizeBytes: number
+  /** The output, untouched, when it is not offloaded. */
+  result?: T
+  /** Why it could not be stored. */
+  error?: Error
+}
+
 /** `ContextHistory`: the public face of the native history. */
 
 /**
@@ -814,9 +948,18 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     saveContext(toolName: string, args: Record<string, unknown>, result: unknown, taskId?: TaskId | null, queryId?: string | null, outcome?: ToolOutcome | null): Promise<string>;
     /**
+     * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
+     * the same for the same call with the same output. What fails to be stored stays as it is.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` alone
+     */
+    offload<T>(toolName: string, args: Record<string, unknown>, result: T, options?: OffloadOptions | null): Promise<OffloadedContext<T>>;
+    /** As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`. */
+    offloadAll(outputs: readonly ToolOutput[]): Promise<OffloadedContext[]>;
+    /**
      * Loads one context, from memory when it is at hand there.
      *
-     * @param filepath a pointer's `filepath`; only files inside the context directory are read, and no symbolic links
+     * @param filepath a pointer's `filepath`, or a handle that `offload` gave; only files inside the context directory are read, and no symbolic links
      * followed
      * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
      */
@@ -839,6 +982,8 @@ declare class ContextManager<Task extends TaskId = number> {
     getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[];
     /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
     getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[];
+    /** The latest pointers, newest first. Deep copies. */
+    getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[];
     /**
      * The contexts of a session, or of every session without an id: those on disk in the directory, whoever wrote them,
      * and those that only the memory of this process holds. Oldest first. Results are not read.
@@ -859,7 +1004,17 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]>;
     /**
-     * Forgets one context: memory, index and file.
+     * Searches the texts of stored outputs: names, descriptions, arguments and results. Sees every save that was
+     * acknowledged before.
+     *
+     * @param query words, of which any may match (more and rarer ones are better); `"exact phrases"`, which must be there;
+     * `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Anything else is text.
+     * @returns the hits, best first; those of a query that has filters and exclusions only, latest first
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]>;
+    /**
+     * Forgets one context, by its path or handle: memory, index and file.
      *
      * @returns `false` when there is no such context
      * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
@@ -900,6 +1055,102 @@ declare class ContextManager<Task extends TaskId = number> {
     /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
     static hashQuery(query: string): string;
 }
+
+/** `list_contexts`: which outputs are stored. */
+
+/** What the model passes to `list_contexts`. */
+interface ListContextsParameters {
+    /** Outputs of this tool alone. */
+    tool?: string;
+    /**
+     * At most this many.
+     * @default 20
+     */
+    limit?: number;
+    /** Outputs older than this one: its id, or what the listing before says. */
+    before?: string;
+}
+/** What `list_contexts` needs of a manager. */
+interface ListSource {
+    getLatestPointers(options?: LatestOptions | null): ContextPointer<TaskId>[];
+}
+
+/** `read_context_slice`: a part of a stored output. */
+
+/** What the model passes to `read_context_slice`. */
+interface ReadContextSliceParameters {
+    /** The output: an id from a placeholder, `list_contexts` or `search_contexts`. */
+    id: string;
+    /** The first line, from 1; with `grep`, where to begin looking. */
+    from_line?: number;
+    /** The last line. */
+    to_line?: number;
+    /** The first byte, from 0; with `grep`, where to begin within the line `from_line`. */
+    from_byte?: number;
+    /** The byte before which to end. */
+    to_byte?: number;
+    /** Lines that match a regular expression. */
+    grep?: string;
+    /** A JSON path into the output. */
+    json_path?: string;
+    /** At most so many bytes. */
+    max_bytes?: number;
+}
+/** What `read_context_slice` needs of a manager. */
+interface SliceSource {
+    readContext(filepath: string, options?: SliceOptions | null): Promise<ContextSlice>;
+}
+
+/** `search_contexts`: where in the stored outputs something stands. */
+
+/** What the model passes to `search_contexts`. */
+interface SearchContextsParameters {
+    /** Words to look for. */
+    query: string;
+    /** Outputs of this tool alone. */
+    tool?: string;
+    /**
+     * At most this many.
+     * @default 5
+     */
+    limit?: number;
+}
+/** What `search_contexts` needs of a manager. */
+interface SearchSource {
+    search(query: string, options?: SearchOptions | null): Promise<readonly SearchHit<TaskId>[]>;
+}
+
+/** `contextTools`: lets a model find and read what was stored, for any framework. */
+
+/** What the tools need of a manager: a `ContextManager` is one. */
+interface ContextToolsSource extends ListSource, SearchSource, SliceSource {
+}
+/** Options of `contextTools`. */
+interface ContextToolsOptions {
+    /**
+     * The text that a tool gives back never takes more bytes than this, at least 4096.
+     * @default 16384
+     */
+    maxBytes?: number;
+}
+/** `list_contexts`, `search_contexts` and `read_context_slice`. */
+type ContextTools = [
+    ToolDefinition<ListContextsParameters, string>,
+    ToolDefinition<SearchContextsParameters, string>,
+    ToolDefinition<ReadContextSliceParameters, string>
+];
+/**
+ * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:
+ * what was stored stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it.
+ *
+ * @example
+ * ```ts
+ * const tools = contextTools(manager)
+ * const { success, value, message } = await tools[2].execute({ id: 'ctx_1f2e3d4c5b6a7988', from_line: 400 })
+ * reply(success ? value : message)
+ * ```
+ */
+declare function contextTools(manager: ContextToolsSource, options?: ContextToolsOptions | null): ContextTools;
 
 /** Checks the options of the classes, and completes them with the defaults. */
 
@@ -1006,9 +1257,5 @@ interface ToolRecorderOptions {
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, createToolRecorder, readContextTool };
-<<<<<<< HEAD
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSlice, ContextStats, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, ReadContextOptions, ReadContextParameters, ReadOptions, RetentionOptions, SelectOptions, SelectablePointer, SliceOptions, StoredContext, SweepReport, TaskId, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
-=======
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextStats, Embed, HistoryFilter, IFileSystem, JsonValue, MatchedTerm, ReadContextOptions, ReadContextParameters, ReadOptions, RetentionOptions, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
->>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)
+export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextTools, createToolRecorder, readContextTool };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };

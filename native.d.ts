@@ -92,12 +92,13 @@ export declare class NativeManager {
   size(): number
   stats(): ContextStats
   /**
-<<<<<<< HEAD
    * Reads a part of a context's result; the request is JSON, checked and completed on the
    * JavaScript side. Answers with what is to be said of the part, as JSON, and its text.
    */
   read(operation: number, path: string, request: string): void
-=======
+  /** Searches; `request` is a `SearchRequest` as JSON. Answers with JSON arrays of hits. */
+  search(operation: number, request: string): void
+  /**
    * Positions of the candidates that match, best first. `sequences` holds a call number per
    * candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
    * candidate was cleared: then the caller hands all over as foreign.
@@ -115,7 +116,6 @@ export declare class NativeManager {
   textsWithoutVector(operation: number, request: string, limit: number): void
   /** Keeps the vectors of contexts: finite numbers, of one length, one after the other. */
   addVectors(sequences: Float64Array, vectors: Float32Array): void
->>>>>>> 8b0103f (selectContexts: filters, budgets, neighbours, a model that chooses, vectors, explanations)
 }
 
 /** The JavaScript side's end of the queue. */

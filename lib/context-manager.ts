@@ -25,7 +25,7 @@ import type {
 } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
-import { checkArguments, checkObject, checkText, optional, readSignal, taskToken } from './checks.ts'
+import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
 import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
