@@ -17,6 +17,12 @@ impl Cancelled {
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// As if nobody waited.
+    #[cfg(test)]
+    pub(crate) fn set() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
 }
 
 /// Sets a flag when it is dropped.

@@ -66,6 +66,7 @@ impl Grep {
                 std::cmp::Ordering::Greater => 0,
             };
             let mut is_matching = false;
+            self.pattern.check_line(&line.content)?;
             while let Some(found) = self.pattern.find_at(&line.content, at) {
                 if cancelled.is_set() {
                     return Err(cancelled_error());

@@ -10,8 +10,12 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Compiled expressions take at most so many bytes: time is this times the text's length, at worst.
+/// Compiled expressions take at most so many bytes: at worst, time is this times the text's length.
 const MAX_COMPILED: usize = 1 << 20;
+/// Those that take more are not for very long lines, within which a search cannot be stopped.
+const SMALL: usize = 1 << 17;
+/// Bytes of a very long line.
+const VERY_LONG: usize = 4 << 20;
 /// Groups in groups.
 const MAX_NESTING: u32 = 100;
 
@@ -37,7 +41,12 @@ pub(super) struct PatternFault {
 
 /// A regular expression, matched line by line.
 #[derive(Debug)]
-pub struct Pattern(Regex);
+pub struct Pattern {
+    regex: Regex,
+    /// As it was given.
+    source: String,
+    is_small: bool,
+}
 
 impl Pattern {
     /// Compiles a pattern.
@@ -54,22 +63,42 @@ impl Pattern {
                 (Some(translated), ignore_case || flags.contains('i'))
             }
         };
-        RegexBuilder::new(translated.as_deref().unwrap_or(pattern))
-            .case_insensitive(ignore_case)
-            .size_limit(MAX_COMPILED)
-            .nest_limit(MAX_NESTING)
-            .build()
-            .map(Self)
+        let expression = translated.as_deref().unwrap_or(pattern);
+        let build = |max_bytes| {
+            RegexBuilder::new(expression)
+                .case_insensitive(ignore_case)
+                .size_limit(max_bytes)
+                .nest_limit(MAX_NESTING)
+                .build()
+        };
+        let small = build(SMALL);
+        let is_small = small.is_ok();
+        small
+            .or_else(|_| build(MAX_COMPILED))
+            .map(|regex| Self { regex, source: pattern.to_owned(), is_small })
             .map_err(|error| match error {
                 regex::Error::CompiledTooBig(_) => refused(pattern, "it repeats too much"),
-                _ => invalid(pattern, &fault_of(translated.as_deref().unwrap_or(pattern))),
+                _ => invalid(pattern, &fault_of(expression)),
             })
+    }
+
+    /// # Errors
+    /// `InvalidArgument` when the line is too long for this expression.
+    pub(super) fn check_line(&self, line: &str) -> Result<()> {
+        if self.is_small || line.len() < VERY_LONG {
+            return Ok(());
+        }
+        Err(refused(
+            &self.source,
+            &format!("it repeats too much for a line of {} bytes", line.len()),
+        ))
     }
 
     /// The first match in a line at or after `at`, on boundaries of characters. An empty match
     /// where the line ends and began before is none.
     pub(super) fn find_at(&self, line: &str, at: usize) -> Option<Range<usize>> {
-        let found = (at <= line.len()).then(|| self.0.find_at(line.as_bytes(), at)).flatten()?;
+        let found =
+            (at <= line.len()).then(|| self.regex.find_at(line.as_bytes(), at)).flatten()?;
         Some(floor(line, found.start())..ceil(line, found.end()))
     }
 }

@@ -11,8 +11,6 @@ use super::{
 };
 use crate::aside::Cancelled;
 
-/// Text that a query may look at, in bytes, the same more than once. A few seconds.
-const MAX_WORK: usize = 4 << 30;
 /// What a look costs at least.
 const LOOK: usize = 32;
 /// Work between two questions whether anybody still waits.
@@ -45,17 +43,20 @@ pub(super) struct Evaluation<'a> {
     pub patterns: FxHashMap<String, Option<regex::Regex>>,
     cancelled: &'a Cancelled,
     work: usize,
+    max_work: usize,
     next_question: usize,
 }
 
 impl<'a> Evaluation<'a> {
-    pub fn new(text: &'a [u8], cancelled: &'a Cancelled) -> Self {
+    /// `max_work` is how many bytes it may look at, the same more than once.
+    pub fn new(text: &'a [u8], max_work: usize, cancelled: &'a Cancelled) -> Self {
         Self {
             text,
             root: root_of(text),
             patterns: FxHashMap::default(),
             cancelled,
             work: 0,
+            max_work,
             next_question: 0,
         }
     }
@@ -70,7 +71,7 @@ impl<'a> Evaluation<'a> {
         if self.cancelled.is_set() {
             return Err(Stop::Cancelled);
         }
-        if self.work > MAX_WORK { Err(Stop::TooMuch) } else { Ok(()) }
+        if self.work > self.max_work { Err(Stop::TooMuch) } else { Ok(()) }
     }
 
     /// A value's text.

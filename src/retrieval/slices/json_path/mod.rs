@@ -38,6 +38,10 @@ pub use paths::paths;
 
 /// Steps of the parser, which some malformed queries make go back and forth for ever.
 const MAX_PARSER_CALLS: usize = 1_000_000;
+/// Text that a query may look at, in bytes: some seconds. The same may count more than once, and so
+/// long texts get more.
+const MAX_WORK: usize = 1 << 30;
+const MAX_WORK_PER_BYTE: usize = 8;
 /// More values are not gathered.
 const MAX_VALUES: usize = 5_000_000;
 
@@ -69,6 +73,9 @@ impl JsonPath {
     pub fn new(query: &str) -> Result<Self> {
         static BOUNDED: Once = Once::new();
         BOUNDED.call_once(|| pest::set_call_limit(NonZeroUsize::new(MAX_PARSER_CALLS)));
+        if query.ends_with([' ', '\t', '\n', '\r']) {
+            return Err(invalid(query, "white space at its end"));
+        }
         let parsed = parse_json_path(query).map_err(|error| invalid(query, &reason_of(&error)))?;
         check::check(&parsed.segments).map_err(|reason| invalid(query, &reason))?;
         Ok(Self(parsed))
@@ -79,8 +86,17 @@ impl JsonPath {
     /// # Errors
     /// `InvalidArgument` when it asks for more work than is done.
     pub fn find(&self, text: &str, cancelled: &Cancelled) -> Result<Vec<Value>> {
+        self.find_within(text, MAX_WORK + MAX_WORK_PER_BYTE * text.len(), cancelled)
+    }
+
+    fn find_within(
+        &self,
+        text: &str,
+        max_work: usize,
+        cancelled: &Cancelled,
+    ) -> Result<Vec<Value>> {
         let mut values = Vec::new();
-        let mut evaluation = Evaluation::new(text.as_bytes(), cancelled);
+        let mut evaluation = Evaluation::new(text.as_bytes(), max_work, cancelled);
         evaluation
             .select(evaluation.root, &self.0.segments, &mut |_, value| {
                 if values.len() >= MAX_VALUES {
@@ -134,8 +150,8 @@ fn reason_of(error: &JsonPathError) -> String {
     }
 }
 
-/// The value of a whole text.
+/// The value of a whole text, which is valid.
 fn root_of(text: &[u8]) -> Value {
     let start = json::skip_whitespace(text, 0);
-    Value { start, end: json::skip_value(text, start).unwrap_or(text.len()) }
+    Value { start, end: start + text.trim_ascii().len() }
 }
