@@ -96,7 +96,6 @@ impl Admission {
 
 /// A context that was found.
 struct Hit {
-    number: u64,
     pointer: Pointer,
     score: f32,
     examined: Examined,
@@ -334,7 +333,7 @@ impl Searching<'_> {
         self.find_indexed(&indexes).await;
         let is_full = self.hits.len() >= self.limit;
         // What the index has of a long text may lack a word that few others have.
-        if self.search.note_rare(&indexes, self.limit) || !is_full {
+        if self.search.note_rare(self.limit) || !is_full {
             let ranked = self.hits.len();
             self.scan(is_full).await;
             self.score_scanned(&indexes, ranked);
@@ -450,7 +449,7 @@ impl Searching<'_> {
         for (_, number, size) in chosen {
             let Some(pointer) = self.collection.pointer(number) else { continue };
             if !self.search.has_conditions() {
-                self.hits.push(Hit { number, pointer, score: 1.0, examined: Examined::default() });
+                self.hits.push(Hit { pointer, score: 1.0, examined: Examined::default() });
             } else if size > bytes_left {
                 return;
             } else {
@@ -481,15 +480,12 @@ impl Searching<'_> {
         let examined = text.with_texts(&name, &description, |texts| {
             self.search.examine(texts, is_known, needs_rare)
         })?;
-        Some(Hit { number, score: examined.share, pointer, examined })
+        Some(Hit { score: examined.share, pointer, examined })
     }
 
-    /// The hits, best first, of equal ones the latest first.
+    /// The hits, best first. Equal ones stay in the order in which they came.
     fn into_hits(mut self) -> Vec<Hit> {
-        self.hits.sort_by(|left, right| {
-            let key = |hit: &Hit| (hit.pointer.timestamp, hit.number);
-            right.score.total_cmp(&left.score).then_with(|| key(right).cmp(&key(left)))
-        });
+        self.hits.sort_by(|left, right| right.score.total_cmp(&left.score));
         self.hits.truncate(self.limit);
         self.hits
     }

@@ -9,7 +9,7 @@ use super::announced::{Announced, LateText};
 use super::document::Document;
 use super::merge::{like_sized, merge};
 use super::query::Query;
-use super::search::{Hit, Ranked, RankedList, Together, rank, rank_together, search};
+use super::search::{Hit, Ranked, RankedList, TermStatistics, rank, rank_best, search, statistics};
 use super::segment::Segment;
 use super::slots::Slots;
 use super::tail::{Tail, TailDocument};
@@ -308,16 +308,21 @@ impl Index {
         view
     }
 
-    /// Ranks the documents of several indexes that `accepts` accepts, together with `foreign` ones,
-    /// as [`Index::rank`] does: as one collection. The indexes have no sequence in common.
+    /// As [`Index::rank`], for the documents of several indexes as one collection, the best alone.
+    /// The indexes have no sequence in common.
     pub(super) fn rank_together(
         indexes: &[&Self],
         query: &Query,
         limit: Option<usize>,
-        accepts: &dyn Fn(u64) -> bool,
+        known: &dyn Fn(u64) -> bool,
         foreign: &[Document<'_>],
-    ) -> Together {
-        rank_together(&Self::view_of(indexes), query, limit, accepts, foreign)
+    ) -> Vec<Ranked> {
+        rank_best(&Self::view_of(indexes), query, limit, known, foreign)
+    }
+
+    /// What several indexes as one collection say of each term of a query.
+    pub(super) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
+        statistics(&Self::view_of(indexes), query)
     }
 
     /// Calls `visit` with terms and how many documents have each: a term may come several times.

@@ -97,34 +97,40 @@ pub(super) fn rank(
     RankedList { maximum: evaluation.maximum(&terms), hits }
 }
 
-/// What was found in several indexes, as one collection.
-#[derive(Debug)]
-pub(super) struct Together {
-    /// The documents, best first.
-    pub(super) ranked: Vec<Ranked>,
-    /// For each term of the query, in its order: the most that it can add to a score, and how many
-    /// documents have it.
-    pub(super) terms: Vec<(f32, usize)>,
-}
-
-/// Ranks by the terms of the query alone, without others for those that no document has.
-pub(super) fn rank_together(
+/// The best documents by the terms of the query alone, without others for those that no document
+/// has, and without what groups add.
+pub(super) fn rank_best(
     view: &View,
     query: &Query,
     limit: Option<usize>,
-    accepts: &dyn Fn(u64) -> bool,
+    known: &dyn Fn(u64) -> bool,
     foreign: &[Document<'_>],
-) -> Together {
+) -> Vec<Ranked> {
     let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
     evaluation.add_foreign(query, foreign, |_| {});
-    let weighted = evaluation.weighted_terms();
-    let mut terms = vec![(0.0, 0); query.terms().len()];
-    for term in &weighted {
-        if let Some(slot) = terms.get_mut(term.number) {
-            *slot = (term.weight * MAXIMUM_SCORE, evaluation.containing(term.number));
+    evaluation.run(&evaluation.weighted_terms(), Best::new(limit), known, None)
+}
+
+/// What a collection says of a term.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TermStatistics {
+    /// The most that it can add to a score.
+    pub(super) maximum: f32,
+    /// How many documents have it.
+    pub(super) documents: usize,
+}
+
+/// For each term of the query, in its order.
+pub(super) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
+    let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    let mut terms = vec![TermStatistics::default(); query.terms().len()];
+    for WeightedTerm { number, weight, .. } in evaluation.weighted_terms() {
+        if let Some(slot) = terms.get_mut(number) {
+            let (maximum, documents) = (weight * MAXIMUM_SCORE, evaluation.containing(number));
+            *slot = TermStatistics { maximum, documents };
         }
     }
-    Together { ranked: evaluation.run(&weighted, Best::new(limit), accepts, None), terms }
+    terms
 }
 
 /// A document outside the segments that has a term of the query.

@@ -10,7 +10,7 @@ use super::matcher::{Matcher, has_unsegmented, words_of};
 use super::phrase::Phrase;
 use super::prefixes::expand;
 use super::query::Query;
-use super::search::{Ranked, Which};
+use super::search::{Ranked, TermStatistics, Which};
 use super::search_syntax::{Excluded, SearchSyntax};
 use super::snippets::{FieldText, Snippet, bytes_of, cut};
 use super::tokens::{is_ascii_separator, tokenize};
@@ -83,7 +83,9 @@ pub struct TextSearch {
     weights: Vec<u64>,
     /// The score of a document that has everything, as often as counts.
     maximum: f32,
-    /// Numbers whose terms fewer documents have than hits are wanted.
+    /// How many documents have what is looked for, by number; of phrases that is not known.
+    documents: Vec<usize>,
+    /// What [`TextSearch::note_rare`] noted, by number.
     rare: Vec<bool>,
     bounds: SnippetBounds,
 }
@@ -124,15 +126,15 @@ impl TextSearch {
             matcher,
             numbers,
             weights: vec![WEIGHT_UNIT as u64; numbers + phrases.len()],
-            rare: vec![true; numbers + phrases.len()],
+            rare: vec![true; numbers],
             phrases,
             phrase_texts,
             excluded,
             excluded_phrases,
+            documents: Vec::new(),
             maximum: 0.0,
             bounds,
         };
-        // A document that says all would be told apart from none.
         search.weigh(indexes);
         search
     }
@@ -150,21 +152,11 @@ impl TextSearch {
         excludes || !self.phrases.is_empty() || !self.expansions.is_empty()
     }
 
-    /// Whether something that is looked for is in fewer than `limit` documents of the indexes.
-    pub fn note_rare(&mut self, indexes: &[&Index], limit: usize) -> bool {
-        let together = Index::rank_together(indexes, &self.query, Some(0), &|_| false, &[]);
-        let containing = |term: &str| {
-            let number = self.query.number_of(term)?;
-            together.terms.get(number).map(|(_, containing)| *containing)
-        };
-        let terms = self.words.terms().iter().map(|term| containing(&term.text));
-        let prefixes = self
-            .expansions
-            .iter()
-            .map(|terms| Some(terms.iter().filter_map(|term| containing(term)).sum()));
-        let counts: Vec<Option<usize>> = terms.chain(prefixes).collect();
-        for (rare, count) in self.rare.iter_mut().zip(counts) {
-            *rare = count.is_none_or(|count| count < limit);
+    /// Notes what is looked for that fewer than `limit` documents of the indexes have; whether
+    /// there is any.
+    pub fn note_rare(&mut self, limit: usize) -> bool {
+        for (rare, documents) in self.rare.iter_mut().zip(&self.documents) {
+            *rare = *documents < limit;
         }
         self.rare.contains(&true)
     }
@@ -177,7 +169,7 @@ impl TextSearch {
         limit: Option<usize>,
         accepts: &dyn Fn(u64) -> bool,
     ) -> Vec<(u64, f32)> {
-        let ranked = Index::rank_together(indexes, &self.query, limit, accepts, &[]).ranked;
+        let ranked = Index::rank_together(indexes, &self.query, limit, accepts, &[]);
         let known = ranked.into_iter().filter_map(|Ranked { which, score, .. }| match which {
             Which::Known(sequence) => Some((sequence, self.share(score))),
             Which::Foreign(_) => None,
@@ -189,8 +181,8 @@ impl TextSearch {
     #[must_use]
     pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
         let mut scores = vec![0.0; documents.len()];
-        let together = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
-        for Ranked { which, score, .. } in together.ranked {
+        let ranked = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
+        for Ranked { which, score, .. } in ranked {
             if let Which::Foreign(position) = which
                 && let Some(slot) = scores.get_mut(position)
             {
@@ -214,7 +206,7 @@ impl TextSearch {
                 &|sequence| having.as_ref().is_none_or(|having| having.contains(&sequence)),
                 &[],
             );
-            let found = ranked.ranked.into_iter().filter_map(|hit| match hit.which {
+            let found = ranked.into_iter().filter_map(|hit| match hit.which {
                 Which::Known(sequence) => Some(sequence),
                 Which::Foreign(_) => None,
             });
@@ -297,16 +289,21 @@ impl TextSearch {
 
     /// Takes the weights of what is looked for from the collection.
     fn weigh(&mut self, indexes: &[&Index]) {
-        let together = Index::rank_together(indexes, &self.query, Some(0), &|_| false, &[]);
-        let most = |term: &str| {
-            let number = self.query.number_of(term)?;
-            together.terms.get(number).map(|(most, _)| *most)
+        let statistics = Index::statistics(indexes, &self.query);
+        let of = |term: &str| {
+            let number = self.query.number_of(term);
+            number.and_then(|number| statistics.get(number)).copied().unwrap_or_default()
         };
-        let words: Vec<f32> =
-            self.words.terms().iter().filter_map(|term| most(&term.text)).collect();
-        let best_of =
-            |terms: &Vec<Box<str>>| terms.iter().filter_map(|term| most(term)).fold(0.0, f32::max);
-        let prefixes: Vec<f32> = self.expansions.iter().map(best_of).collect();
+        let words = self.words.terms().iter().map(|term| of(&term.text));
+        // Of what a prefix stands for one suffices.
+        let prefixes = self.expansions.iter().map(|terms| {
+            let terms = terms.iter().map(|term| of(term));
+            terms.fold(TermStatistics::default(), |sum, term| TermStatistics {
+                maximum: sum.maximum.max(term.maximum),
+                documents: sum.documents + term.documents,
+            })
+        });
+        let found: Vec<TermStatistics> = words.chain(prefixes).collect();
         let mut of_phrases: FxHashSet<Box<str>> = FxHashSet::default();
         for phrase in &self.phrase_texts {
             tokenize(phrase, usize::MAX, |term| {
@@ -315,12 +312,12 @@ impl TextSearch {
                 }
             });
         }
-        let phrases: f32 = of_phrases.iter().filter_map(|term| most(term)).sum();
-        self.maximum = words.iter().chain(&prefixes).sum::<f32>() + phrases;
-        let found = words.iter().chain(&prefixes);
-        for (weight, most) in self.weights.iter_mut().zip(found) {
-            *weight = 1 + (most * WEIGHT_UNIT) as u64;
+        let phrases: f32 = of_phrases.iter().map(|term| of(term).maximum).sum();
+        self.maximum = found.iter().map(|term| term.maximum).sum::<f32>() + phrases;
+        for (weight, term) in self.weights.iter_mut().zip(&found) {
+            *weight = 1 + (term.maximum * WEIGHT_UNIT) as u64;
         }
+        self.documents = found.iter().map(|term| term.documents).collect();
         let heaviest = self.weights.iter().max().copied().unwrap_or(1);
         for weight in self.weights.iter_mut().skip(self.numbers) {
             *weight = heaviest * 2;
@@ -514,9 +511,9 @@ mod tests {
         let texts = vec!["login"; 30];
         let index = index(&texts);
         let mut common = search("login", &[&index]);
-        assert!(!common.note_rare(&[&index], 20) && common.note_rare(&[&index], 31));
+        assert!(!common.note_rare(20) && common.note_rare(31));
         let mut mixed = search("login needle", &[&index]);
-        assert!(mixed.note_rare(&[&index], 20));
+        assert!(mixed.note_rare(20));
         assert!(mixed.examine(&of("login"), false, true).is_none());
         assert!(mixed.examine(&of("login needle"), false, true).is_some());
     }
