@@ -20,7 +20,6 @@ mod options;
 mod outline;
 mod placeholder;
 mod pointer;
-mod ranker;
 mod read;
 mod record;
 mod save;

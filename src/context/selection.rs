@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
@@ -10,10 +10,9 @@ use super::{
     filter::ContextFilter,
     manager::Manager,
     pointer::Pointer,
-    ranker::Explainer,
 };
 use crate::retrieval::{
-    Boosts, Query, RankedList, Scored, Which, boost,
+    Boosts, Query, RankedList, Scored, TermMatch, Which, boost,
     vectors::{Vector, cosine, fuse, nearness},
 };
 
@@ -100,8 +99,14 @@ impl Manager {
             chosen
         };
         tokio::task::yield_now().await;
-        let explainer = selection.explain.then(|| Explainer::new(question));
-        let texts = self.show_chosen(&chosen, explainer.as_ref(), &candidates);
+        let sequence = |choice: &Choice| candidates.sequences.get(choice.position).copied();
+        let chosen: Vec<(u64, Choice)> =
+            chosen.into_iter().filter_map(|choice| Some((sequence(&choice)?, choice))).collect();
+        let explanations = selection.explain.then(|| {
+            let sequences: Vec<u64> = chosen.iter().map(|(sequence, _)| *sequence).collect();
+            self.index.explain(&Query::parse(question), &sequences)
+        });
+        let texts = self.show_chosen(&chosen, explanations.as_deref());
         Selected { is_matched, texts }
     }
 
@@ -252,15 +257,13 @@ impl Manager {
     /// What was chosen as JSON; what went meanwhile is left out.
     fn show_chosen(
         &self,
-        chosen: &[Choice],
-        explainer: Option<&Explainer>,
-        candidates: &Candidates,
+        chosen: &[(u64, Choice)],
+        explanations: Option<&[Vec<TermMatch>]>,
     ) -> Vec<String> {
         let mut texts = Vec::new();
         let mut text = String::from("[");
-        for choice in chosen {
-            let Some(&sequence) = candidates.sequences.get(choice.position) else { continue };
-            let Some(pointer) = self.state().pointers.get(&sequence).cloned() else { continue };
+        for (place, (sequence, choice)) in chosen.iter().enumerate() {
+            let Some(pointer) = self.state().pointers.get(sequence).cloned() else { continue };
             if text.len() > TEXT {
                 text.push(']');
                 texts.push(std::mem::replace(&mut text, String::from("[")));
@@ -272,12 +275,33 @@ impl Manager {
             pointer.write_row(&mut text);
             // Writing to a String cannot fail.
             let _ = write!(text, ",{},{},", choice.score, choice.is_neighbour);
-            let terms = explainer.map(|it| it.explain(&self.index, sequence, &pointer));
-            text.push_str(&json!(terms).to_string());
+            let terms = explanations.and_then(|explanations| explanations.get(place));
+            text.push_str(&json!(terms.map(|terms| shares(terms))).to_string());
             text.push(']');
         }
         text.push(']');
         texts.push(text);
         texts
     }
+}
+
+/// What a term contributed, as JavaScript is told.
+#[derive(Serialize)]
+struct MatchedTerm<'a> {
+    term: &'a str,
+    fields: Vec<&'static str>,
+    share: f32,
+}
+
+fn shares(terms: &[TermMatch]) -> Vec<MatchedTerm<'_>> {
+    let sum: f32 = terms.iter().map(|term| term.score).sum();
+    let matched = terms.iter().map(|matched| {
+        let fields = matched.fields.iter().zip(["name", "description", "arguments", "result"]);
+        MatchedTerm {
+            term: &matched.term,
+            fields: fields.filter(|(has, _)| **has).map(|(_, field)| field).collect(),
+            share: matched.score / sum,
+        }
+    });
+    matched.collect()
 }

@@ -1,9 +1,12 @@
 //! A document and the terms of it.
 
+use super::collector::Collector;
 use super::postings::Frequencies;
 use super::query::Query;
 use super::ranking::{FIELD_COUNT, FIELDS, Lengths};
-use super::tokens::tokenize;
+use super::start::Start;
+use super::stop_words::StopWords;
+use super::tokens::{Token, tokenize_all};
 use super::words::hash;
 
 /// What is indexed of one stored context.
@@ -27,8 +30,11 @@ pub struct Document<'a> {
 #[derive(Debug)]
 pub(super) struct DocumentTerms {
     pub(super) lengths: Lengths,
+    pub(super) stop_words: StopWords,
     terms: Box<[Term]>,
     text: Box<str>,
+    /// The first bytes of each term.
+    starts: Box<[Start]>,
     /// A bit for each term, to tell quickly that one is absent.
     signature: u64,
 }
@@ -40,58 +46,33 @@ struct Term {
     frequencies: Frequencies,
 }
 
-/// An occurrence, as the tokeniser finds it.
-struct Occurrence {
-    hash: u32,
-    start: u32,
-    end: u32,
-    field: u32,
-}
-
 impl DocumentTerms {
     pub(super) fn new(document: &Document<'_>) -> Self {
-        let bytes: usize =
-            FIELDS.iter().map(|field| (field.text)(document).len().min(field.maximum_bytes)).sum();
-        let mut text = String::with_capacity(bytes * 3 / 2);
-        let mut occurrences = Vec::with_capacity(bytes / 4);
-        let lengths = for_each_token(document, |field, token| {
-            let start = text.len() as u32;
-            text.push_str(token);
-            occurrences.push(Occurrence {
-                hash: hash(token),
-                start,
-                end: text.len() as u32,
-                field,
+        Collector::with(|collector| {
+            let mut stop_words = StopWords::default();
+            let lengths = for_each_token(document, |field, token| match token {
+                Token::Term(term) => collector.add(field, term),
+                Token::StopWord(number) => stop_words.insert(number),
             });
-        });
-        let term = |occurrence: &Occurrence| {
-            text.get(occurrence.start as usize..occurrence.end as usize).unwrap_or_default()
-        };
-        occurrences.sort_unstable_by(|left, right| {
-            left.hash.cmp(&right.hash).then_with(|| term(left).cmp(term(right)))
-        });
-        let mut terms = Vec::with_capacity(occurrences.len());
-        let mut distinct = String::with_capacity(text.len());
-        let mut signature = 0;
-        for group in
-            occurrences.chunk_by(|left, right| left.hash == right.hash && term(left) == term(right))
-        {
-            let Some(first) = group.first() else { continue };
-            let mut counts = [0; FIELD_COUNT];
-            for occurrence in group {
-                if let Some(count) = counts.get_mut(occurrence.field as usize) {
-                    *count += 1;
-                }
+            let order = collector.order();
+            let mut terms = Vec::with_capacity(order.len());
+            let mut starts = Vec::with_capacity(order.len());
+            let mut text = String::with_capacity(collector.text.len());
+            let mut signature = 0;
+            for entry in order.iter().filter_map(|number| collector.entries.get(*number)) {
+                let term = collector.text_of(entry);
+                text.push_str(term);
+                signature |= signature_bit(entry.hash);
+                starts.push(Start::of(term));
+                terms.push(Term {
+                    hash: entry.hash,
+                    end: text.len() as u32,
+                    frequencies: Frequencies::from_counts(&entry.counts),
+                });
             }
-            distinct.push_str(term(first));
-            signature |= signature_bit(first.hash);
-            terms.push(Term {
-                hash: first.hash,
-                end: distinct.len() as u32,
-                frequencies: Frequencies::from_counts(&counts),
-            });
-        }
-        Self { lengths, terms: terms.into(), text: distinct.into(), signature }
+            let (terms, text, starts) = (terms.into(), text.into(), starts.into());
+            Self { lengths, stop_words, terms, text, starts, signature }
+        })
     }
 
     /// What they take in memory, about.
@@ -118,6 +99,17 @@ impl DocumentTerms {
         self.from(0)
     }
 
+    /// The terms that begin with `start`.
+    pub(super) fn starting_with(&self, start: Start) -> impl Iterator<Item = &str> {
+        let matching =
+            self.starts.iter().enumerate().filter(move |(_, other)| start.begins(**other));
+        matching.filter_map(|(number, _)| {
+            let end = |number: usize| self.terms.get(number).map(|term| term.end as usize);
+            let start = number.checked_sub(1).map_or(Some(0), end)?;
+            self.text.get(start..end(number)?)
+        })
+    }
+
     fn from(&self, first: usize) -> impl Iterator<Item = (u32, &str, Frequencies)> {
         let (before, terms) = self.terms.split_at(first.min(self.terms.len()));
         let mut start = before.last().map_or(0, |term| term.end as usize);
@@ -133,16 +125,27 @@ fn signature_bit(hash: u32) -> u64 {
     1 << (hash & 63)
 }
 
-/// Calls `emit` with each token of each field; the number of tokens in each.
-fn for_each_token(document: &Document<'_>, mut emit: impl FnMut(u32, &str)) -> Lengths {
+/// Calls `emit` with each token of each field; the number of terms in each.
+fn for_each_token(document: &Document<'_>, mut emit: impl FnMut(usize, Token<'_>)) -> Lengths {
     let mut lengths = Lengths::default();
-    for ((number, field), length) in (0..).zip(FIELDS).zip(&mut lengths) {
-        tokenize((field.text)(document), field.maximum_bytes, |token| {
-            *length = length.saturating_add(1);
+    for ((number, field), length) in FIELDS.iter().enumerate().zip(&mut lengths) {
+        tokenize_all((field.text)(document), field.maximum_bytes, |token| {
+            *length = length.saturating_add(u16::from(matches!(token, Token::Term(_))));
             emit(number, token);
         });
     }
     lengths
+}
+
+/// The stop words of a document, without an index of it.
+pub(super) fn stop_words(document: &Document<'_>) -> StopWords {
+    let mut stop_words = StopWords::default();
+    for_each_token(document, |_, token| {
+        if let Token::StopWord(number) = token {
+            stop_words.insert(number);
+        }
+    });
+    stop_words
 }
 
 /// How often a document has the terms of a query (in `frequencies`, replaced),
@@ -155,10 +158,11 @@ pub(super) fn match_query(
 ) -> Lengths {
     let mut counts = vec![[0_u32; FIELD_COUNT]; query.terms().len()];
     let lengths = for_each_token(document, |field, token| {
+        let Token::Term(token) = token else { return };
         see(token);
         let counts =
             query.position(hash(token), token).and_then(|position| counts.get_mut(position));
-        if let Some(count) = counts.and_then(|counts| counts.get_mut(field as usize)) {
+        if let Some(count) = counts.and_then(|counts| counts.get_mut(field)) {
             *count += 1;
         }
     });
@@ -187,9 +191,9 @@ mod tests {
     #[test]
     fn terms_are_counted_by_field() {
         let terms = DocumentTerms::new(&DOCUMENT);
-        assert_eq!(terms.lengths, [3, 9, 12, 5]);
-        assert_eq!(find(&terms, "file"), [1.0, 1.0, 0.0, 0.0]);
-        assert_eq!(find(&terms, "login"), [0.0, 1.0, 6.0, 1.0]);
+        assert_eq!(terms.lengths, [3, 9, 12, 5, 5]);
+        assert_eq!(find(&terms, "file"), [1.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(find(&terms, "login"), [0.0, 1.0, 6.0, 1.0, 1.0]);
         assert_eq!(find(&terms, "absent"), [0.0; FIELD_COUNT]);
         assert!(terms.iter().map(|(hash, text, _)| (hash, text)).is_sorted());
         assert!(

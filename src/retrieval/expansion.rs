@@ -3,8 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
+use super::document::DocumentTerms;
 use super::query::{Origin, Prefix, Query, QueryTerm};
-use super::segment::{ORDERED_BYTES, Segment};
+use super::segment::Segment;
+use super::start::Start;
 use super::words::hash;
 
 /// A replacement is at least so similar (Dice's coefficient of their trigrams).
@@ -18,8 +20,7 @@ const REPLACEMENTS: usize = 3;
 /// Of shorter terms one letter is too large a part.
 const LEAST_LETTERS: usize = 4;
 
-/// A replacement begins with the same bytes and is about as long.
-const SHARED_BYTES: usize = ORDERED_BYTES;
+/// A replacement begins as the term does and is about as long.
 const LENGTH_DIFFERENCE: usize = 3;
 
 /// Terms that one prefix stands for.
@@ -62,22 +63,28 @@ impl<'a> Expansion<'a> {
     /// Looks at the terms of a segment.
     pub(super) fn see_segment(&mut self, segment: &Segment) {
         for absent in &mut self.absent {
-            let start = absent.term.text.get(..SHARED_BYTES).unwrap_or_default();
-            for (text, _) in
-                segment.terms_from(start).take_while(|(text, _)| shares_start(text, start))
-            {
-                absent.see(text);
-            }
+            let similar = segment.starting_with(Start::of(&absent.term.text));
+            similar.for_each(|(text, _)| absent.see(text));
         }
         for (prefix, found) in &mut self.prefixes {
-            let end = (0..=SHARED_BYTES).rev().find(|end| prefix.text.is_char_boundary(*end));
-            let start = prefix.text.get(..end.unwrap_or(0)).unwrap_or_default();
-            let inspected = segment.terms_from(start).take(MAXIMUM_INSPECTED);
-            for (text, documents) in inspected.take_while(|(text, _)| shares_start(text, start)) {
-                if text.starts_with(&*prefix.text) {
-                    count(found, text, documents as u32);
-                }
+            let terms = segment.starting_with(Start::of(&prefix.text)).take(MAXIMUM_INSPECTED);
+            for (text, documents) in terms.filter(|(text, _)| text.starts_with(&*prefix.text)) {
+                count(found, text, documents as u32);
             }
+        }
+    }
+
+    /// Looks at the terms of a document.
+    pub(super) fn see_document(&mut self, document: &DocumentTerms) {
+        for absent in &mut self.absent {
+            let similar = document.starting_with(Start::of(&absent.term.text));
+            similar.for_each(|text| absent.see(text));
+        }
+        for (prefix, found) in &mut self.prefixes {
+            let terms = document.starting_with(Start::of(&prefix.text));
+            terms
+                .filter(|text| text.starts_with(&*prefix.text))
+                .for_each(|text| count(found, text, 1));
         }
     }
 
@@ -133,7 +140,7 @@ impl<'a> Expansion<'a> {
 
 impl Absent<'_> {
     fn see(&mut self, text: &str) {
-        if !shares_start(text, self.term.text.get(..SHARED_BYTES).unwrap_or_default())
+        if Start::of(text) != Start::of(&self.term.text)
             || text.len().abs_diff(self.term.text.len()) > LENGTH_DIFFERENCE
         {
             return;
@@ -149,12 +156,7 @@ impl Absent<'_> {
 fn is_replaceable(term: &QueryTerm) -> bool {
     term.origin == Origin::Own
         && term.text.chars().count() >= LEAST_LETTERS
-        && term.text.is_char_boundary(SHARED_BYTES)
         && term.text.chars().all(char::is_alphabetic)
-}
-
-fn shares_start(text: &str, start: &str) -> bool {
-    text.as_bytes().starts_with(start.as_bytes())
 }
 
 fn count(found: &mut FxHashMap<Box<str>, u32>, text: &str, documents: u32) {

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::announced::{Announced, LateText};
 use super::document::Document;
+use super::explain::{TermMatch, explain};
 use super::merge::{like_sized, merge};
 use super::query::Query;
 use super::search::{Hit, Ranked, RankedList, TermStatistics, rank, rank_best, search, statistics};
@@ -338,6 +339,11 @@ impl Index {
         for (_, terms) in view.recent() {
             terms.iter().for_each(|(_, term, _)| visit(term, 1));
         }
+    }
+
+    /// What the terms of the query contribute to the scores of documents, most first.
+    pub fn explain(&self, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
+        explain(&self.view(), query, sequences)
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {

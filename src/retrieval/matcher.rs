@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::char::is_combining_mark;
 
 use super::characters::{Class, class, fold_into};
-use super::tokens::{Tokenizer, is_ascii_separator};
+use super::tokens::{Token, Tokenizer, is_ascii_separator};
 use super::words::irregular_forms;
 
 /// Borders looked at within one piece of text; a piece with more is a hash or encoded data.
@@ -224,6 +224,7 @@ impl Matcher {
             }
         };
         tokenizer.text(piece, &mut |token| {
+            let Token::Term(token) = token else { return };
             if let Some(&number) = terms.get(token) {
                 add(number);
             }

@@ -10,16 +10,18 @@
 //! | `tokens` | text to index terms |
 //! | `ranking` | the fields, their weights, BM25 |
 //! | `postings` | one term in one document as 32 bits |
-//! | `document` | a document and its terms |
+//! | `document`, `collector` | a document and its terms |
 //! | `query` | a query and its terms |
 //! | `thesaurus` | words that mean something similar |
-//! | `expansion` | terms for those that no document has, and for prefixes |
+//! | `stop_words` | which stop words a document has, for a query of nothing else |
+//! | `expansion`, `start` | terms for those that no document has, and for prefixes |
 //! | `segment`, `merge` | immutable blocks of documents |
 //! | `slots`, `tail` | the most recent documents, appended one by one |
 //! | `announced` | documents whose long part is still to be indexed |
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
 //! | `groups` | what documents of one group match together |
 //! | `boosts` | what a document's place among the others adds |
+//! | `explain` | what each term contributed |
 //! | `index`, `view` | writers, published snapshots |
 //! | [`slices`] | parts of a stored result |
 //! | `vectors` | vectors that somebody else made, fused with the ranking |
@@ -33,9 +35,11 @@ mod announced;
 mod best;
 mod boosts;
 mod characters;
+mod collector;
 mod dates;
 mod document;
 mod expansion;
+mod explain;
 mod groups;
 mod index;
 mod matcher;
@@ -51,6 +55,8 @@ mod segment;
 pub mod slices;
 mod slots;
 mod snippets;
+mod start;
+mod stop_words;
 mod tail;
 mod text_search;
 mod thesaurus;
@@ -67,6 +73,7 @@ pub use announced::{Announced, LateText};
 pub use boosts::{Boosts, Scored, boost};
 pub use characters::floor_boundary;
 pub use document::Document;
+pub use explain::TermMatch;
 pub use index::Index;
 pub use query::{Query, QueryBuilder};
 pub use search::{Hit, Ranked, RankedList, Which};

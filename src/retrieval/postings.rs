@@ -30,10 +30,11 @@ impl Frequencies {
         self.0 == 0
     }
 
-    /// As if the field had no text.
-    pub(super) fn without(self, field: usize) -> Self {
-        let bits = u32::from((1_u16 << BITS_PER_FIELD) - 1) << (field as u32 * BITS_PER_FIELD);
-        Self(self.0 & !bits)
+    /// As if these fields had no text.
+    pub(super) fn without(self, fields: &[usize]) -> Self {
+        let level = (1 << BITS_PER_FIELD) - 1;
+        let bits = fields.iter().map(|field| level << (*field as u32 * BITS_PER_FIELD));
+        Self(self.0 & !bits.fold(0, |all, bits| all | bits))
     }
 
     #[inline]
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn frequencies_are_kept_up_to_four_and_rounded_down_from_there() {
-        let values = |count| Frequencies::from_counts(&[count, 0, 1, 0]).values();
+        let values = |count| Frequencies::from_counts(&[count, 0, 1, 0, 0]).values();
         for (count, kept) in [
             (0, 0.0),
             (1, 1.0),
@@ -97,14 +98,14 @@ mod tests {
             (16, 16.0),
             (u32::MAX, 16.0),
         ] {
-            assert_eq!(values(count), [kept, 0.0, 1.0, 0.0]);
+            assert_eq!(values(count), [kept, 0.0, 1.0, 0.0, 0.0]);
         }
         assert!(Frequencies::from_counts(&[0; FIELD_COUNT]).is_empty());
     }
 
     #[test]
     fn a_posting_keeps_both_halves() {
-        let frequencies = Frequencies::from_counts(&[1, 16, 3, 2]);
+        let frequencies = Frequencies::from_counts(&[1, 16, 3, 2, 1]);
         let posting = Posting::new(MAXIMUM_DOCUMENTS as u32 - 1, frequencies);
         assert_eq!(posting.document(), MAXIMUM_DOCUMENTS as u32 - 1);
         assert_eq!(posting.frequencies(), frequencies);

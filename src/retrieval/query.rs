@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::characters::fold_into;
 use super::ranking::query_weight;
+use super::stop_words::StopWords;
 use super::thesaurus::{SYNONYM_WEIGHT, synonyms};
-use super::tokens::tokenize;
+use super::tokens::{Token, tokenize_all};
 use super::words::hash;
 
 /// No more of a query is read: a whole conversation may be handed in as one.
@@ -16,6 +17,8 @@ const MAXIMUM_BYTES: usize = 8192;
 pub struct Query {
     terms: Vec<QueryTerm>,
     prefixes: Vec<Prefix>,
+    /// Only where there is nothing else.
+    stop_words: StopWords,
 }
 
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub(super) struct QueryTerm {
 pub(super) enum Origin {
     /// It was asked for.
     Own,
+    /// It was asked for exactly as it is.
+    Exact,
     /// It means something similar, or is written in a similar way.
     Similar,
 }
@@ -50,6 +55,11 @@ impl Query {
     /// Synonyms of its terms count a little.
     pub fn parse(text: &str) -> Self {
         Self::builder().text(text, 1.0).synonyms().build()
+    }
+
+    /// As [`Self::parse`]; a query of stop words alone is one for those.
+    pub fn parse_keeping_stop_words(text: &str) -> Self {
+        Self::builder().text(text, 1.0).synonyms().keep_stop_words().build()
     }
 
     /// A query put together from parts.
@@ -77,7 +87,7 @@ impl Query {
 
     /// Whether nothing can match it.
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty() && self.prefixes.is_empty()
+        self.terms.is_empty() && self.prefixes.is_empty() && self.stop_words.is_empty()
     }
 
     /// Distinct, ordered by hash, then text.
@@ -87,6 +97,10 @@ impl Query {
 
     pub(super) fn prefixes(&self) -> &[Prefix] {
         &self.prefixes
+    }
+
+    pub(super) fn stop_words(&self) -> &StopWords {
+        &self.stop_words
     }
 
     /// The place of a term among [`Self::terms`].
@@ -99,7 +113,7 @@ impl Query {
         let mut terms: Vec<QueryTerm> = self.terms.iter().cloned().chain(more).collect();
         terms.sort_by(|left, right| (left.hash, &left.text).cmp(&(right.hash, &right.text)));
         terms.dedup_by(|later, first| later.text == first.text);
-        Self { terms, prefixes: Vec::new() }
+        Self { terms, prefixes: Vec::new(), stop_words: self.stop_words }
     }
 }
 
@@ -108,7 +122,9 @@ impl Query {
 pub struct QueryBuilder {
     occurrences: FxHashMap<Box<str>, Occurrences>,
     prefixes: Vec<(Box<str>, f32)>,
+    stop_words: StopWords,
     synonyms: bool,
+    keeps_stop_words: bool,
 }
 
 #[derive(Debug, Default)]
@@ -116,13 +132,29 @@ struct Occurrences {
     count: u32,
     weight: f32,
     place: usize,
+    /// Asked for not only exactly as it is.
+    is_loose: bool,
 }
 
 impl QueryBuilder {
     /// Adds the terms of a text. One that is there already weighs more; 1 is the usual weight.
     #[must_use]
-    pub fn text(mut self, text: &str, weight: f32) -> Self {
-        tokenize(text, MAXIMUM_BYTES, |token| {
+    pub fn text(self, text: &str, weight: f32) -> Self {
+        self.terms_of(text, weight, true)
+    }
+
+    /// As [`Self::text`], but nothing similar stands in for these terms.
+    #[must_use]
+    pub fn exact(self, text: &str, weight: f32) -> Self {
+        self.terms_of(text, weight, false)
+    }
+
+    fn terms_of(mut self, text: &str, weight: f32, is_loose: bool) -> Self {
+        tokenize_all(text, MAXIMUM_BYTES, |token| {
+            let token = match token {
+                Token::Term(term) => term,
+                Token::StopWord(number) => return self.stop_words.insert(number),
+            };
             if !self.occurrences.contains_key(token) {
                 let place = self.occurrences.len();
                 self.occurrences
@@ -130,6 +162,7 @@ impl QueryBuilder {
             }
             if let Some(occurrences) = self.occurrences.get_mut(token) {
                 occurrences.count += 1;
+                occurrences.is_loose |= is_loose;
                 occurrences.weight = occurrences.weight.max(weight);
             }
         });
@@ -145,7 +178,7 @@ impl QueryBuilder {
         if !folded.is_empty() {
             self.prefixes.push((folded.to_lowercase().into(), weight));
         }
-        self.text(text, weight)
+        self.exact(text, weight)
     }
 
     /// Adds to every term those that mean something similar, with little weight.
@@ -155,19 +188,26 @@ impl QueryBuilder {
         self
     }
 
+    /// A query of stop words alone is one for those.
+    #[must_use]
+    pub fn keep_stop_words(mut self) -> Self {
+        self.keeps_stop_words = true;
+        self
+    }
+
     /// The query.
     pub fn build(self) -> Query {
         let mut terms: Vec<QueryTerm> = Vec::with_capacity(self.occurrences.len());
         let mut similar = Vec::new();
-        for (text, Occurrences { count, weight, place }) in self.occurrences {
+        for (text, Occurrences { count, weight, place, is_loose }) in self.occurrences {
             let term = QueryTerm {
                 hash: hash(&text),
                 weight: weight * query_weight(count),
                 part: place as u32,
-                origin: Origin::Own,
+                origin: if is_loose { Origin::Own } else { Origin::Exact },
                 text,
             };
-            if self.synonyms {
+            if self.synonyms && is_loose {
                 similar.extend(synonyms(&term.text).map(|text| QueryTerm {
                     hash: hash(text),
                     text: text.into(),
@@ -180,16 +220,18 @@ impl QueryBuilder {
         }
         let first_prefix = terms.len() as u32;
         // of a synonym of several terms the weightiest counts
-        similar.sort_by(|left, right| {
-            (right.weight, left.part)
-                .partial_cmp(&(left.weight, right.part))
-                .unwrap_or(std::cmp::Ordering::Equal)
+        similar.sort_by(|left: &QueryTerm, right| {
+            right.weight.total_cmp(&left.weight).then(left.part.cmp(&right.part))
         });
         let prefixes = (first_prefix..).zip(self.prefixes);
         let prefixes =
             prefixes.map(|(part, (text, weight))| Prefix { text, weight, part }).collect();
-        let own = Query { terms, prefixes };
-        Query { terms: own.with_terms(similar.into_iter()).terms, ..own }
+        let mut query = Query { terms, prefixes, stop_words: StopWords::default() };
+        if query.is_empty() && self.keeps_stop_words {
+            query.stop_words = self.stop_words;
+        }
+        query.terms = query.with_terms(similar.into_iter()).terms;
+        query
     }
 }
 
@@ -207,6 +249,15 @@ mod tests {
         assert!(Query::parse("").is_empty());
         assert!(Query::parse(" ... ?!").is_empty());
         assert!(!Query::parse("show the login form").is_empty());
+    }
+
+    #[test]
+    fn stop_words_are_kept_where_there_is_nothing_else() {
+        let kept = |text: &str| Query::parse_keeping_stop_words(text).stop_words().iter().count();
+        assert_eq!(kept("what is it, what?"), 3);
+        assert_eq!(kept("what is the login"), 0);
+        assert!(!Query::parse_keeping_stop_words("the").is_empty());
+        assert!(Query::parse_keeping_stop_words("?!").is_empty());
     }
 
     #[test]
@@ -236,6 +287,15 @@ mod tests {
         assert!(query.terms().is_sorted_by_key(|term| term.hash));
         let part = |text: &str| query.terms().iter().find(|term| &*term.text == text).unwrap().part;
         assert_eq!(part("dir"), part("directori"));
+    }
+
+    #[test]
+    fn nothing_stands_in_for_exact_terms() {
+        let query = Query::builder().exact("remove the directory", 1.0).synonyms().build();
+        assert_eq!(weights(&query).len(), 2);
+        assert!(query.terms().iter().all(|term| term.origin == Origin::Exact));
+        let both = Query::builder().exact("remove", 1.0).text("remove", 1.0).build();
+        assert_eq!(both.terms()[0].origin, Origin::Own);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::postings::Frequencies;
+use super::tokens::cut;
 
 /// A part of a document that is indexed.
 pub(super) struct Field {
@@ -39,13 +40,36 @@ pub(super) const FIELDS: &[Field] = &[
         length_normalisation: 0.75,
         maximum_bytes: 131_072,
     },
+    Field {
+        text: |document| opening(document.result),
+        weight: 0.3,
+        length_normalisation: 0.0,
+        maximum_bytes: OPENING_BYTES,
+    },
 ];
 
-/// The place of the result among [`FIELDS`].
-pub(super) const RESULT: usize = 3;
+/// The places among [`FIELDS`] that say what the result says.
+pub(super) const RESULT_FIELDS: [usize; 2] = [3, 4];
+
+/// The beginning of a result says more of what it is about than any other part:
+/// a title, a signature, a first sentence.
+const OPENING_BYTES: usize = 128;
+
+/// The first words of a text: all of them are words of the whole text.
+fn opening(text: &str) -> &str {
+    if text.len() <= OPENING_BYTES {
+        return text;
+    }
+    let start = cut(text, OPENING_BYTES);
+    let end = start.rfind(|character: char| character.is_whitespace() || !character.is_ascii());
+    start.get(..end.unwrap_or(0)).unwrap_or_default()
+}
 
 /// The number of fields.
 pub(super) const FIELD_COUNT: usize = FIELDS.len();
+
+/// The fields that a document has of its own; the others repeat a part of one.
+pub(super) const DOCUMENT_FIELDS: usize = 4;
 
 /// Tokens in each field of one document.
 pub(super) type Lengths = [u16; FIELD_COUNT];
@@ -86,11 +110,16 @@ impl Totals {
         }
     }
 
-    /// Never negative, so that a match is always better than none.
+    /// The weight of a term that so many documents have.
     pub(super) fn inverse_document_frequency(&self, containing: u64) -> f32 {
-        let (documents, containing) = (self.documents.max(containing) as f64, containing as f64);
-        ((documents - containing + 0.5) / (containing + 0.5)).ln_1p() as f32
+        inverse_document_frequency(self.documents, containing)
     }
+}
+
+/// Never negative, so that a match is always better than none.
+pub(super) fn inverse_document_frequency(documents: u64, containing: u64) -> f32 {
+    let (documents, containing) = (documents.max(containing) as f64, containing as f64);
+    ((documents - containing + 0.5) / (containing + 0.5)).ln_1p() as f32
 }
 
 /// Scores one term in one document, for one state of the collection.
@@ -120,13 +149,17 @@ impl Scorer {
     /// At most [`MAXIMUM_SCORE`].
     #[inline]
     pub(super) fn score(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
-        let mut occurrences = 0.0;
+        // one array after the other, which becomes a few vector instructions
+        let frequencies = frequencies.values();
+        let lengths = lengths.map(f32::from);
+        let mut fields = [0.0; FIELD_COUNT];
         let coefficients = self.constant.iter().zip(&self.per_token);
-        for ((frequency, length), (constant, per_token)) in
-            frequencies.values().into_iter().zip(lengths).zip(coefficients)
+        for (((field, frequency), length), (constant, per_token)) in
+            fields.iter_mut().zip(frequencies).zip(lengths).zip(coefficients)
         {
-            occurrences += frequency / (constant + per_token * f32::from(*length));
+            *field = frequency / (constant + per_token * length);
         }
+        let occurrences: f32 = fields.iter().sum();
         (SATURATION + 1.0) * occurrences / (SATURATION + occurrences) + MATCH
     }
 }
@@ -148,7 +181,7 @@ mod tests {
 
     #[test]
     fn rarer_terms_weigh_more_and_none_is_negative() {
-        let totals = totals(&[[1, 2, 3, 4]; 100]);
+        let totals = totals(&[[1, 2, 3, 4, 4]; 100]);
         let weights: Vec<f32> =
             (1..=100).map(|containing| totals.inverse_document_frequency(containing)).collect();
         assert!(weights.is_sorted_by(|rarer, commoner| rarer > commoner));
@@ -161,23 +194,34 @@ mod tests {
 
     #[test]
     fn shorter_documents_and_more_occurrences_score_higher() {
-        let scorer = Scorer::new(&totals(&[[2, 10, 10, 0]; 4]));
-        let once = Frequencies::from_counts(&[0, 1, 0, 0]);
-        let often = Frequencies::from_counts(&[0, 3, 0, 0]);
-        let everywhere = Frequencies::from_counts(&[1, 1, 1, 0]);
-        assert!(scorer.score(once, &[2, 5, 10, 0]) > scorer.score(once, &[2, 20, 10, 0]));
-        assert!(scorer.score(often, &[2, 10, 10, 0]) > scorer.score(once, &[2, 10, 10, 0]));
-        assert!(scorer.score(everywhere, &[2, 10, 10, 0]) > scorer.score(once, &[2, 10, 10, 0]));
+        let scorer = Scorer::new(&totals(&[[2, 10, 10, 0, 0]; 4]));
+        let once = Frequencies::from_counts(&[0, 1, 0, 0, 0]);
+        let often = Frequencies::from_counts(&[0, 3, 0, 0, 0]);
+        let everywhere = Frequencies::from_counts(&[1, 1, 1, 0, 0]);
+        assert!(scorer.score(once, &[2, 5, 10, 0, 0]) > scorer.score(once, &[2, 20, 10, 0, 0]));
+        assert!(scorer.score(often, &[2, 10, 10, 0, 0]) > scorer.score(once, &[2, 10, 10, 0, 0]));
         assert!(
-            scorer.score(Frequencies::from_counts(&[9, 99, 999, 0]), &[1, 1, 1, 0])
+            scorer.score(everywhere, &[2, 10, 10, 0, 0]) > scorer.score(once, &[2, 10, 10, 0, 0])
+        );
+        assert!(
+            scorer.score(Frequencies::from_counts(&[9, 99, 999, 0, 0]), &[1, 1, 1, 0, 0])
                 <= MAXIMUM_SCORE
         );
     }
 
     #[test]
+    fn an_opening_ends_with_a_word() {
+        assert_eq!(opening("a short text"), "a short text");
+        let long = "word ".repeat(40);
+        assert_eq!(opening(&long).len(), 124);
+        assert_eq!(opening(&"x".repeat(200)), "");
+        assert_eq!(opening(&"é".repeat(100)).chars().count(), 63);
+    }
+
+    #[test]
     fn an_empty_collection_has_a_scorer() {
         let score = Scorer::new(&Totals::default())
-            .score(Frequencies::from_counts(&[1, 0, 0, 0]), &[1, 0, 0, 0]);
+            .score(Frequencies::from_counts(&[1, 0, 0, 0, 0]), &[1, 0, 0, 0, 0]);
         assert!(score.is_finite());
     }
 }

@@ -11,6 +11,7 @@ use super::groups::GroupScores;
 use super::postings::{Frequencies, Posting};
 use super::query::{Query, QueryTerm};
 use super::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
+use super::stop_words;
 use super::tail::TailDocument;
 use super::view::View;
 
@@ -70,15 +71,19 @@ pub enum Which {
 }
 
 pub(super) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
-    let evaluation = Evaluation::new(view, query, &[]);
-    let terms = evaluation.weighted_terms();
-    let ranked = evaluation.run(&terms, Best::new(limit), &|_| true, None);
+    let RankedList { maximum, hits } = if query.stop_words().is_empty() {
+        let evaluation = Evaluation::new(view, query, &[]);
+        let terms = evaluation.weighted_terms();
+        let hits = evaluation.run(&terms, Best::new(limit), &|_| true, None);
+        RankedList { maximum: evaluation.maximum(&terms), hits }
+    } else {
+        stop_words::rank(view, query.stop_words(), &|_| true, &[], Best::new(limit))
+    };
     let hit = |Ranked { which, score, timestamp, .. }| match which {
         Which::Known(sequence) => Some(Hit { sequence, score, timestamp }),
         Which::Foreign(_) => None,
     };
-    let hits = ranked.into_iter().filter_map(hit).collect();
-    RankedList { maximum: evaluation.maximum(&terms), hits }
+    RankedList { maximum, hits: hits.into_iter().filter_map(hit).collect() }
 }
 
 pub(super) fn rank(
@@ -87,6 +92,9 @@ pub(super) fn rank(
     known: &dyn Fn(u64) -> bool,
     foreign: &[Document<'_>],
 ) -> RankedList<Ranked> {
+    if !query.stop_words().is_empty() {
+        return stop_words::rank(view, query.stop_words(), known, foreign, Best::new(None));
+    }
     let evaluation = Evaluation::new(view, query, foreign);
     let terms = evaluation.weighted_terms();
     let mut groups = GroupScores::new(terms.len());
@@ -143,8 +151,8 @@ struct Loose {
 
 pub(super) struct Evaluation<'a> {
     view: &'a View,
-    terms: Cow<'a, [QueryTerm]>,
-    totals: Totals,
+    pub(super) terms: Cow<'a, [QueryTerm]>,
+    pub(super) totals: Totals,
     /// For each segment, for each term.
     postings: Vec<&'a [Posting]>,
     loose: Vec<Loose>,
@@ -160,8 +168,7 @@ impl<'a> Evaluation<'a> {
         let mut expansion = Expansion::new(query, is_absent);
         if !expansion.is_idle() {
             view.segments.iter().for_each(|segment| expansion.see_segment(segment));
-            let terms = recent.iter().flat_map(|(_, terms)| terms.iter());
-            terms.for_each(|(_, text, _)| expansion.see(text));
+            recent.iter().for_each(|(_, terms)| expansion.see_document(terms));
         }
         evaluation.add_foreign(query, foreign, |text| expansion.see(text));
         let more = expansion.into_terms();
@@ -280,7 +287,7 @@ impl<'a> Evaluation<'a> {
 
     /// Those that can contribute most first. One order for all documents, so
     /// that equal documents get equal scores to the last bit.
-    fn weighted_terms(&self) -> Vec<WeightedTerm> {
+    pub(super) fn weighted_terms(&self) -> Vec<WeightedTerm> {
         let weight = |(number, term): (usize, &QueryTerm)| {
             let containing = self.containing(number) as u64;
             let weight = term.weight * self.totals.inverse_document_frequency(containing);

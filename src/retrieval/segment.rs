@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::postings::Posting;
-use super::ranking::{Lengths, RESULT, Totals};
+use super::ranking::{Lengths, RESULT_FIELDS, Totals};
+use super::start::Start;
+use super::stop_words::StopWords;
 use super::tail::TailDocument;
 
 /// Terms that one entry of the directory stands for, on average.
 const TERMS_PER_BUCKET: usize = 4;
-
-/// Terms can be looked up by so many of their first bytes.
-pub(super) const ORDERED_BYTES: usize = 3;
 
 /// Documents are ordered by sequence, terms by hash, then text: so both are
 /// found by halving and segments are merged by walking along them. Only
@@ -20,6 +19,7 @@ pub(super) struct Segment {
     sequences: Box<[u64]>,
     timestamps: Box<[i64]>,
     groups: Box<[u64]>,
+    stop_words: Box<[StopWords]>,
     lengths: Box<[Lengths]>,
     totals: Totals,
     removed: Box<[AtomicU64]>,
@@ -47,20 +47,31 @@ impl Segment {
             documents.filter(|document| !document.is_removed()).collect();
         documents.sort_unstable_by_key(|document| document.sequence);
         let mut builder = SegmentBuilder::default();
-        let mut occurrences: Vec<(u32, &str, Posting)> = Vec::new();
+        let mut occurrences: Vec<(&str, Posting)> = Vec::new();
+        let mut keys: Vec<u64> = Vec::new();
         for (place, document) in (0..).zip(documents) {
             builder.document(&document.row());
-            let terms = document.terms.iter();
-            occurrences.extend(
-                terms.map(|(hash, text, frequencies)| {
-                    (hash, text, Posting::new(place, frequencies))
-                }),
-            );
+            for (hash, text, frequencies) in document.terms.iter() {
+                keys.push(u64::from(hash) << 32 | occurrences.len() as u64);
+                occurrences.push((text, Posting::new(place, frequencies)));
+            }
         }
-        occurrences.sort_unstable();
-        for group in occurrences.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
-            group.iter().for_each(|(_, _, posting)| builder.posting(*posting));
-            group.first().into_iter().for_each(|(hash, text, _)| builder.end_term(*hash, text));
+        // plain integers are sorted several times faster than what they stand for
+        keys.sort_unstable();
+        let mut same_hash: Vec<(&str, Posting)> = Vec::new();
+        for group in keys.chunk_by(|left, right| left >> 32 == right >> 32) {
+            let hash = group.first().map_or(0, |key| (key >> 32) as u32);
+            same_hash.clear();
+            same_hash.extend(
+                group.iter().filter_map(|key| occurrences.get(*key as u32 as usize)).copied(),
+            );
+            if !same_hash.is_sorted() {
+                same_hash.sort_unstable();
+            }
+            for term in same_hash.chunk_by(|left, right| left.0 == right.0) {
+                term.iter().for_each(|(_, posting)| builder.posting(*posting));
+                term.first().into_iter().for_each(|(text, _)| builder.end_term(hash, text));
+            }
         }
         builder.finish()
     }
@@ -151,16 +162,15 @@ impl Segment {
         found.map_or(&[], |number| self.postings_of(number))
     }
 
-    /// Text and number of postings of the terms from `start` on, in the order of their first
-    /// [`ORDERED_BYTES`] bytes; `start` is no longer than that.
-    pub(super) fn terms_from(&self, start: &str) -> impl Iterator<Item = (&str, usize)> {
-        let start = start_key(start);
-        let before = |number: &u32| start_key(self.text(*number as usize)) < start;
+    /// Text and number of postings of the terms that begin with `start`.
+    pub(super) fn starting_with(&self, start: Start) -> impl Iterator<Item = (&str, usize)> {
+        let before = |number: &u32| Start::of(self.text(*number as usize)) < start;
         let (_, from) = self.by_start.split_at(self.by_start.partition_point(before));
-        from.iter().map(|number| {
+        let terms = from.iter().map(|number| {
             let number = *number as usize;
             (self.text(number), self.postings_of(number).len())
-        })
+        });
+        terms.take_while(move |(text, _)| start.begins(Start::of(text)))
     }
 
     pub(super) fn term_count(&self) -> usize {
@@ -182,19 +192,23 @@ impl Segment {
 
     /// The documents that are not removed, with their places.
     pub(super) fn documents(&self) -> impl Iterator<Item = (u32, Row)> {
-        let columns =
-            self.sequences.iter().zip(&self.timestamps).zip(&self.groups).zip(&self.lengths);
-        (0..).zip(columns).filter(|(place, _)| !self.is_removed(*place)).map(
-            |(place, (((sequence, timestamp), group), lengths))| {
-                let row = Row {
-                    sequence: *sequence,
-                    timestamp: *timestamp,
-                    group: *group,
-                    lengths: *lengths,
-                };
-                (place, row)
-            },
-        )
+        let places = (0..self.len()).filter(|place| !self.is_removed(*place as u32));
+        places.filter_map(|place| {
+            let row = Row {
+                sequence: *self.sequences.get(place)?,
+                timestamp: *self.timestamps.get(place)?,
+                group: *self.groups.get(place)?,
+                stop_words: *self.stop_words.get(place)?,
+                lengths: *self.lengths.get(place)?,
+            };
+            Some((place as u32, row))
+        })
+    }
+
+    /// The place of a document that is not removed.
+    pub(super) fn place(&self, sequence: u64) -> Option<u32> {
+        let place = self.sequences.binary_search(&sequence).ok()? as u32;
+        (!self.is_removed(place)).then_some(place)
     }
 
     fn text(&self, number: usize) -> &str {
@@ -207,18 +221,13 @@ impl Segment {
     }
 }
 
-/// The first [`ORDERED_BYTES`] bytes as a number, in the order of the text.
-fn start_key(text: &str) -> u32 {
-    let bytes = text.bytes().chain(std::iter::repeat(0)).take(ORDERED_BYTES);
-    bytes.fold(0, |key, byte| key << 8 | u32::from(byte))
-}
-
 /// What is kept of a document beside its terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) sequence: u64,
     pub(super) timestamp: i64,
     pub(super) group: u64,
+    pub(super) stop_words: StopWords,
     pub(super) lengths: Lengths,
 }
 
@@ -229,9 +238,10 @@ fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {
 
 fn terms_by_start(text_ends: &[u32], text: &str) -> Box<[u32]> {
     // numbers in one integer with their keys are sorted several times faster than by text
-    let key = |number: usize| start_key(text.get(range(text_ends, number)).unwrap_or_default());
+    let text = |number: usize| text.get(range(text_ends, number)).unwrap_or_default();
+    let numbers = 0..text_ends.len();
     let mut keys: Vec<u64> =
-        (0..text_ends.len()).map(|number| u64::from(key(number)) << 32 | number as u64).collect();
+        numbers.map(|number| Start::of(text(number)).with_number(number as u32)).collect();
     keys.sort_unstable();
     keys.into_iter().map(|key| key as u32).collect()
 }
@@ -247,6 +257,7 @@ pub(super) struct SegmentBuilder {
     sequences: Vec<u64>,
     timestamps: Vec<i64>,
     groups: Vec<u64>,
+    stop_words: Vec<StopWords>,
     lengths: Vec<Lengths>,
     totals: Totals,
     hashes: Vec<u32>,
@@ -271,6 +282,7 @@ impl SegmentBuilder {
             sequences: Vec::with_capacity(documents),
             timestamps: Vec::with_capacity(documents),
             groups: Vec::with_capacity(documents),
+            stop_words: Vec::with_capacity(documents),
             lengths: Vec::with_capacity(documents),
             hashes: Vec::with_capacity(terms),
             text_ends: Vec::with_capacity(terms),
@@ -288,14 +300,15 @@ impl SegmentBuilder {
 
     pub(super) fn document(&mut self, row: &Row) {
         let mut lengths = row.lengths;
-        if self.is_thinned
-            && let Some(length) = lengths.get_mut(RESULT)
-        {
-            *length = 0;
+        if self.is_thinned {
+            for field in RESULT_FIELDS {
+                lengths.get_mut(field).into_iter().for_each(|length| *length = 0);
+            }
         }
         self.sequences.push(row.sequence);
         self.timestamps.push(row.timestamp);
         self.groups.push(row.group);
+        self.stop_words.push(row.stop_words);
         self.lengths.push(lengths);
         self.totals.add(&lengths);
     }
@@ -306,7 +319,7 @@ impl SegmentBuilder {
             self.postings.push(posting);
             return;
         }
-        let frequencies = posting.frequencies().without(RESULT);
+        let frequencies = posting.frequencies().without(&RESULT_FIELDS);
         if !frequencies.is_empty() {
             self.postings.push(Posting::new(posting.document(), frequencies));
         }
@@ -351,6 +364,7 @@ impl SegmentBuilder {
             sequences: self.sequences.into(),
             timestamps: self.timestamps.into(),
             groups: self.groups.into(),
+            stop_words: self.stop_words.into(),
             lengths: self.lengths.into(),
             totals: self.totals,
             hashes: self.hashes.into(),

@@ -34,8 +34,14 @@ impl TailDocument {
     }
 
     pub(super) fn row(&self) -> Row {
+        self.row_of(&self.terms)
+    }
+
+    /// With other terms.
+    pub(super) fn row_of(&self, terms: &DocumentTerms) -> Row {
         let Self { sequence, timestamp, group, .. } = *self;
-        Row { sequence, timestamp, group, lengths: self.terms.lengths }
+        let DocumentTerms { lengths, stop_words, .. } = *terms;
+        Row { sequence, timestamp, group, stop_words, lengths }
     }
 
     pub(super) fn is_removed(&self) -> bool {

@@ -122,8 +122,104 @@ fn a_filter_may_search() {
     );
 }
 
-/// Name, description and arguments.
-type Texts = [String; 3];
+#[test]
+fn dates_are_found_as_people_write_them() {
+    let index = Index::new();
+    index.add(1, &Document { arguments: "time 2023-05-07T16:04:00", ..Document::default() });
+    index.add(2, &Document { result: "{\"date\": \"2023-06-17\"}", ..Document::default() });
+    assert_eq!(found(&index, "what happened on May 7?"), [1]);
+    assert_eq!(found(&index, "17 June"), [2]);
+    assert_eq!(found(&index, "2023-06-17")[0], 2);
+}
+
+#[test]
+fn similar_terms_stand_in_for_absent_ones() {
+    for filler in [0, 300] {
+        let index = index(&["deploy kubernetes cluster", "login form", "handler"]);
+        for number in 0..filler {
+            index.add(10 + number, &described("filler", 0));
+        }
+        assert_eq!(found(&index, "kubernets"), [0], "with {filler} more");
+        assert_eq!(found(&index, "remove the handlers"), [2]);
+        assert_eq!(found(&index, "kubfoo"), [0_u64; 0]);
+    }
+    let foreign = [described("kubernetes", 0)];
+    let ranked = Index::new().rank(&Query::parse("kubernetis"), &|_| true, &foreign).hits;
+    assert_eq!(ranked.len(), 1);
+}
+
+#[test]
+fn synonyms_find_but_count_less() {
+    let index = index(&["remove a user", "delete a user", "other things", "more of them"]);
+    assert_eq!(found(&index, "delete"), [1, 0]);
+}
+
+#[test]
+fn prefixes_find_what_begins_with_them() {
+    for filler in [0, 300] {
+        let index = index(&["configuration", "confirm order", "reconfigure", "conf", "c"]);
+        for number in 0..filler {
+            index.add(10 + number, &described("filler", 0));
+        }
+        let prefixed = |text: &str| {
+            let query = Query::builder().prefix(text, 1.0).build();
+            let hits = index.search(&query, None).hits;
+            hits.iter().map(|hit| hit.sequence).collect::<BTreeSet<u64>>()
+        };
+        assert_eq!(prefixed("conf"), [0, 1, 3].into(), "with {filler} more");
+        assert_eq!(prefixed("c"), [0, 1, 3, 4].into());
+        assert_eq!(prefixed("confir"), [1].into());
+        assert!(prefixed("z").is_empty());
+    }
+}
+
+#[test]
+fn stop_words_are_found_when_there_is_nothing_else() {
+    let texts = ["to be or not to be", "the login form", "not the form", "plain"];
+    let query = Query::parse_keeping_stop_words("or not");
+    for filler in [0, 300] {
+        let index = index(&texts);
+        for number in 0..filler {
+            index.add(10 + number, &described("filler", 0));
+        }
+        let list = index.search(&query, None);
+        assert_eq!(list.hits.iter().map(|hit| hit.sequence).collect::<Vec<_>>(), [0, 2]);
+        assert!(list.hits[0].score <= list.maximum && list.hits[1].score < list.hits[0].score);
+        index.remove(0);
+        assert_eq!(index.search(&query, Some(5)).hits.len(), 1);
+        let ranked = index.rank(&query, &|sequence| sequence != 2, &[described("or", 0)]).hits;
+        assert_eq!(ranked.len(), 1);
+        assert_eq!(ranked[0].which, Which::Foreign(0));
+    }
+}
+
+#[test]
+fn a_group_is_scored_by_the_best_of_each_term() {
+    for filler in [0, 300] {
+        let index = Index::new();
+        let grouped = |description, group| Document { group, ..described(description, 0) };
+        index.add(0, &grouped("login login", 7));
+        index.add(1, &grouped("login of the form", 7));
+        index.add(2, &grouped("login", 8));
+        index.add(3, &grouped("login", 0));
+        for number in 0..filler {
+            index.add(10 + number, &described("filler", 0));
+        }
+        let query = Query::builder().text("login form", 1.0).build();
+        let foreign = [grouped("form form", 8)];
+        let ranked = index.rank(&query, &|sequence| sequence != 0, &foreign).hits;
+        let of = |which| ranked.iter().find(|ranked| ranked.which == which).unwrap();
+        let score = |which| of(which).score;
+        assert_eq!(of(Which::Known(1)).group_score, score(Which::Known(1)));
+        let both = score(Which::Known(2)) + score(Which::Foreign(0));
+        assert!((of(Which::Known(2)).group_score - both).abs() < 1e-5);
+        assert_eq!(of(Which::Foreign(0)).group_score, of(Which::Known(2)).group_score);
+        assert_eq!(of(Which::Known(3)).group_score, 0.0);
+    }
+}
+
+/// Name, description, arguments and result.
+type Texts = [String; 4];
 
 /// Documents with few distinct words, some of them in most documents, so that
 /// there are ties and long postings.
@@ -158,7 +254,7 @@ fn random_documents(seed: u64, count: usize) -> Vec<Texts> {
         let words = (0..next(longest + 1)).map(|_| WORDS[next(WORDS.len()).min(next(WORDS.len()))]);
         words.collect::<Vec<_>>().join(" ")
     };
-    (0..count).map(|_| [text(2), text(8), text(12)]).collect()
+    (0..count).map(|_| [text(2), text(8), text(12), text(24)]).collect()
 }
 
 fn document(texts: &Texts, timestamp: i64) -> Document<'_> {
@@ -166,6 +262,7 @@ fn document(texts: &Texts, timestamp: i64) -> Document<'_> {
         name: &texts[0],
         description: &texts[1],
         arguments: &texts[2],
+        result: &texts[3],
         timestamp,
         ..Document::default()
     }
@@ -243,6 +340,16 @@ proptest! {
                 (left.score, left.timestamp, left.sequence) > (right.score, right.timestamp, right.sequence)
             });
             prop_assert!(in_order);
+            let maximum = index.search(&query, None).maximum;
+            prop_assert!(hits.iter().all(|hit| hit.score <= maximum * 1.0001));
+            for hit in hits.iter().take(20) {
+                let explained = index.explain(&query, &[hit.sequence]).concat();
+                prop_assert!(explained.iter().all(|matched| matched.fields.contains(&true)));
+                prop_assert!(explained.is_sorted_by(|left, right| left.score >= right.score));
+                let sum: f32 = explained.iter().map(|matched| matched.score).sum();
+                prop_assert!((sum - hit.score).abs() <= hit.score * 1e-4);
+            }
+            prop_assert!(index.explain(&query, &[count as u64]).concat().is_empty());
             for limit in [1, 10, 100, 5000] {
                 let limited = index.search(&query, Some(limit)).hits;
                 prop_assert_eq!(&limited[..], &hits[..limit.min(hits.len())]);

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::characters::{Class, class, fold_into};
 use super::dates::{DATE_BYTES, Date, iso_date, month};
+pub(super) use super::words::Token;
 use super::words::Words;
 
 /// A longer token is cut.
@@ -29,6 +30,15 @@ thread_local! {
 /// these and `src`, `auth`, `tsx`. Scripts without spaces between words give
 /// single characters and overlapping pairs. `2023-05-07` is also found as `May 7`.
 pub(super) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&str)) {
+    tokenize_all(text, maximum_bytes, |token| {
+        if let Token::Term(term) = token {
+            emit(term);
+        }
+    });
+}
+
+/// As [`tokenize`], with the stop words.
+pub(super) fn tokenize_all(text: &str, maximum_bytes: usize, mut emit: impl FnMut(Token<'_>)) {
     // taken, not borrowed: `emit` could tokenise as well
     let mut tokenizer = TOKENIZER.take();
     tokenizer.text(cut(text, maximum_bytes), &mut emit);
@@ -36,7 +46,7 @@ pub(super) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&s
 }
 
 /// The longest prefix of at most `maximum_bytes` that ends on a character boundary.
-fn cut(text: &str, maximum_bytes: usize) -> &str {
+pub(super) fn cut(text: &str, maximum_bytes: usize) -> &str {
     let end = (0..=maximum_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.split_at(end.unwrap_or(0)).0
 }
@@ -50,8 +60,8 @@ pub(super) struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// Calls `emit` with each term of `text`.
-    pub(super) fn text(&mut self, text: &str, emit: &mut impl FnMut(&str)) {
+    /// Calls `emit` with each term and stop word of `text`.
+    pub(super) fn text(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>)) {
         let mut rest = text;
         loop {
             let start =
@@ -82,7 +92,7 @@ impl Tokenizer {
     }
 
     /// Folded text without ASCII separators.
-    fn run(&mut self, run: &str, emit: &mut impl FnMut(&str)) {
+    fn run(&mut self, run: &str, emit: &mut impl FnMut(Token<'_>)) {
         let mut rest = run;
         while let Some(first) = rest.chars().next() {
             let kind = class(first);
@@ -100,7 +110,7 @@ impl Tokenizer {
     }
 
     /// The identifier at the start of `rest`, with its apostrophe suffix; its length in bytes.
-    fn identifier(&mut self, rest: &str, emit: &mut impl FnMut(&str)) -> usize {
+    fn identifier(&mut self, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
         if let Some(date) = iso_date(rest) {
             return self.date(&date, rest, emit);
         }
@@ -126,13 +136,13 @@ impl Tokenizer {
     }
 
     /// The date at the start of `rest`, its month and day also as they are written in prose.
-    fn date(&mut self, date: &Date<'_>, rest: &str, emit: &mut impl FnMut(&str)) -> usize {
+    fn date(&mut self, date: &Date<'_>, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
         let (digits, after) = rest.split_at(DATE_BYTES);
         self.identifier.read(digits);
         self.identifier.emit(&mut self.words, emit);
         emit_month(&mut self.words, date.month, emit);
         if date.day.len() == 1 {
-            emit(date.day);
+            emit(Token::Term(date.day));
         }
         let time = after.strip_prefix(['T', 't']);
         let has_time =
@@ -142,8 +152,11 @@ impl Tokenizer {
 }
 
 /// `may` is a stop word, the month is not.
-fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(&str)) {
-    emit(words.term(month).unwrap_or(month));
+fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(Token<'_>)) {
+    emit(match words.token(month) {
+        Token::StopWord(_) => Token::Term(month),
+        term @ Token::Term(_) => term,
+    });
 }
 
 /// Bytes of the longest prefix of characters that are accepted.
@@ -163,24 +176,24 @@ pub(super) fn is_ascii_separator(byte: u8) -> bool {
 }
 
 /// Single characters and overlapping pairs, so that any part of the text finds it.
-fn unsegmented(text: &str, emit: &mut impl FnMut(&str)) {
+fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
     let mut previous = None;
     for (offset, character) in text.char_indices() {
         let end = offset + character.len_utf8();
         for start in [previous, Some(offset)].into_iter().flatten() {
-            emit(text.get(start..end).unwrap_or_default());
+            emit(Token::Term(text.get(start..end).unwrap_or_default()));
         }
         previous = Some(offset);
     }
 }
 
 /// A lower-case word or number.
-fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(&str)) {
+fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(Token<'_>)) {
     let word = cut(word, MAXIMUM_TOKEN_BYTES);
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        emit(word);
-    } else if let Some(term) = words.term(word) {
-        emit(term);
+        emit(Token::Term(word));
+    } else {
+        emit(words.token(word));
     }
 }
 
@@ -254,7 +267,7 @@ impl Identifier {
         self.parts += 1;
     }
 
-    fn emit(&self, words: &mut Words, emit: &mut impl FnMut(&str)) {
+    fn emit(&self, words: &mut Words, emit: &mut impl FnMut(Token<'_>)) {
         let parts = self.compound_parts.iter().filter(|_| self.parts > 1);
         for range in self.pieces.iter().chain(parts) {
             word(words, self.whole.get(range.clone()).unwrap_or_default(), emit);

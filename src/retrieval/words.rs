@@ -144,12 +144,21 @@ const IRREGULAR_FORMS: &[(&str, &str)] = &[
     ("write", "wrote written"),
 ];
 
-/// Stop words (no base form) and irregular forms.
-static EXCEPTIONS: LazyLock<FxHashMap<&str, Option<&str>>> = LazyLock::new(|| {
-    let irregular = IRREGULAR_FORMS
-        .iter()
-        .flat_map(|(base, forms)| forms.split_ascii_whitespace().map(|form| (form, Some(*base))));
-    irregular.chain(STOP_WORDS.split_ascii_whitespace().map(|word| (word, None))).collect()
+/// What is done with a word that the stemmer does not handle.
+#[derive(Clone, Copy)]
+enum Exception {
+    /// A stop word, by its place in the list.
+    StopWord(u8),
+    /// An irregular form of this word.
+    FormOf(&'static str),
+}
+
+static EXCEPTIONS: LazyLock<FxHashMap<&str, Exception>> = LazyLock::new(|| {
+    let irregular = IRREGULAR_FORMS.iter().flat_map(|(base, forms)| {
+        forms.split_ascii_whitespace().map(|form| (form, Exception::FormOf(base)))
+    });
+    let stop_words = STOP_WORDS.split_ascii_whitespace().zip(0..);
+    irregular.chain(stop_words.map(|(word, number)| (word, Exception::StopWord(number)))).collect()
 });
 
 /// The irregular forms of words that have this term.
@@ -174,6 +183,16 @@ struct Remembered {
     word: String,
     /// Empty: a stop word.
     term: String,
+    stop_word: u8,
+}
+
+/// What becomes of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// The term that is indexed.
+    Term(&'a str),
+    /// A stop word, by its number.
+    StopWord(u8),
 }
 
 impl Default for Words {
@@ -183,24 +202,30 @@ impl Default for Words {
 }
 
 impl Words {
-    /// The term of a lower-case ASCII word, `None` for a stop word.
-    pub(super) fn term(&mut self, word: &str) -> Option<&str> {
+    /// The term of a lower-case ASCII word.
+    pub(super) fn token<'a>(&'a mut self, word: &'a str) -> Token<'a> {
         if self.remembered.is_empty() {
             self.remembered.resize(REMEMBERED, Remembered::default());
         }
         let slot = hash(word) as usize % REMEMBERED;
-        let remembered = self.remembered.get_mut(slot)?;
+        let Some(remembered) = self.remembered.get_mut(slot) else { return Token::Term(word) };
         if remembered.word != word {
             remembered.word.clear();
             remembered.word.push_str(word);
             remembered.term.clear();
             match EXCEPTIONS.get(word) {
-                Some(None) => {}
-                Some(Some(base)) => remembered.term.push_str(&self.stemmer.stem(base)),
+                Some(Exception::StopWord(number)) => remembered.stop_word = *number,
+                Some(Exception::FormOf(base)) => {
+                    remembered.term.push_str(&self.stemmer.stem(base));
+                }
                 None => remembered.term.push_str(&self.stemmer.stem(word)),
             }
         }
-        Some(remembered.term.as_str()).filter(|term| !term.is_empty())
+        if remembered.term.is_empty() {
+            Token::StopWord(remembered.stop_word)
+        } else {
+            Token::Term(&remembered.term)
+        }
     }
 }
 
@@ -214,14 +239,36 @@ pub(super) fn hash(term: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stop_words::StopWords;
     use super::*;
+
+    fn term(words: &mut Words, word: &str) -> Option<String> {
+        match words.token(word) {
+            Token::Term(term) => Some(term.to_owned()),
+            Token::StopWord(_) => None,
+        }
+    }
+
+    #[test]
+    fn stop_words_have_numbers_of_their_own() {
+        let mut words = Words::default();
+        let numbers: Vec<u8> = STOP_WORDS
+            .split_ascii_whitespace()
+            .map(|word| match words.token(word) {
+                Token::StopWord(number) => number,
+                Token::Term(term) => panic!("{term}"),
+            })
+            .collect();
+        assert!(numbers.len() <= StopWords::CAPACITY);
+        assert!(numbers.is_sorted_by(|left, right| left < right));
+    }
 
     #[test]
     fn stop_words_have_no_term() {
         let mut words = Words::default();
         for word in ["the", "please", "help", "show", "find", "give", "yourselves", "a"] {
-            assert_eq!(words.term(word), None, "{word}");
-            assert_eq!(words.term(word), None, "{word}, remembered");
+            assert_eq!(term(&mut words, word), None, "{word}");
+            assert_eq!(term(&mut words, word), None, "{word}, remembered");
         }
     }
 
@@ -235,9 +282,9 @@ mod tests {
             ("indices", "index"),
             ("people", "persons"),
         ] {
-            let term = words.term(left).map(str::to_owned);
-            assert!(term.is_some());
-            assert_eq!(term.as_deref(), words.term(right), "{left}, {right}");
+            let of_left = term(&mut words, left);
+            assert!(of_left.is_some());
+            assert_eq!(of_left, term(&mut words, right), "{left}, {right}");
         }
     }
 
@@ -253,7 +300,7 @@ mod tests {
                     .collect::<String>();
                 let word = format!("qu{letters}");
                 let expected = Stemmer::create(Algorithm::English).stem(&word).into_owned();
-                assert_eq!(words.term(&word), Some(expected.as_str()), "round {round}");
+                assert_eq!(term(&mut words, &word), Some(expected), "round {round}");
             }
         }
     }
