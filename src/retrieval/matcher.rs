@@ -6,9 +6,9 @@ use std::ops::{ControlFlow, Range};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::char::is_combining_mark;
 
+use super::beginnings::Beginnings;
 use super::characters::{Class, class, fold_into};
 use super::tokens::{Token, Tokenizer, is_ascii_separator};
-use super::words::irregular_forms;
 
 /// Borders looked at within one piece of text; a piece with more is a hash or encoded data.
 const MAXIMUM_BORDERS: usize = 64;
@@ -132,7 +132,13 @@ impl Matcher {
         let mut position = 0;
         while let Some(first) = run.get(position..).and_then(|rest| rest.chars().next()) {
             let rest = run.get(position + first.len_utf8()..).unwrap_or_default();
-            let marks = rest.find(|character| !belongs_to(first, character)).unwrap_or(rest.len());
+            let has_marks =
+                rest.chars().next().is_some_and(|next| !(next.is_ascii() || is_plain(next)));
+            let marks = if has_marks {
+                rest.find(|character| !belongs_to(first, character)).unwrap_or(rest.len())
+            } else {
+                0
+            };
             let end = position + first.len_utf8() + marks;
             let is_unsegmented =
                 self.is_unsegmented_atom(run.get(position..end).unwrap_or_default());
@@ -170,7 +176,7 @@ impl Matcher {
         if first.is_ascii() {
             return false;
         }
-        if is_unsegmented(first) {
+        if is_plain(first) || is_unsegmented(first) {
             return true;
         }
         // Half-width letters.
@@ -190,12 +196,12 @@ impl Matcher {
         visit: &mut impl FnMut(Range<usize>, usize) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let pair = run.get(range.clone()).unwrap_or_default();
-        // Ideographs are folded to themselves: a quick look settles most.
-        let is_plain = |character| matches!(character, '\u{3041}'..='\u{3096}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}');
-        if pair
-            .chars()
-            .all(|character| is_plain(character) && !self.unsegmented.contains(&character))
-        {
+        // A quick look settles most.
+        let is_sought = |character: char| {
+            !is_plain(character)
+                || (!self.unsegmented.is_empty() && self.unsegmented.contains(&character))
+        };
+        if !pair.chars().any(is_sought) {
             return ControlFlow::Continue(());
         }
         self.report(pair, start + range.start, visit)
@@ -260,62 +266,6 @@ impl Matcher {
         };
         look_at(0);
         for_each_border(text, look_at);
-    }
-}
-
-/// With which two letters what is looked for can begin, where all is ASCII.
-struct Beginnings(Box<[bool; 1 << 16]>);
-
-impl Default for Beginnings {
-    fn default() -> Self {
-        Self(Box::new([false; 1 << 16]))
-    }
-}
-
-impl Beginnings {
-    /// What stands for the second letter at the end of a text.
-    const END: u8 = 0;
-
-    /// Adds a term of the index, in all the forms of its word.
-    fn add_term(&mut self, term: &str) {
-        self.add(term);
-        irregular_forms(term).for_each(|form| self.add(form));
-    }
-
-    /// Stemming leaves the first letter of a word, and the second but for the shortest.
-    fn add(&mut self, beginning: &str) {
-        let mut bytes = beginning.bytes();
-        let Some(first) = bytes.next().filter(u8::is_ascii) else { return };
-        let second = bytes.next().filter(|_| beginning.len() > 3);
-        let cases = |byte: u8| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-        for first in cases(first) {
-            match second {
-                None => (0..=u8::MAX).for_each(|second| self.set(first, second)),
-                Some(second) => {
-                    // What joins the parts of an identifier stands between letters of the whole.
-                    let joining = *b"_-'";
-                    joining
-                        .into_iter()
-                        .chain(cases(second))
-                        .for_each(|second| self.set(first, second));
-                }
-            }
-        }
-    }
-
-    fn set(&mut self, first: u8, second: u8) {
-        if let Some(slot) = self.0.get_mut(usize::from(first) << 8 | usize::from(second)) {
-            *slot = true;
-        }
-    }
-
-    /// Whether the run could have anything that is looked for.
-    fn may_be_in(&self, run: &str) -> bool {
-        let bytes = run.as_bytes();
-        let seconds = bytes.iter().skip(1).chain(std::iter::once(&Self::END));
-        bytes.iter().zip(seconds).any(|(&first, &second)| {
-            self.0.get(usize::from(first) << 8 | usize::from(second)) == Some(&true)
-        })
     }
 }
 
@@ -398,6 +348,11 @@ fn plain(text: &str, folded: &mut String) -> String {
 
 fn is_joining(character: char) -> bool {
     matches!(class(character), Class::Joiner | Class::Apostrophe)
+}
+
+/// The most usual characters of unsegmented scripts, which folding leaves as they are.
+fn is_plain(character: char) -> bool {
+    matches!(character, '\u{3041}'..='\u{3096}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
 fn is_unsegmented(character: char) -> bool {

@@ -27,11 +27,12 @@
 //! | `vectors` | vectors that somebody else made, fused with the ranking |
 //! | `search_syntax` | the language of search queries |
 //! | `text_search` | a search query at work: on indexes, then on texts |
-//! | `matcher`, `phrase`, `prefixes` | what is looked for in a text, exactly |
+//! | `matcher`, `beginnings`, `phrase`, `prefixes` | what is looked for in a text, exactly |
 //! | `windows`, `snippets` | the places of a text that are worth showing |
 
 mod accumulator;
 mod announced;
+mod beginnings;
 mod best;
 mod boosts;
 mod characters;

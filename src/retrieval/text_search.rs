@@ -16,8 +16,10 @@ use super::snippets::{FieldText, Snippet, bytes_of, cut};
 use super::tokens::{is_ascii_separator, tokenize};
 use super::windows::{Window, Windows};
 
-/// Of a long text no more than so many bytes after the first match are looked at for better ones.
+/// A text in which everything was seen is looked at so many bytes further for better places.
 const SETTLED_AFTER: usize = 4 * 1024 * 1024;
+/// No text is looked at for more bytes after its first match.
+const MAXIMUM_BYTES: usize = 64 * 1024 * 1024;
 /// Places of one phrase that are looked at in one text.
 const MAXIMUM_PLACES: usize = 10_000;
 /// Weights are whole numbers, so that sums stay exact.
@@ -245,8 +247,7 @@ impl TextSearch {
         for (field, text) in [(Field::Result, texts.result), (Field::Arguments, texts.arguments)] {
             let span = bytes_of(text.plain, bounds.length);
             let mut best = Windows::new(weights, span, bounds.count.max(1));
-            let rare = needs_rare.then_some(&**rare);
-            find_all(text.plain, matcher, phrases, *numbers, rare, &mut best);
+            find_all(text.plain, matcher, phrases, *numbers, &mut best);
             for (seen, now) in seen.iter_mut().zip(best.seen()) {
                 *seen |= now;
             }
@@ -331,7 +332,6 @@ fn find_all(
     matcher: &mut Matcher,
     phrases: &[Phrase],
     first_phrase: usize,
-    rare: Option<&[bool]>,
     windows: &mut Windows<'_>,
 ) {
     let mut places: Vec<(Range<usize>, usize)> = Vec::new();
@@ -348,17 +348,25 @@ fn find_all(
     }
     places.sort_by_key(|(place, _)| place.start);
     let mut places = places.into_iter().peekable();
-    let mut first = None;
+    let mut unseen = vec![true; first_phrase];
+    let (mut first, mut latest_new) = (None, 0);
     let _ = matcher.find(text, |range, number| {
         while let Some((place, number)) = places.next_if(|(place, _)| place.start <= range.start) {
             windows.push(place, number);
         }
-        if first.is_none() && rare.is_none_or(|rare| rare.get(number) == Some(&true)) {
-            first = Some(range.start);
+        let at = range.start;
+        if let Some(unseen) = unseen.get_mut(number)
+            && std::mem::take(unseen)
+        {
+            latest_new = at;
         }
-        let is_settled = first.is_some_and(|first| first + SETTLED_AFTER < range.start);
         windows.push(range, number);
-        if is_settled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_settled = at > latest_new + SETTLED_AFTER && !unseen.contains(&true);
+        if is_settled || at > *first.get_or_insert(at) + MAXIMUM_BYTES {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     places.for_each(|(place, number)| windows.push(place, number));
 }
