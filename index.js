@@ -141,7 +141,7 @@ function checkSignal(signal, name) {
   }
   return signal;
 }
-function checkWhole2(value, name) {
+function checkWhole(value, name) {
   if (!(Number.isSafeInteger(value) && value >= 0)) {
     throw invalidArgument(name, "a whole number from 0 up", value);
   }
@@ -681,9 +681,9 @@ function untilAborted(promise, signal) {
 // lib/compaction.ts
 function checkPolicy(policy) {
   checkObject(policy, "policy");
-  const keepLast = optional(policy.keepLast, "policy.keepLast", checkWhole2);
+  const keepLast = optional(policy.keepLast, "policy.keepLast", checkWhole);
   const maxAge = optional(policy.maxAge, "policy.maxAge", checkAge);
-  const maxBytes = optional(policy.maxBytes, "policy.maxBytes", checkWhole2);
+  const maxBytes = optional(policy.maxBytes, "policy.maxBytes", checkWhole);
   const summarise2 = optional(policy.summarise, "policy.summarise", checkFunction);
   if (keepLast === void 0 && maxAge === void 0 && maxBytes === void 0) {
     throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "policy needs a bound: keepLast, maxAge or maxBytes");
@@ -753,7 +753,7 @@ function checkFilter(filter, defaultLimit) {
     until: optional(filter.until, "filter.until", checkTime),
     text: text2,
     ranked,
-    limit: optional(filter.limit, "filter.limit", checkWhole2) ?? defaultLimit
+    limit: optional(filter.limit, "filter.limit", checkWhole) ?? defaultLimit
   };
 }
 function checkToolNames(value, name) {
@@ -909,7 +909,7 @@ function checkHistoryOptions(options) {
   return {
     ...resolveFile(path, "path", fileSystem),
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
-    lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole2) ?? DEFAULT_LOCK_TIMEOUT,
+    lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, "maxEntryBytes", DEFAULT_MAXIMUM_ENTRY_BYTES),
     hasDebug: typeof options.onDebug === "function"
   };
@@ -1326,7 +1326,7 @@ var ContextHistory = class {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async read(limit, options) {
-    const wanted = optional(limit, "limit", checkWhole2) ?? DEFAULT_LIMIT;
+    const wanted = optional(limit, "limit", checkWhole) ?? DEFAULT_LIMIT;
     const signal = readSignal(options);
     const maxBytes = count(options?.maxBytes, "maxBytes", Number.POSITIVE_INFINITY);
     if (wanted === 0) {
@@ -1747,7 +1747,7 @@ function checkPolicy2(policy) {
     ),
     exemptTools: new Set(exemptTools),
     turnBudget: count(policy.turnBudget, "offload.turnBudget", Number.POSITIVE_INFINITY),
-    previewBytes: optional(policy.previewBytes, "offload.previewBytes", checkWhole2) ?? DEFAULT_PREVIEW_BYTES
+    previewBytes: optional(policy.previewBytes, "offload.previewBytes", checkWhole) ?? DEFAULT_PREVIEW_BYTES
   };
 }
 
@@ -2016,8 +2016,8 @@ async function search(hooks, native, query, options) {
   const request = JSON.stringify({
     query: query.toWellFormed(),
     allSessions: optional(given2.sessions, "options.sessions", checkSessions) === "all",
-    limit: optional(given2.limit, "options.limit", checkWhole2) ?? DEFAULT_LIMIT2,
-    snippets: optional(given2.snippets, "options.snippets", checkWhole2) ?? DEFAULT_SNIPPETS,
+    limit: optional(given2.limit, "options.limit", checkWhole) ?? DEFAULT_LIMIT2,
+    snippets: optional(given2.snippets, "options.snippets", checkWhole) ?? DEFAULT_SNIPPETS,
     snippetLength: optional(given2.snippetLength, "options.snippetLength", checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
     filter: checkContextFilter(given2, "options")
   });
@@ -2404,12 +2404,12 @@ function checkSelection(options) {
       paths: optional(given2.pointers, "options.pointers", checkPointers),
       minScore: optional(given2.minScore, "options.minScore", checkShare) ?? 0,
       bounds: {
-        limit: optional(given2.limit, "options.limit", checkWhole2),
+        limit: optional(given2.limit, "options.limit", checkWhole),
         maxBytes: count(given2.maxBytes, "options.maxBytes", Number.POSITIVE_INFINITY),
         maxTokens
       },
       recencyWeight: optional(given2.recencyWeight, "options.recencyWeight", checkShare),
-      neighbours: optional(given2.neighbours, "options.neighbours", checkWhole2) ?? 0,
+      neighbours: optional(given2.neighbours, "options.neighbours", checkWhole) ?? 0,
       explain: optional(given2.explain, "options.explain", checkBoolean) ?? false
     },
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? void 0 : countTokens,
@@ -2504,10 +2504,10 @@ function readGrep(grep) {
   return {
     ...expression,
     ignoreCase: optional(grep.ignoreCase, "grep.ignoreCase", checkBoolean) ?? false,
-    before: optional(grep.before, "grep.before", checkWhole2) ?? 0,
-    after: optional(grep.after, "grep.after", checkWhole2) ?? 0,
+    before: optional(grep.before, "grep.before", checkWhole) ?? 0,
+    after: optional(grep.after, "grep.after", checkWhole) ?? 0,
     from: optional(grep.from, "grep.from", (value, name) => checkFrom(value, name, 1)) ?? 1,
-    fromByte: optional(grep.fromByte, "grep.fromByte", checkWhole2) ?? 0
+    fromByte: optional(grep.fromByte, "grep.fromByte", checkWhole) ?? 0
   };
 }
 function readSlice(filepath, slice, texts) {
@@ -3686,7 +3686,7 @@ function readContextTool(history, options) {
 function readLimit(parameters) {
   const { limit } = readParameters("read_context", parameters, ["limit"], '{"limit": 20}');
   try {
-    return optional(limit, "limit", checkWhole2) ?? DEFAULT_LIMIT5;
+    return optional(limit, "limit", checkWhole) ?? DEFAULT_LIMIT5;
   } catch {
     throw new WrongParameters(`limit must be a whole number from 0 up, such as 20, not ${inspect(limit)}.`);
   }
