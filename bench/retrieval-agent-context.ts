@@ -60,11 +60,9 @@ async function openManager(contextDir: string, rows: readonly Row[]): Promise<Ra
   const pointers = manager.getAllPointers()
 
   async function choose({ query, beforeSeq }: Question): Promise<string[]> {
-    if (beforeSeq !== undefined) {
-      const known = rows.filter(({ seq }) => seq < beforeSeq).length
-      return manager.selectRelevantContexts(query, pointers.slice(0, known)).slice(0, LIMIT)
-    }
-    const chosen = await manager.selectContexts(query, { limit: LIMIT })
+    const known = rows.filter(({ seq }) => beforeSeq === undefined || seq < beforeSeq).length
+    const offered = known < rows.length ? { pointers: pointers.slice(0, known) } : {}
+    const chosen = await manager.selectContexts(query, { limit: LIMIT, ...offered })
     return chosen.map(({ filepath }) => filepath)
   }
 
