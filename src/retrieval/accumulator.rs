@@ -101,14 +101,25 @@ impl Accumulator {
         groups: &mut GroupScores,
     ) {
         for term in plan.terms {
+            // documents of one group mostly follow each other
+            let mut run: Option<(u32, f32)> = None;
             for posting in postings.get(term.number).copied().unwrap_or_default() {
                 let document = posting.document() as usize;
                 let number = self.slots.get(document).and_then(|slot| slot.checked_sub(1));
                 if let (Some(number), Some(lengths)) = (number, segment.lengths().get(document)) {
-                    let score = plan.scorer.score(posting.frequencies(), lengths);
-                    groups.add(number, term.number, term.weight * score);
+                    let score = term.weight * plan.scorer.score(posting.frequencies(), lengths);
+                    run = match run {
+                        Some((same, best)) if same == number => Some((number, best.max(score))),
+                        other => {
+                            other
+                                .iter()
+                                .for_each(|(number, best)| groups.add(*number, term.number, *best));
+                            Some((number, score))
+                        }
+                    };
                 }
             }
+            run.iter().for_each(|(number, best)| groups.add(*number, term.number, *best));
         }
         for document in self.grouped.drain(..) {
             self.slots.get_mut(document as usize).into_iter().for_each(|slot| *slot = 0);

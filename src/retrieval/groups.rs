@@ -9,13 +9,15 @@ use rustc_hash::FxHashMap;
 pub(super) struct GroupScores {
     terms: usize,
     numbers: FxHashMap<u64, u32>,
+    /// The group asked for last: documents of one group mostly follow each other.
+    latest: Option<(u64, u32)>,
     /// For each group, for each term.
     best: Vec<f32>,
 }
 
 impl GroupScores {
     pub(super) fn new(terms: usize) -> Self {
-        Self { terms, numbers: FxHashMap::default(), best: Vec::new() }
+        Self { terms, numbers: FxHashMap::default(), latest: None, best: Vec::new() }
     }
 
     /// The number that a group has here; `None` for no group.
@@ -23,11 +25,17 @@ impl GroupScores {
         if group == 0 {
             return None;
         }
+        if let Some((latest, number)) = self.latest
+            && latest == group
+        {
+            return Some(number);
+        }
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(group).or_insert(next);
         if number == next {
             self.best.resize(self.best.len() + self.terms, 0.0);
         }
+        self.latest = Some((group, number));
         Some(number)
     }
 

@@ -170,20 +170,54 @@ pub(super) fn irregular_forms(term: &str) -> impl Iterator<Item = &'static str> 
 
 /// Stemming costs more than all other steps together, and text repeats its
 /// words: so many of the latest are remembered.
-const REMEMBERED: usize = 4096;
+const REMEMBERED: usize = 8192;
+
+/// Longer words are not remembered: with it two of these fill a line of the cache.
+const REMEMBERED_BYTES: usize = 31;
 
 /// Turns words into terms. One per thread.
 pub(super) struct Words {
     stemmer: Stemmer,
     remembered: Vec<Remembered>,
+    /// A term that is not remembered.
+    long: String,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
 struct Remembered {
-    word: String,
-    /// Empty: a stop word.
-    term: String,
-    stop_word: u8,
+    word: ShortText,
+    /// Empty for a stop word, whose number is its first byte.
+    term: ShortText,
+}
+
+/// Text of at most [`REMEMBERED_BYTES`] bytes.
+#[derive(Clone, Copy, Default)]
+struct ShortText {
+    bytes: [u8; REMEMBERED_BYTES],
+    length: u8,
+}
+
+impl ShortText {
+    fn new(text: &str) -> Option<Self> {
+        let mut short = Self { length: u8::try_from(text.len()).ok()?, ..Self::default() };
+        short.bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        Some(short)
+    }
+
+    fn stop_word(number: u8) -> Option<Self> {
+        let mut stop_word = Self::default();
+        *stop_word.bytes.first_mut()? = number;
+        Some(stop_word)
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
 }
 
 /// What becomes of a word.
@@ -197,34 +231,41 @@ pub(super) enum Token<'a> {
 
 impl Default for Words {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), remembered: Vec::new() }
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            remembered: Vec::new(),
+            long: String::new(),
+        }
     }
 }
 
 impl Words {
-    /// The term of a lower-case ASCII word.
+    /// What becomes of a lower-case ASCII word.
     pub(super) fn token<'a>(&'a mut self, word: &'a str) -> Token<'a> {
         if self.remembered.is_empty() {
             self.remembered.resize(REMEMBERED, Remembered::default());
         }
         let slot = hash(word) as usize % REMEMBERED;
-        let Some(remembered) = self.remembered.get_mut(slot) else { return Token::Term(word) };
-        if remembered.word != word {
-            remembered.word.clear();
-            remembered.word.push_str(word);
-            remembered.term.clear();
-            match EXCEPTIONS.get(word) {
-                Some(Exception::StopWord(number)) => remembered.stop_word = *number,
-                Some(Exception::FormOf(base)) => {
-                    remembered.term.push_str(&self.stemmer.stem(base));
+        let same = |remembered: &&Remembered| remembered.word.as_bytes() == word.as_bytes();
+        if self.remembered.get(slot).filter(same).is_none() {
+            let term = match EXCEPTIONS.get(word) {
+                Some(Exception::StopWord(number)) => ShortText::stop_word(*number),
+                Some(Exception::FormOf(base)) => ShortText::new(&self.stemmer.stem(base)),
+                None => ShortText::new(&self.stemmer.stem(word)),
+            };
+            match (ShortText::new(word).zip(term), self.remembered.get_mut(slot)) {
+                (Some((word, term)), Some(remembered)) => *remembered = Remembered { word, term },
+                _ => {
+                    self.long.clear();
+                    self.long.push_str(&self.stemmer.stem(word));
+                    return Token::Term(&self.long);
                 }
-                None => remembered.term.push_str(&self.stemmer.stem(word)),
             }
         }
-        if remembered.term.is_empty() {
-            Token::StopWord(remembered.stop_word)
-        } else {
-            Token::Term(&remembered.term)
+        match self.remembered.get(slot).map(|remembered| &remembered.term) {
+            Some(ShortText { bytes: [number, ..], length: 0 }) => Token::StopWord(*number),
+            Some(term) => Token::Term(term.as_str()),
+            None => Token::Term(word),
         }
     }
 }
