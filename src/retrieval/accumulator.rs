@@ -21,13 +21,15 @@ pub(super) struct WeightedTerm {
     /// Its place in the query.
     pub(super) number: usize,
     pub(super) weight: f32,
+    /// It adds to documents that have another term, and finds none.
+    pub(super) is_extra: bool,
     /// The most that this and the terms after it can contribute.
     pub(super) remaining: f32,
 }
 
 /// What is evaluated, the same for all segments.
 pub(super) struct Plan<'a> {
-    /// By falling weight.
+    /// By falling weight, those that find nothing last.
     pub(super) terms: &'a [WeightedTerm],
     pub(super) scorer: &'a Scorer,
     pub(super) known: &'a dyn Fn(u64) -> bool,
@@ -149,9 +151,11 @@ impl Accumulator {
         let mut complete = false;
         for term in terms {
             let postings = postings_of(term);
-            if !complete && unread >= WORTHWHILE_POSTINGS.max(self.touched.len()) {
-                let threshold = self.threshold(segment, best, known);
-                complete = threshold.is_some_and(|threshold| term.remaining * ROUNDING < threshold);
+            if !complete && (term.is_extra || unread >= WORTHWHILE_POSTINGS.max(self.touched.len()))
+            {
+                let is_enough = |threshold| term.remaining * ROUNDING < threshold;
+                complete =
+                    term.is_extra || self.threshold(segment, best, known).is_some_and(is_enough);
                 if complete {
                     self.touched.sort_unstable();
                 }

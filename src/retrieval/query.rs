@@ -38,8 +38,10 @@ pub(super) enum Origin {
     Own,
     /// It was asked for exactly as it is.
     Exact,
-    /// It means something similar, or is written in a similar way.
+    /// It is written in a similar way, or begins as was asked for.
     Similar,
+    /// It means something similar: a document with nothing else is not found by it.
+    Synonym,
 }
 
 /// The beginning of a term.
@@ -213,7 +215,7 @@ impl QueryBuilder {
                     text: text.into(),
                     weight: term.weight * SYNONYM_WEIGHT,
                     part: term.part,
-                    origin: Origin::Similar,
+                    origin: Origin::Synonym,
                 }));
             }
             terms.push(term);

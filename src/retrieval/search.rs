@@ -9,7 +9,7 @@ use super::document::{Document, DocumentTerms, match_query};
 use super::expansion::Expansion;
 use super::groups::GroupScores;
 use super::postings::{Frequencies, Posting};
-use super::query::{Query, QueryTerm};
+use super::query::{Origin, Query, QueryTerm};
 use super::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
 use super::stop_words;
 use super::tail::TailDocument;
@@ -261,7 +261,7 @@ impl<'a> Evaluation<'a> {
                 Which::Known(sequence) => known(sequence),
                 Which::Foreign(_) => true,
             };
-            if accepted {
+            if accepted && is_found(terms, found) {
                 let group = groups.as_mut().and_then(|groups| groups.number(document.group));
                 let mut sum = 0.0;
                 for (number, score) in scores(terms, found, &document.lengths, &scorer) {
@@ -291,10 +291,13 @@ impl<'a> Evaluation<'a> {
         let weight = |(number, term): (usize, &QueryTerm)| {
             let containing = self.containing(number) as u64;
             let weight = term.weight * self.totals.inverse_document_frequency(containing);
-            WeightedTerm { number, weight, remaining: 0.0 }
+            let is_extra = term.origin == Origin::Synonym;
+            WeightedTerm { number, weight, is_extra, remaining: 0.0 }
         };
         let mut terms: Vec<WeightedTerm> = self.terms.iter().enumerate().map(weight).collect();
-        terms.sort_by(|left, right| right.weight.total_cmp(&left.weight));
+        terms.sort_by(|left, right| {
+            left.is_extra.cmp(&right.is_extra).then(right.weight.total_cmp(&left.weight))
+        });
         let mut remaining = 0.0;
         for term in terms.iter_mut().rev() {
             remaining += term.weight * MAXIMUM_SCORE;
@@ -312,6 +315,12 @@ impl<'a> Evaluation<'a> {
         parts.dedup_by_key(|(part, _)| *part);
         MAXIMUM_SCORE * parts.iter().map(|(_, weight)| weight).sum::<f32>()
     }
+}
+
+/// Whether a document has a term that is not merely extra.
+fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
+    let finding = terms.iter().filter(|term| !term.is_extra);
+    finding.filter_map(|term| found.get(term.number)).any(|frequencies| !frequencies.is_empty())
 }
 
 /// What each term contributes to a document that has it.
