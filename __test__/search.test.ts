@@ -231,6 +231,7 @@ describe('what is searched', () => {
       await other.forget(late)
       await inMemory.clear()
       assert.deepEqual(await all(), ['mine', 'on_disk'], 'what is gone')
+      assert.deepEqual(await own.search('tool:late,in_memory', { sessions: 'all' }), [], 'without a look at texts')
       own.clearPointers()
       assert.deepEqual(tools(await own.search('needle')), [])
       assert.deepEqual(await all(), ['mine', 'on_disk'], 'the file stays')

@@ -339,6 +339,13 @@ mod tests {
         assert_eq!(words(r#"["alpha","beta","ga"#), "alpha beta");
         assert_eq!(words("\"alpha beta gam"), "alpha beta gam");
         assert_eq!(words(r#""alpha beta gamma\\\\\\"#), "alpha beta gamma");
+        for count in 20..24 {
+            let result = format!("\"alpha beta {}", r"\".repeat(count));
+            assert_eq!(
+                words(&result).split_whitespace().take(2).collect::<Vec<_>>(),
+                ["alpha", "beta"]
+            );
+        }
         assert_eq!(words(r#""alpha beta gamma\u00e"#), "alpha beta gamma");
         let cut = "{\"toolName\":\"t\",\"timestamp\":\"2024-01-15T10:30:00Z\",\"args\":{},\"result\":\"caf\u{e9}";
         assert_eq!(beginning_of_result(&cut.as_bytes()[..cut.len() - 1]), "caf");

@@ -337,6 +337,9 @@ mod tests {
         assert_eq!(syntax.tools, Some(texts(&["a", "b", "c"])));
         assert_eq!(syntax.since, parse("after:2025-01-01").since);
         assert!(!syntax.is_positive() && !syntax.is_empty());
+        let first = parse("before:2024-01-01");
+        assert_eq!(parse("before:2024-01-01 before:2025-01-01"), first);
+        assert_eq!(parse("before:2025-01-01 before:2024-01-01"), first);
     }
 
     #[test]
