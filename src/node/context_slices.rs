@@ -111,19 +111,20 @@ fn describe(slice: &Slice) -> Value {
         said.insert("paths".to_owned(), json!(paths));
     }
     if let Some(going) = &slice.next {
-        let mut next = match going {
-            Going::Bytes { from, to } => json!({ "bytes": range(*from, *to) }),
-            Going::Lines { from, to } => json!({ "lines": range(*from, *to) }),
-            Going::Grep { from, from_byte: None } => json!({ "grep": { "from": from } }),
+        let (part, place) = match going {
+            Going::Bytes { from, to } => ("bytes", range(*from, *to)),
+            Going::Lines { from, to } => ("lines", range(*from, *to)),
+            Going::Grep { from, from_byte: None } => ("grep", json!({ "from": from })),
             Going::Grep { from, from_byte } => {
-                json!({ "grep": { "from": from, "fromByte": from_byte } })
+                ("grep", json!({ "from": from, "fromByte": from_byte }))
             }
         };
+        let mut next = Map::from_iter([(part.to_owned(), place)]);
         let path = slice.paths.as_ref().and_then(|paths| paths.first());
         if let Some(path) = path.filter(|_| slice.is_one_value) {
-            next["jsonPath"] = json!(path);
+            next.insert("jsonPath".to_owned(), json!(path));
         }
-        said.insert("next".to_owned(), next);
+        said.insert("next".to_owned(), Value::Object(next));
     }
     Value::Object(said)
 }
