@@ -91,11 +91,10 @@ impl Grep {
                 after -= 1;
                 page.add_context(number, &line);
             }
-            if self.before > 0 {
-                if before.len() == self.before {
-                    before.pop_front();
-                }
-                before.push_back((number, line));
+            before.push_back((number, line));
+            // More lines than bytes could not be shown.
+            if before.len() > self.before.min(max_bytes) {
+                before.pop_front();
             }
         }
         let Page { text, matches, .. } = page;
