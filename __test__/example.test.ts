@@ -15,6 +15,7 @@ interface Run {
 
 const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
 const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
+const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
 const files: Record<string, string> = {
@@ -114,6 +115,18 @@ describe('npm run example', () => {
       assert.deepEqual({ code, output }, { code: 1, output: '' })
       assert.equal(errors, `${wrong} is no folder. Usage: npm run example -- [folder] [question]\n`)
     }
+  })
+})
+
+describe('npm run example:retrieval', () => {
+  test('finds one line among two hundred outputs', async () => {
+    const { code, output, errors } = await runExample(RETRIEVAL)
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+    assert.match(output, /Stored +200 outputs/)
+    assert.match(output, /Selected +read_log.*\(.*declin/)
+    assert.match(output, /Searched +line 218: .*timed out after 30 s/)
+    assert.match(output, /Read +218:10:03:37 checkout PaymentDeclined/)
+    assert.match(output, /Tool +read_context_slice/)
   })
 })
 
