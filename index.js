@@ -1591,6 +1591,93 @@ function text(value) {
   return typeof value === "string" ? value.toWellFormed() : "";
 }
 
+// lib/load-contexts.ts
+async function loadContext(hooks, native, filepath) {
+  checkText(filepath, "filepath");
+  const texts = native.peek(filepath);
+  if (texts !== null) {
+    return parseRecord(texts, filepath);
+  }
+  return operate(
+    hooks,
+    (operation) => native.load(operation, filepath),
+    (_, texts2) => parseRecord(texts2, filepath)
+  );
+}
+async function loadContexts(hooks, native, filepaths) {
+  if (!Array.isArray(filepaths)) {
+    throw invalidArgument("filepaths", "an array of paths", filepaths);
+  }
+  const loaded = new Array(filepaths.length);
+  const missing = [];
+  for (const [index, filepath] of filepaths.entries()) {
+    try {
+      checkText(filepath, "filepath");
+      if (filepath.includes("\0")) {
+        throw contextError("ERR_CONTEXT_NOT_FOUND", "a path cannot contain NUL characters");
+      }
+      const texts = native.peek(filepath);
+      if (texts === null) {
+        missing.push(index);
+      } else {
+        loaded[index] = parseRecord(texts, filepath);
+      }
+    } catch (error) {
+      reportUnloaded(hooks, filepath, error);
+    }
+  }
+  if (missing.length > 0) {
+    await loadMissing(hooks, native, filepaths, missing, loaded);
+  }
+  return loaded.filter((context) => context !== void 0);
+}
+function loadMissing(hooks, native, filepaths, missing, loaded) {
+  return operate(
+    hooks,
+    (operation) => native.loadAll(operation, missing.map((index) => filepaths[index]).join("\0")),
+    (_, texts) => {
+      let position2 = 0;
+      for (const index of missing) {
+        const filepath = filepaths[index];
+        const first = texts[position2++] ?? "";
+        try {
+          if (first.startsWith("!")) {
+            throw fromNative(first.slice(1));
+          }
+          const parts = texts.slice(position2, position2 + Number(first));
+          position2 += parts.length;
+          loaded[index] = parseRecord(parts, filepath);
+        } catch (error) {
+          reportUnloaded(hooks, filepath, error);
+        }
+      }
+    }
+  );
+}
+function reportUnloaded(hooks, filepath, error) {
+  const { code, message } = error;
+  const name = typeof filepath === "string" ? filepath : inspect(filepath);
+  debug(
+    hooks,
+    code === "ERR_CONTEXT_NOT_FOUND" ? `Context file not found: ${name}` : `Failed to load context ${name}: ${message}`,
+    { filepath, error }
+  );
+}
+function parseRecord(texts, filepath) {
+  let record;
+  try {
+    record = JSON.parse(texts[0] ?? "");
+  } catch (cause) {
+    throw contextError("ERR_CONTEXT_CORRUPT", `${filepath} could not be parsed; run the tool again`, cause);
+  }
+  if (texts.length > 1) {
+    record.result = texts[1];
+  }
+  record.toolDescription ??= record.toolName;
+  record.args ??= {};
+  return record;
+}
+
 // lib/offload.ts
 import { Buffer as Buffer2 } from "node:buffer";
 var DEFAULT_THRESHOLD = 8192;
@@ -2647,78 +2734,13 @@ var ContextManager = class {
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
   async loadContext(filepath) {
-    checkText(filepath, "filepath");
-    const texts = this.#native.peek(filepath);
-    if (texts !== null) {
-      return parseRecord(texts, filepath);
-    }
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.load(operation, filepath),
-      (_, texts2) => parseRecord(texts2, filepath)
-    );
+    return loadContext(this.#hooks, this.#native, filepath);
   }
   /**
    * Loads several contexts. The order is kept; what cannot be read is skipped and reported to `onDebug`.
    */
   async loadContexts(filepaths) {
-    if (!Array.isArray(filepaths)) {
-      throw invalidArgument("filepaths", "an array of paths", filepaths);
-    }
-    const loaded = new Array(filepaths.length);
-    const missing = [];
-    for (const [index, filepath] of filepaths.entries()) {
-      try {
-        checkText(filepath, "filepath");
-        if (filepath.includes("\0")) {
-          throw contextError("ERR_CONTEXT_NOT_FOUND", "a path cannot contain NUL characters");
-        }
-        const texts = this.#native.peek(filepath);
-        if (texts === null) {
-          missing.push(index);
-        } else {
-          loaded[index] = parseRecord(texts, filepath);
-        }
-      } catch (error) {
-        this.#reportUnloaded(filepath, error);
-      }
-    }
-    if (missing.length > 0) {
-      await this.#loadAll(filepaths, missing, loaded);
-    }
-    return loaded.filter((context) => context !== void 0);
-  }
-  #loadAll(filepaths, missing, loaded) {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.loadAll(operation, missing.map((index) => filepaths[index]).join("\0")),
-      (_, texts) => {
-        let position2 = 0;
-        for (const index of missing) {
-          const filepath = filepaths[index];
-          const first = texts[position2++] ?? "";
-          try {
-            if (first.startsWith("!")) {
-              throw fromNative(first.slice(1));
-            }
-            const parts = texts.slice(position2, position2 + Number(first));
-            position2 += parts.length;
-            loaded[index] = parseRecord(parts, filepath);
-          } catch (error) {
-            this.#reportUnloaded(filepath, error);
-          }
-        }
-      }
-    );
-  }
-  #reportUnloaded(filepath, error) {
-    const { code, message } = error;
-    const name = typeof filepath === "string" ? filepath : inspect(filepath);
-    debug(
-      this.#hooks,
-      code === "ERR_CONTEXT_NOT_FOUND" ? `Context file not found: ${name}` : `Failed to load context ${name}: ${message}`,
-      { filepath, error }
-    );
+    return loadContexts(this.#hooks, this.#native, filepaths);
   }
   /**
    * Reads a part of a stored result, without loading the rest into JavaScript: lines, bytes, lines that match a regular
@@ -2961,20 +2983,6 @@ var ContextManager = class {
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`;
   }
 };
-function parseRecord(texts, filepath) {
-  let record;
-  try {
-    record = JSON.parse(texts[0] ?? "");
-  } catch (cause) {
-    throw contextError("ERR_CONTEXT_CORRUPT", `${filepath} could not be parsed; run the tool again`, cause);
-  }
-  if (texts.length > 1) {
-    record.result = texts[1];
-  }
-  record.toolDescription ??= record.toolName;
-  record.args ??= {};
-  return record;
-}
 function tooLarge2(toolName, maximum) {
   return contextError(
     "ERR_CONTEXT_TOO_LARGE",

@@ -26,7 +26,8 @@ import type {
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
 import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
-import { asContextError, contextError, fromNative, inspect, invalidArgument } from './errors.ts'
+import { asContextError, contextError, inspect, invalidArgument } from './errors.ts'
+import { loadContext, loadContexts } from './load-contexts.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
@@ -205,88 +206,14 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
   async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
-    checkText(filepath, 'filepath')
-    const texts = this.#native.peek(filepath)
-    if (texts !== null) {
-      return parseRecord<T, Task>(texts, filepath)
-    }
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.load(operation, filepath),
-      (_, texts) => parseRecord<T, Task>(texts, filepath),
-    )
+    return loadContext<T, Task>(this.#hooks, this.#native, filepath)
   }
 
   /**
    * Loads several contexts. The order is kept; what cannot be read is skipped and reported to `onDebug`.
    */
   async loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]> {
-    if (!Array.isArray(filepaths)) {
-      throw invalidArgument('filepaths', 'an array of paths', filepaths)
-    }
-    const loaded = new Array<StoredContext<unknown, Task> | undefined>(filepaths.length)
-    const missing: number[] = []
-    for (const [index, filepath] of filepaths.entries()) {
-      try {
-        checkText(filepath, 'filepath')
-        // Paths cross in one text, separated by NUL characters.
-        if (filepath.includes('\0')) {
-          throw contextError('ERR_CONTEXT_NOT_FOUND', 'a path cannot contain NUL characters')
-        }
-        const texts = this.#native.peek(filepath)
-        if (texts === null) {
-          missing.push(index)
-        } else {
-          loaded[index] = parseRecord(texts, filepath)
-        }
-      } catch (error) {
-        this.#reportUnloaded(filepath, error)
-      }
-    }
-    if (missing.length > 0) {
-      await this.#loadAll(filepaths, missing, loaded)
-    }
-    return loaded.filter((context) => context !== undefined)
-  }
-
-  #loadAll(
-    filepaths: readonly string[],
-    missing: readonly number[],
-    loaded: (StoredContext<unknown, Task> | undefined)[],
-  ): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.loadAll(operation, missing.map((index) => filepaths[index]).join('\0')),
-      (_, texts) => {
-        let position = 0
-        for (const index of missing) {
-          const filepath = filepaths[index] as string
-          const first = texts[position++] ?? ''
-          try {
-            if (first.startsWith('!')) {
-              throw fromNative(first.slice(1))
-            }
-            const parts = texts.slice(position, position + Number(first))
-            position += parts.length
-            loaded[index] = parseRecord(parts, filepath)
-          } catch (error) {
-            this.#reportUnloaded(filepath, error)
-          }
-        }
-      },
-    )
-  }
-
-  #reportUnloaded(filepath: unknown, error: unknown): void {
-    const { code, message } = error as { code?: string; message?: string }
-    const name = typeof filepath === 'string' ? filepath : inspect(filepath)
-    debug(
-      this.#hooks,
-      code === 'ERR_CONTEXT_NOT_FOUND'
-        ? `Context file not found: ${name}`
-        : `Failed to load context ${name}: ${message}`,
-      { filepath, error },
-    )
+    return loadContexts<Task>(this.#hooks, this.#native, filepaths)
   }
 
   /**
@@ -550,23 +477,6 @@ export class ContextManager<Task extends TaskId = number> {
     checkText(query, 'query')
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`
   }
-}
-
-/** A record from its JSON, or from its JSON without the result and the result when that is a text. */
-function parseRecord<T, Task extends TaskId>(texts: readonly string[], filepath: string): StoredContext<T, Task> {
-  let record: StoredContext<T, Task>
-  try {
-    record = JSON.parse(texts[0] ?? '') as StoredContext<T, Task>
-  } catch (cause) {
-    throw contextError('ERR_CONTEXT_CORRUPT', `${filepath} could not be parsed; run the tool again`, cause)
-  }
-  if (texts.length > 1) {
-    record.result = texts[1] as T
-  }
-  // Records of others may lack what ours always have.
-  record.toolDescription ??= record.toolName
-  record.args ??= {}
-  return record
 }
 
 function tooLarge(toolName: string, maximum: number): Error {

@@ -29,10 +29,11 @@ async fn found(manager: &Manager, query: &str) -> Vec<String> {
     rows.map(|row| row[0][0].as_str().unwrap().to_owned()).collect()
 }
 
-/// A word that the tokeniser leaves whole.
+/// A word that the tokeniser leaves whole. Those of other numbers begin differently: one that no
+/// output has is not taken for a misspelt other.
 fn word(kind: &str, number: usize) -> String {
     let letter = |digit: u8| char::from(b"bcdfghjkmp"[usize::from(digit - b'0')]);
-    format!("{kind}{}", number.to_string().bytes().map(letter).collect::<String>())
+    format!("{}{kind}", format!("{number:03}").bytes().map(letter).collect::<String>())
 }
 
 /// Text of about so many bytes, with its number as a word in its middle and another at its end.

@@ -1,10 +1,8 @@
-//! Terms of the documents that stand in for those of a query: for a term that
-//! no document has the most similar ones, for a prefix the most frequent ones.
-
-use rustc_hash::FxHashMap;
+//! Terms of the documents that stand in for those of a query that no document
+//! has: the most similar ones.
 
 use super::document::DocumentTerms;
-use super::query::{Origin, Prefix, Query, QueryTerm};
+use super::query::{Origin, Query, QueryTerm};
 use super::segment::Segment;
 use super::start::Start;
 use super::words::hash;
@@ -23,17 +21,10 @@ const LEAST_LETTERS: usize = 4;
 /// A replacement begins as the term does and is about as long.
 const LENGTH_DIFFERENCE: usize = 3;
 
-/// Terms that one prefix stands for.
-const PREFIX_TERMS: usize = 64;
-
-/// No more terms of one segment are looked at for one prefix.
-const MAXIMUM_INSPECTED: usize = 1 << 16;
-
 /// What is looked for, and what was found so far.
 #[derive(Debug, Default)]
 pub(super) struct Expansion<'a> {
     absent: Vec<Absent<'a>>,
-    prefixes: Vec<(&'a Prefix, FxHashMap<Box<str>, u32>)>,
 }
 
 /// A term of the query that no document had so far.
@@ -45,19 +36,18 @@ struct Absent<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    /// For the prefixes of a query and those of its terms that `is_absent`.
+    /// For those terms of a query that `is_absent`.
     pub(super) fn new(query: &'a Query, is_absent: impl Fn(usize) -> bool) -> Self {
         let terms = query.terms().iter().enumerate();
         let absent = terms
             .filter(|(number, term)| is_replaceable(term) && is_absent(*number))
             .map(|(_, term)| Absent { term, trigrams: trigrams(&term.text), similar: Vec::new() });
-        let prefixes = query.prefixes().iter().map(|prefix| (prefix, FxHashMap::default()));
-        Self { absent: absent.collect(), prefixes: prefixes.collect() }
+        Self { absent: absent.collect() }
     }
 
     /// Whether nothing is looked for.
     pub(super) fn is_idle(&self) -> bool {
-        self.absent.is_empty() && self.prefixes.is_empty()
+        self.absent.is_empty()
     }
 
     /// Looks at the terms of a segment.
@@ -66,12 +56,6 @@ impl<'a> Expansion<'a> {
             let similar = segment.starting_with(Start::of(&absent.term.text));
             similar.for_each(|(text, _)| absent.see(text));
         }
-        for (prefix, found) in &mut self.prefixes {
-            let terms = segment.starting_with(Start::of(&prefix.text)).take(MAXIMUM_INSPECTED);
-            for (text, documents) in terms.filter(|(text, _)| text.starts_with(&*prefix.text)) {
-                count(found, text, documents as u32);
-            }
-        }
     }
 
     /// Looks at the terms of a document.
@@ -79,12 +63,6 @@ impl<'a> Expansion<'a> {
         for absent in &mut self.absent {
             let similar = document.starting_with(Start::of(&absent.term.text));
             similar.for_each(|text| absent.see(text));
-        }
-        for (prefix, found) in &mut self.prefixes {
-            let terms = document.starting_with(Start::of(&prefix.text));
-            terms
-                .filter(|text| text.starts_with(&*prefix.text))
-                .for_each(|text| count(found, text, 1));
         }
     }
 
@@ -97,11 +75,6 @@ impl<'a> Expansion<'a> {
             absent.see(text);
             true
         });
-        for (prefix, found) in &mut self.prefixes {
-            if text.starts_with(&*prefix.text) {
-                count(found, text, 1);
-            }
-        }
     }
 
     /// The terms that were found.
@@ -121,17 +94,6 @@ impl<'a> Expansion<'a> {
                     part: term.part,
                     origin: Origin::Similar,
                 }
-            }));
-        }
-        for (prefix, found) in self.prefixes {
-            let mut found: Vec<(Box<str>, u32)> = found.into_iter().collect();
-            found.sort_unstable_by(|left, right| (right.1, &left.0).cmp(&(left.1, &right.0)));
-            terms.extend(found.into_iter().take(PREFIX_TERMS).map(|(text, _)| QueryTerm {
-                hash: hash(&text),
-                text,
-                weight: prefix.weight,
-                part: prefix.part,
-                origin: Origin::Similar,
             }));
         }
         terms
@@ -158,14 +120,6 @@ fn is_replaceable(term: &QueryTerm) -> bool {
         && term.text.chars().count() >= LEAST_LETTERS
         && term.text.chars().all(char::is_alphabetic)
 }
-
-fn count(found: &mut FxHashMap<Box<str>, u32>, text: &str, documents: u32) {
-    match found.get_mut(text) {
-        Some(count) => *count = count.saturating_add(documents),
-        None => drop(found.insert(text.into(), documents)),
-    }
-}
-
 /// Of a term with a border on either side, in order.
 fn trigrams(text: &str) -> Vec<[char; 3]> {
     let bordered = || std::iter::once(' ').chain(text.chars()).chain(std::iter::once(' '));
@@ -210,21 +164,6 @@ mod tests {
         assert!(replacements("handler", &["handlers", "handler"]).is_empty());
         assert!(replacements("abc", &["abcd"]).is_empty());
         assert!(replacements("hat084", &["hat085"]).is_empty());
-    }
-
-    #[test]
-    fn a_prefix_stands_for_the_most_frequent_terms() {
-        let query = Query::builder().prefix("conf", 0.5).build();
-        let mut expansion = Expansion::new(&query, |_| false);
-        for number in 0..PREFIX_TERMS {
-            expansion.see(&format!("config{number:03}"));
-            expansion.see("confer");
-            expansion.see("other");
-        }
-        let terms = expansion.into_terms();
-        assert_eq!(terms.len(), PREFIX_TERMS);
-        assert_eq!((&*terms[0].text, terms[0].weight), ("confer", 0.5));
-        assert!(terms.iter().all(|term| term.text.starts_with("conf")));
     }
 
     #[test]

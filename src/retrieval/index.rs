@@ -317,7 +317,7 @@ impl Index {
         limit: Option<usize>,
         known: &dyn Fn(u64) -> bool,
         foreign: &[Document<'_>],
-    ) -> Vec<Ranked> {
+    ) -> RankedList<Ranked> {
         rank_best(&Self::view_of(indexes), query, limit, known, foreign)
     }
 

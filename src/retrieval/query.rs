@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::characters::fold_into;
 use super::ranking::query_weight;
 use super::stop_words::StopWords;
 use super::thesaurus::{SYNONYM_WEIGHT, synonyms};
@@ -16,7 +15,6 @@ const MAXIMUM_BYTES: usize = 8192;
 #[derive(Clone, Debug)]
 pub struct Query {
     terms: Vec<QueryTerm>,
-    prefixes: Vec<Prefix>,
     /// Only where there is nothing else.
     stop_words: StopWords,
 }
@@ -36,20 +34,10 @@ pub(super) struct QueryTerm {
 pub(super) enum Origin {
     /// It was asked for.
     Own,
-    /// It was asked for exactly as it is.
-    Exact,
-    /// It is written in a similar way, or begins as was asked for.
+    /// It is written in a similar way.
     Similar,
     /// It means something similar: a document with nothing else is not found by it.
     Synonym,
-}
-
-/// The beginning of a term.
-#[derive(Clone, Debug)]
-pub(super) struct Prefix {
-    pub(super) text: Box<str>,
-    pub(super) weight: f32,
-    pub(super) part: u32,
 }
 
 impl Query {
@@ -57,11 +45,6 @@ impl Query {
     /// Synonyms of its terms count a little.
     pub fn parse(text: &str) -> Self {
         Self::builder().text(text, 1.0).synonyms().build()
-    }
-
-    /// As [`Self::parse`]; a query of stop words alone is one for those.
-    pub fn parse_keeping_stop_words(text: &str) -> Self {
-        Self::builder().text(text, 1.0).synonyms().keep_stop_words().build()
     }
 
     /// A query put together from parts.
@@ -89,16 +72,12 @@ impl Query {
 
     /// Whether nothing can match it.
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty() && self.prefixes.is_empty() && self.stop_words.is_empty()
+        self.terms.is_empty() && self.stop_words.is_empty()
     }
 
     /// Distinct, ordered by hash, then text.
     pub(super) fn terms(&self) -> &[QueryTerm] {
         &self.terms
-    }
-
-    pub(super) fn prefixes(&self) -> &[Prefix] {
-        &self.prefixes
     }
 
     pub(super) fn stop_words(&self) -> &StopWords {
@@ -110,12 +89,13 @@ impl Query {
         self.terms.binary_search_by(|other| (other.hash, &*other.text).cmp(&(hash, term))).ok()
     }
 
-    /// With these terms as well, its prefixes being among them. Of equal terms the first counts.
+    /// With these terms as well. Of equal terms the first counts.
     pub(super) fn with_terms(&self, more: impl Iterator<Item = QueryTerm>) -> Self {
         let mut terms: Vec<QueryTerm> = self.terms.iter().cloned().chain(more).collect();
         terms.sort_by(|left, right| (left.hash, &left.text).cmp(&(right.hash, &right.text)));
         terms.dedup_by(|later, first| later.text == first.text);
-        Self { terms, prefixes: Vec::new(), stop_words: self.stop_words }
+        let stop_words = if terms.is_empty() { self.stop_words } else { StopWords::default() };
+        Self { terms, stop_words }
     }
 }
 
@@ -123,7 +103,6 @@ impl Query {
 #[derive(Debug, Default)]
 pub struct QueryBuilder {
     occurrences: FxHashMap<Box<str>, Occurrences>,
-    prefixes: Vec<(Box<str>, f32)>,
     stop_words: StopWords,
     synonyms: bool,
     keeps_stop_words: bool,
@@ -134,24 +113,12 @@ struct Occurrences {
     count: u32,
     weight: f32,
     place: usize,
-    /// Asked for not only exactly as it is.
-    is_loose: bool,
 }
 
 impl QueryBuilder {
     /// Adds the terms of a text. One that is there already weighs more; 1 is the usual weight.
     #[must_use]
-    pub fn text(self, text: &str, weight: f32) -> Self {
-        self.terms_of(text, weight, true)
-    }
-
-    /// As [`Self::text`], but nothing similar stands in for these terms.
-    #[must_use]
-    pub fn exact(self, text: &str, weight: f32) -> Self {
-        self.terms_of(text, weight, false)
-    }
-
-    fn terms_of(mut self, text: &str, weight: f32, is_loose: bool) -> Self {
+    pub fn text(mut self, text: &str, weight: f32) -> Self {
         tokenize_all(text, MAXIMUM_BYTES, |token| {
             let token = match token {
                 Token::Term(term) => term,
@@ -164,23 +131,10 @@ impl QueryBuilder {
             }
             if let Some(occurrences) = self.occurrences.get_mut(token) {
                 occurrences.count += 1;
-                occurrences.is_loose |= is_loose;
                 occurrences.weight = occurrences.weight.max(weight);
             }
         });
         self
-    }
-
-    /// Adds the terms that begin with a text, the most frequent ones if there are many, and those of the text itself.
-    #[must_use]
-    pub fn prefix(mut self, text: &str, weight: f32) -> Self {
-        let mut folded = String::new();
-        fold_into(text.get(..text.len().min(MAXIMUM_BYTES)).unwrap_or(text), &mut folded);
-        folded.retain(char::is_alphanumeric);
-        if !folded.is_empty() {
-            self.prefixes.push((folded.to_lowercase().into(), weight));
-        }
-        self.exact(text, weight)
     }
 
     /// Adds to every term those that mean something similar, with little weight.
@@ -201,15 +155,15 @@ impl QueryBuilder {
     pub fn build(self) -> Query {
         let mut terms: Vec<QueryTerm> = Vec::with_capacity(self.occurrences.len());
         let mut similar = Vec::new();
-        for (text, Occurrences { count, weight, place, is_loose }) in self.occurrences {
+        for (text, Occurrences { count, weight, place }) in self.occurrences {
             let term = QueryTerm {
                 hash: hash(&text),
                 weight: weight * query_weight(count),
                 part: place as u32,
-                origin: if is_loose { Origin::Own } else { Origin::Exact },
+                origin: Origin::Own,
                 text,
             };
-            if self.synonyms && is_loose {
+            if self.synonyms {
                 similar.extend(synonyms(&term.text).map(|text| QueryTerm {
                     hash: hash(text),
                     text: text.into(),
@@ -220,15 +174,11 @@ impl QueryBuilder {
             }
             terms.push(term);
         }
-        let first_prefix = terms.len() as u32;
         // of a synonym of several terms the weightiest counts
         similar.sort_by(|left: &QueryTerm, right| {
             right.weight.total_cmp(&left.weight).then(left.part.cmp(&right.part))
         });
-        let prefixes = (first_prefix..).zip(self.prefixes);
-        let prefixes =
-            prefixes.map(|(part, (text, weight))| Prefix { text, weight, part }).collect();
-        let mut query = Query { terms, prefixes, stop_words: StopWords::default() };
+        let mut query = Query { terms, stop_words: StopWords::default() };
         if query.is_empty() && self.keeps_stop_words {
             query.stop_words = self.stop_words;
         }
@@ -255,11 +205,14 @@ mod tests {
 
     #[test]
     fn stop_words_are_kept_where_there_is_nothing_else() {
-        let kept = |text: &str| Query::parse_keeping_stop_words(text).stop_words().iter().count();
+        let keeping = |text: &str| Query::builder().text(text, 1.0).keep_stop_words().build();
+        let kept = |text: &str| keeping(text).stop_words().iter().count();
         assert_eq!(kept("what is it, what?"), 3);
         assert_eq!(kept("what is the login"), 0);
-        assert!(!Query::parse_keeping_stop_words("the").is_empty());
-        assert!(Query::parse_keeping_stop_words("?!").is_empty());
+        assert!(!keeping("the").is_empty());
+        assert!(keeping("?!").is_empty());
+        let more = keeping("the").with_own_terms(std::iter::once("login".into()));
+        assert!(more.stop_words().is_empty());
     }
 
     #[test]
@@ -289,25 +242,5 @@ mod tests {
         assert!(query.terms().is_sorted_by_key(|term| term.hash));
         let part = |text: &str| query.terms().iter().find(|term| &*term.text == text).unwrap().part;
         assert_eq!(part("dir"), part("directori"));
-    }
-
-    #[test]
-    fn nothing_stands_in_for_exact_terms() {
-        let query = Query::builder().exact("remove the directory", 1.0).synonyms().build();
-        assert_eq!(weights(&query).len(), 2);
-        assert!(query.terms().iter().all(|term| term.origin == Origin::Exact));
-        let both = Query::builder().exact("remove", 1.0).text("remove", 1.0).build();
-        assert_eq!(both.terms()[0].origin, Origin::Own);
-    }
-
-    #[test]
-    fn a_prefix_is_folded() {
-        let query = Query::builder().prefix("Lógin_F", 1.0).build();
-        assert_eq!(
-            query.prefixes().iter().map(|prefix| &*prefix.text).collect::<Vec<_>>(),
-            ["loginf"]
-        );
-        assert!(query.position(hash("login"), "login").is_some());
-        assert!(Query::builder().prefix("*", 1.0).build().is_empty());
     }
 }

@@ -113,10 +113,18 @@ pub(super) fn rank_best(
     limit: Option<usize>,
     known: &dyn Fn(u64) -> bool,
     foreign: &[Document<'_>],
-) -> Vec<Ranked> {
+) -> RankedList<Ranked> {
+    let best = Best::new(limit);
+    if !query.stop_words().is_empty() {
+        return stop_words::rank(view, query.stop_words(), known, foreign, best);
+    }
     let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
     evaluation.add_foreign(query, foreign, |_| {});
-    evaluation.run(&evaluation.weighted_terms(), Best::new(limit), known, None)
+    let terms = evaluation.weighted_terms();
+    RankedList {
+        maximum: evaluation.maximum(&terms),
+        hits: evaluation.run(&terms, best, known, None),
+    }
 }
 
 /// What a collection says of a term.

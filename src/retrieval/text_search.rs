@@ -10,7 +10,7 @@ use super::matcher::{Matcher, has_unsegmented, words_of};
 use super::phrase::Phrase;
 use super::prefixes::expand;
 use super::query::Query;
-use super::search::{Ranked, TermStatistics, Which};
+use super::search::{Ranked, RankedList, TermStatistics, Which};
 use super::search_syntax::{Excluded, SearchSyntax};
 use super::snippets::{FieldText, Snippet, bytes_of, cut};
 use super::tokens::{is_ascii_separator, tokenize};
@@ -106,6 +106,7 @@ impl TextSearch {
         let query = Query::builder()
             .text(&text, 1.0)
             .text(&syntax.phrases.join("\n"), 1.0)
+            .keep_stop_words()
             .build()
             .with_own_terms(expansions.iter().flatten().cloned());
         let is_plain = words.is_empty() && prefixes.is_empty() && syntax.phrases.is_empty();
@@ -171,9 +172,10 @@ impl TextSearch {
         limit: Option<usize>,
         accepts: &dyn Fn(u64) -> bool,
     ) -> Vec<(u64, f32)> {
-        let ranked = Index::rank_together(indexes, &self.query, limit, accepts, &[]);
-        let known = ranked.into_iter().filter_map(|Ranked { which, score, .. }| match which {
-            Which::Known(sequence) => Some((sequence, self.share(score))),
+        let RankedList { maximum, hits } =
+            Index::rank_together(indexes, &self.query, limit, accepts, &[]);
+        let known = hits.into_iter().filter_map(|Ranked { which, score, .. }| match which {
+            Which::Known(sequence) => Some((sequence, self.share(score, maximum))),
             Which::Foreign(_) => None,
         });
         known.collect()
@@ -184,11 +186,11 @@ impl TextSearch {
     pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
         let mut scores = vec![0.0; documents.len()];
         let ranked = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
-        for Ranked { which, score, .. } in ranked {
+        for Ranked { which, score, .. } in ranked.hits {
             if let Which::Foreign(position) = which
                 && let Some(slot) = scores.get_mut(position)
             {
-                *slot = self.share(score);
+                *slot = self.share(score, ranked.maximum);
             }
         }
         scores
@@ -208,7 +210,7 @@ impl TextSearch {
                 &|sequence| having.as_ref().is_none_or(|having| having.contains(&sequence)),
                 &[],
             );
-            let found = ranked.into_iter().filter_map(|hit| match hit.which {
+            let found = ranked.hits.into_iter().filter_map(|hit| match hit.which {
                 Which::Known(sequence) => Some(sequence),
                 Which::Foreign(_) => None,
             });
@@ -284,8 +286,10 @@ impl TextSearch {
         Some(examined)
     }
 
-    fn share(&self, score: f32) -> f32 {
-        if self.maximum > 0.0 { (score / self.maximum).clamp(0.0, 1.0) } else { 0.0 }
+    /// A score from 0 to 1. Stop words have a maximum of their own.
+    fn share(&self, score: f32, of_stop_words: f32) -> f32 {
+        let maximum = if self.maximum > 0.0 { self.maximum } else { of_stop_words };
+        if maximum > 0.0 { (score / maximum).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Takes the weights of what is looked for from the collection.
