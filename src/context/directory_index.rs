@@ -16,7 +16,7 @@ use super::{
     pointer::Pointer,
     record, refused,
     save::MAX_INDEXED_ARGUMENTS,
-    stored_text::StoredText,
+    stored_text::{StoredText, beginning_of_result},
 };
 use crate::{
     error::{Code, Error, Result},
@@ -282,7 +282,7 @@ async fn read_file(
     }
     let (file, result) = match record::parse_head(&contents.bytes) {
         Ok(head) => {
-            let result = beginning_of_result(&contents.bytes);
+            let result = beginning_of_result(&contents.bytes, MAX_INDEXED_RESULT);
             (FileHead { text: contents.bytes, length, head }, result)
         }
         // The arguments are longer than what was read.
@@ -296,59 +296,10 @@ async fn read_file(
     Ok(Read { pointer, arguments, result, is_partial: true })
 }
 
-/// The words at the beginning of a record's result, of which the end is missing.
-fn beginning_of_result(record: &[u8]) -> String {
-    let mut text = String::new();
-    let Some(start) = record::result_start(record) else { return text };
-    let mut token = record.get(start..).unwrap_or_default().to_vec();
-    if token.first() == Some(&b'"') {
-        // Closed where no escape sequence is cut.
-        let tail = token.len().saturating_sub(12);
-        let cut = token.get(tail..).and_then(|tail| memchr::memchr(b'\\', tail));
-        token.truncate(cut.map_or(token.len(), |cut| tail + cut));
-        while token.last() == Some(&b'\\') {
-            token.pop();
-        }
-        if let Err(error) = std::str::from_utf8(&token) {
-            token.truncate(error.valid_up_to());
-        }
-        token.push(b'"');
-    }
-    json::append_text(&token, &mut text, MAX_INDEXED_RESULT);
-    text
-}
-
 fn read_stored(pointer: Pointer, text: &StoredText) -> Read {
     let (mut arguments, mut result) = (String::new(), String::new());
     json::append_text(text.arguments().as_bytes(), &mut arguments, MAX_INDEXED_ARGUMENTS);
     let is_whole = text.append_result(&mut result, MAX_INDEXED_RESULT);
     let is_partial = !is_whole || pointer.arguments_truncated;
     Read { pointer, arguments, result, is_partial }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_result_gives_its_words() {
-        let words = |result: &str| {
-            let head = r#"{"toolName":"t","timestamp":"2024-01-15T10:30:00Z","args":{},"result":"#;
-            beginning_of_result(format!("{head}{result}").as_bytes())
-        };
-        assert_eq!(words(r#"["alpha","beta","ga"#), "alpha beta");
-        assert_eq!(words("\"alpha beta gam"), "alpha beta gam");
-        assert_eq!(words(r#""alpha beta gamma\\\\\\"#), "alpha beta gamma");
-        for count in 20..24 {
-            let result = format!("\"alpha beta {}", r"\".repeat(count));
-            assert_eq!(
-                words(&result).split_whitespace().take(2).collect::<Vec<_>>(),
-                ["alpha", "beta"]
-            );
-        }
-        assert_eq!(words(r#""alpha beta gamma\u00e"#), "alpha beta gamma");
-        let cut = "{\"toolName\":\"t\",\"timestamp\":\"2024-01-15T10:30:00Z\",\"args\":{},\"result\":\"caf\u{e9}";
-        assert_eq!(beginning_of_result(&cut.as_bytes()[..cut.len() - 1]), "caf");
-        assert_eq!(beginning_of_result(b"{}"), "");
-    }
 }

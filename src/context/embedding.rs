@@ -7,7 +7,9 @@ use std::{
 
 use serde_json::json;
 
-use super::{held::Held, manager::Manager, record, selection::Selection};
+use super::{
+    held::Held, manager::Manager, record, selection::Selection, stored_text::beginning_of_result,
+};
 use crate::{
     json,
     retrieval::vectors::{Vector, Vectors},
@@ -88,9 +90,12 @@ impl Manager {
                 let beginning = text.get(..MAX_RESULT).unwrap_or(&text);
                 String::from_utf8_lossy(beginning).into_owned()
             }
-            Some(Held::Whole(record)) => text_of_result(&record),
+            Some(Held::Whole(record)) => beginning_of_result(&record, MAX_RESULT),
             // A file that cannot be read has a description all the same.
-            None => text_of_result(&self.beginning_of(&filename).await.unwrap_or_default()),
+            None => {
+                let record = self.beginning_of(&filename).await.unwrap_or_default();
+                beginning_of_result(&record, MAX_RESULT)
+            }
         };
         text.push('\n');
         text.push_str(&result);
@@ -110,96 +115,6 @@ impl Manager {
                 return Some(contents.bytes);
             }
             limit = contents.length;
-        }
-    }
-}
-
-/// The text at the beginning of a record's result. The record may be cut short there.
-fn text_of_result(record: &[u8]) -> String {
-    let rest = record::result_start(record).and_then(|start| record.get(start..));
-    let rest = rest.unwrap_or_default();
-    let mut beginning = rest.get(..MAX_RESULT).unwrap_or(rest).to_vec();
-    close_string(&mut beginning);
-    let mut text = String::new();
-    json::append_text(&beginning, &mut text, MAX_RESULT);
-    text
-}
-
-/// Ends a string that the end of the text cuts off, between two characters.
-fn close_string(text: &mut Vec<u8>) {
-    let mut opening = None;
-    let mut at = 0;
-    // Where the last whole character of the string ends.
-    let mut end = 0;
-    while let Some(&byte) = text.get(at) {
-        let length = match (opening, byte) {
-            (None, b'"') => {
-                opening = Some(at);
-                1
-            }
-            (Some(_), b'"') => {
-                opening = None;
-                1
-            }
-            (Some(_), b'\\') if text.get(at + 1) == Some(&b'u') => 6,
-            (Some(_), b'\\') => 2,
-            (_, 0xC0..=0xDF) => 2,
-            (_, 0xE0..=0xEF) => 3,
-            (_, 0xF0..=0xFF) => 4,
-            _ => 1,
-        };
-        if at + length > text.len() {
-            break;
-        }
-        at += length;
-        end = at;
-    }
-    if opening.is_some() {
-        text.truncate(end);
-        text.push(b'"');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn the_text_of_a_result_is_told_wherever_it_is_cut() {
-        let head = r#"{"toolName":"t","timestamp":"2024-01-15T10:30:00Z","args":{},"result":"#;
-        let result = r#"{"file":"a\"b\u00e9\\","lines":["one é €","two 😀"],"n":15}"#;
-        let whole = format!("{head}{result}}}");
-        let text = text_of_result(whole.as_bytes());
-        assert_eq!(text, "file a\"bé\\ lines one é € two 😀 n 15");
-        let mut longest = 0;
-        for end in head.len()..whole.len() {
-            let cut = text_of_result(&whole.as_bytes()[..end]);
-            assert!(text.starts_with(&cut), "cut at {end}: {cut:?}");
-            assert!(cut.len() + 3 >= longest, "cut at {end}: {cut:?} lost what was there before");
-            longest = cut.len();
-        }
-        assert!(longest + 3 >= text.len(), "nearly all of the text is there at last");
-    }
-
-    proptest! {
-        #[test]
-        fn a_string_is_told_to_the_character_before_the_cut(text in "[a-z\"\\\\é😀\n]{1,40}", cut in 0_usize..200) {
-            let mut token = Vec::new();
-            json::escape_string(&text, &mut token);
-            let cut = cut.min(token.len() - 1).max(1);
-            token.truncate(cut);
-            close_string(&mut token);
-            let told = json::decode_string(&token).map(std::borrow::Cow::into_owned);
-            prop_assert!(told.as_ref().is_some_and(|told| text.starts_with(told.as_str())), "{told:?}");
-        }
-
-        #[test]
-        fn any_bytes_are_taken(bytes in any::<Vec<u8>>()) {
-            let _ = text_of_result(&bytes);
-            let mut closed = bytes;
-            close_string(&mut closed);
         }
     }
 }

@@ -132,8 +132,57 @@ fn arguments_of(record: &[u8]) -> Option<Range<usize>> {
     None
 }
 
+/// The text at the beginning of a record's result, of which at most `max_bytes` are looked at. The
+/// record may be cut short there.
+pub(super) fn beginning_of_result(record: &[u8], max_bytes: usize) -> String {
+    let rest = record::result_start(record).and_then(|start| record.get(start..));
+    let rest = rest.unwrap_or_default();
+    let mut beginning = rest.get(..max_bytes).unwrap_or(rest).to_vec();
+    close_string(&mut beginning);
+    let mut text = String::new();
+    json::append_text(&beginning, &mut text, max_bytes);
+    text
+}
+
+/// Ends a string that the end of the text cuts off, between two characters.
+fn close_string(text: &mut Vec<u8>) {
+    let mut opening = None;
+    let mut at = 0;
+    // Where the last whole character of the string ends.
+    let mut end = 0;
+    while let Some(&byte) = text.get(at) {
+        let length = match (opening, byte) {
+            (None, b'"') => {
+                opening = Some(at);
+                1
+            }
+            (Some(_), b'"') => {
+                opening = None;
+                1
+            }
+            (Some(_), b'\\') if text.get(at + 1) == Some(&b'u') => 6,
+            (Some(_), b'\\') => 2,
+            (_, 0xC0..=0xDF) => 2,
+            (_, 0xE0..=0xEF) => 3,
+            (_, 0xF0..=0xFF) => 4,
+            _ => 1,
+        };
+        if at + length > text.len() {
+            break;
+        }
+        at += length;
+        end = at;
+    }
+    if opening.is_some() {
+        text.truncate(end);
+        text.push(b'"');
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn stored(result: &str) -> StoredText {
@@ -168,5 +217,42 @@ mod tests {
         assert!(stored(r#"["a","b"]"#).append_result(&mut text, 100));
         assert!(!stored(r#""ééé""#).append_result(&mut text, 3));
         assert_eq!(text, "a bé");
+    }
+
+    #[test]
+    fn the_text_of_a_result_is_told_wherever_it_is_cut() {
+        let head = r#"{"toolName":"t","timestamp":"2024-01-15T10:30:00Z","args":{},"result":"#;
+        let result = r#"{"file":"a\"b\u00e9\\","lines":["one é €","two 😀"],"n":15}"#;
+        let whole = format!("{head}{result}}}");
+        let text = beginning_of_result(whole.as_bytes(), 1000);
+        assert_eq!(text, "file a\"bé\\ lines one é € two 😀 n 15");
+        let mut longest = 0;
+        for end in head.len()..whole.len() {
+            let cut = beginning_of_result(&whole.as_bytes()[..end], 1000);
+            assert!(text.starts_with(&cut), "cut at {end}: {cut:?}");
+            assert!(cut.len() + 3 >= longest, "cut at {end}: {cut:?} lost what was there before");
+            longest = cut.len();
+        }
+        assert!(longest + 3 >= text.len(), "nearly all of the text is there at last");
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_told_to_the_character_before_the_cut(text in "[a-z\"\\\\é😀\n]{1,40}", cut in 0_usize..200) {
+            let mut token = Vec::new();
+            json::escape_string(&text, &mut token);
+            let cut = cut.min(token.len() - 1).max(1);
+            token.truncate(cut);
+            close_string(&mut token);
+            let told = json::decode_string(&token).map(std::borrow::Cow::into_owned);
+            prop_assert!(told.as_ref().is_some_and(|told| text.starts_with(told.as_str())), "{told:?}");
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in any::<Vec<u8>>()) {
+            let _ = beginning_of_result(&bytes, 100);
+            let mut closed = bytes;
+            close_string(&mut closed);
+        }
     }
 }
