@@ -134,7 +134,7 @@ interface ContextPointer<Task extends TaskId = number> {
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
-  /** The handle of an output that `offload` stored. Not told by `listContexts`: files do not hold it. */
+  /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
   handle?: string
 }
 
@@ -422,14 +422,10 @@ interface VerifyReport {
   index: 'missing' | 'valid' | 'stale' | 'damaged'
 }
 
-/** What a tool gives back to the agent. */
-interface ToolResult<Value = unknown> {
-  /** For the model. */
-  message: string
-  /** `null` when the call failed. */
-  value: Value | null
-  success: boolean
-}
+/** What a tool gives back to the agent: a value, or, when the call failed, a message that tells the model what to do. */
+type ToolResult<Value = unknown> =
+  | { success: true; value: Value; message: string }
+  | { success: false; value: null; message: string }
 
 /** A tool that an agent can offer to its model. */
 interface ToolDefinition<Params = unknown, Value = unknown> {
@@ -506,7 +502,7 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
   recencyWeight?: number
   /**
    * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
-   * best score), after it. They need no score of their own, and count for the limit and the budgets.
+   * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
    * @default 0
    */
   neighbours?: number
@@ -588,7 +584,7 @@ interface SearchOptions extends ContextFilter, CancellationOptions {
    */
   limit?: number
   /**
-   * Snippets of each hit, at most.
+   * Snippets of each hit, at most; up to 100.
    * @default 3
    */
   snippets?: number
@@ -1135,10 +1131,14 @@ interface ContextToolsOptions {
 }
 /** `list_contexts`, `search_contexts` and `read_context_slice`. */
 type ContextTools = [
-    ToolDefinition<ListContextsParameters, string>,
-    ToolDefinition<SearchContextsParameters, string>,
-    ToolDefinition<ReadContextSliceParameters, string>
+    ContextTool<ListContextsParameters>,
+    ContextTool<SearchContextsParameters>,
+    ContextTool<ReadContextSliceParameters>
 ];
+/** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
+interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'execute'> {
+    execute(params?: unknown): Promise<ToolResult<string>>;
+}
 /**
  * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:
  * what was stored stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it.
@@ -1258,4 +1258,4 @@ interface ToolRecorderOptions {
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
 export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextTools, createToolRecorder, readContextTool };
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };

@@ -147,6 +147,14 @@ function checkWhole(value, name) {
   }
   return value;
 }
+function wholeUpTo(maximum) {
+  return (value, name) => {
+    if (!(Number.isSafeInteger(value) && value >= 0 && value <= maximum)) {
+      throw invalidArgument(name, `a whole number from 0 to ${maximum}`, value);
+    }
+    return value;
+  };
+}
 function count(value, name, byDefault) {
   const given2 = value ?? byDefault;
   if (given2 !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(given2) && given2 >= 0)) {
@@ -277,7 +285,8 @@ function dispatch(kind, id, text2) {
       if (kind === 1 /* Failed */) {
         throw fromNative(text2);
       }
-      operation?.settle(text2, kind === 2 /* Texts */ ? takeTexts(id) : NO_TEXTS);
+      const texts = kind === 2 /* Texts */ ? takeTexts(id) : NO_TEXTS;
+      operation?.settle(text2, texts);
     } catch (error) {
       operation?.reject(error);
     }
@@ -1708,7 +1717,8 @@ var Offloading = class {
     if (!Array.isArray(outputs)) {
       throw invalidArgument("outputs", "an array of tool outputs", outputs);
     }
-    const read = outputs.map(
+    const read = Array.from(
+      outputs,
       (output, index) => this.#read(checkObject(output, `outputs[${index}]`), `outputs[${index}].`)
     );
     return this.#offload(read, this.#policy.turnBudget);
@@ -2094,6 +2104,7 @@ function wellFormed(value, name) {
 // lib/search.ts
 var DEFAULT_LIMIT2 = 20;
 var DEFAULT_SNIPPETS = 3;
+var MAXIMUM_SNIPPETS = 100;
 var DEFAULT_SNIPPET_LENGTH = 200;
 var MINIMUM_SNIPPET_LENGTH = 20;
 var MAXIMUM_SNIPPET_LENGTH = 1e4;
@@ -2104,7 +2115,7 @@ async function search(hooks, native, query, options) {
     query: query.toWellFormed(),
     allSessions: optional(given2.sessions, "options.sessions", checkSessions) === "all",
     limit: optional(given2.limit, "options.limit", checkWhole) ?? DEFAULT_LIMIT2,
-    snippets: optional(given2.snippets, "options.snippets", checkWhole) ?? DEFAULT_SNIPPETS,
+    snippets: optional(given2.snippets, "options.snippets", wholeUpTo(MAXIMUM_SNIPPETS)) ?? DEFAULT_SNIPPETS,
     snippetLength: optional(given2.snippetLength, "options.snippetLength", checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
     filter: checkContextFilter(given2, "options")
   });
@@ -2337,6 +2348,7 @@ function ageOf(milliseconds) {
 
 // lib/select-contexts.ts
 var OFFERED = 50;
+var MAXIMUM_NEIGHBOURS = 100;
 var Selecting = class {
   #native;
   #hooks;
@@ -2473,7 +2485,7 @@ function tokensOf(countTokens, pointer) {
   try {
     tokens = countTokens(pointer);
   } catch (cause) {
-    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "options.countTokens failed", cause);
+    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `options.countTokens failed: ${inspect(cause)}`, cause);
   }
   if (typeof tokens !== "number" || !Number.isFinite(tokens) || tokens < 0) {
     throw invalidArgument("options.countTokens", "a function that gives a finite number from 0 up", tokens);
@@ -2496,7 +2508,7 @@ function checkSelection(options) {
         maxTokens
       },
       recencyWeight: optional(given2.recencyWeight, "options.recencyWeight", checkShare),
-      neighbours: optional(given2.neighbours, "options.neighbours", checkWhole) ?? 0,
+      neighbours: optional(given2.neighbours, "options.neighbours", wholeUpTo(MAXIMUM_NEIGHBOURS)) ?? 0,
       explain: optional(given2.explain, "options.explain", checkBoolean) ?? false
     },
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? void 0 : countTokens,
@@ -3749,7 +3761,7 @@ function createToolRecorder(target, options) {
     const { result, outcome } = unpack(response, execution);
     const args = calls.get(context.spanId) ?? {};
     calls.delete(context.spanId);
-    if (manager !== void 0) {
+    if (manager !== void 0 && !RETRIEVAL_TOOLS.has(toolName)) {
       saves.start(toolName, () => {
         const taskId = options?.taskId?.(context);
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome);

@@ -58,7 +58,7 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
   recencyWeight?: number
   /**
    * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
-   * best score), after it. They need no score of their own, and count for the limit and the budgets.
+   * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
    * @default 0
    */
   neighbours?: number
@@ -140,7 +140,7 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
    */
   limit?: number
   /**
-   * Snippets of each hit, at most.
+   * Snippets of each hit, at most; up to 100.
    * @default 3
    */
   snippets?: number

@@ -93,7 +93,7 @@ export interface ContextPointer<Task extends TaskId = number> {
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
-  /** The handle of an output that `offload` stored. Not told by `listContexts`: files do not hold it. */
+  /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
   handle?: string
 }
 
@@ -381,14 +381,10 @@ export interface VerifyReport {
   index: 'missing' | 'valid' | 'stale' | 'damaged'
 }
 
-/** What a tool gives back to the agent. */
-export interface ToolResult<Value = unknown> {
-  /** For the model. */
-  message: string
-  /** `null` when the call failed. */
-  value: Value | null
-  success: boolean
-}
+/** What a tool gives back to the agent: a value, or, when the call failed, a message that tells the model what to do. */
+export type ToolResult<Value = unknown> =
+  | { success: true; value: Value; message: string }
+  | { success: false; value: null; message: string }
 
 /** A tool that an agent can offer to its model. */
 export interface ToolDefinition<Params = unknown, Value = unknown> {

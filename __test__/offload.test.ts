@@ -259,6 +259,7 @@ describe('the policy', () => {
     ]
     await rejectsWith(() => manager.offloadAll(wrong(outputs)), code, /^outputs\[1\]\.args must be/)
     await rejectsWith(() => manager.offloadAll(wrong([null])), code, /^outputs\[0\] must be/)
+    await rejectsWith(() => manager.offloadAll(new Array(1)), code, /^outputs\[0\] must be/)
     const withOptions = [{ toolName: 't', args: {}, result: 1, options: { threshold: 'x' } }]
     await rejectsWith(() => manager.offloadAll(wrong(withOptions)), code, /^outputs\[0\]\.options\.threshold must be/)
     assert.equal(manager.size, 0, 'the outputs beside a wrong one are not stored either')

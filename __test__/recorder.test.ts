@@ -823,3 +823,18 @@ describe('wrap()', () => {
     }),
   )
 })
+
+test(
+  'what the tools of retrieval give back is not stored again',
+  withRecorder(async (recorder, _, contexts) => {
+    for (const tool of ['search_contexts', 'list_contexts', 'read_context_slice', 'read_context', 'grep']) {
+      recorder.onToolStart(span(tool), tool, { query: 'quokka' })
+      recorder.onToolEnd(span(tool), tool, ok('a quokka'))
+    }
+    await recorder.flush()
+    assert.deepEqual(
+      (await contexts()).map(({ toolName }) => toolName),
+      ['grep'],
+    )
+  }),
+)

@@ -145,6 +145,35 @@ describe('what a query says', () => {
   )
 })
 
+describe('dates', () => {
+  test(
+    'a time is a phrase like any other, and a date excludes nothing but itself',
+    inDirectory(async (contextDir) => {
+      const manager = await saved(contextDir, {
+        first: 'started at 2026-11-01T09:30:00 on host 7',
+        second: 'started at 2026-11-02T09:30:00 in may, 17 times',
+      })
+      assert.deepEqual(tools(await manager.search('"2026-11-01T09:30:00"')), ['first'])
+      assert.deepEqual(tools(await manager.search('started -2026-11-02')), ['first'])
+      assert.deepEqual(tools(await manager.search('started -2024-05-07 -2024-05-17')).sort(), ['first', 'second'])
+      await manager.clear()
+    }),
+  )
+})
+
+test(
+  'a hit has the handle that stands in the conversation',
+  inDirectory(async (contextDir) => {
+    const manager = new ContextManager({ contextDir })
+    const { handle } = await manager.offload('read', {}, 'a line with a quokka\n'.repeat(1000))
+    assert.deepEqual(
+      (await manager.search('quokka')).map((hit) => hit.handle),
+      [handle],
+    )
+    await manager.clear()
+  }),
+)
+
 describe('snippets', () => {
   test(
     'show the best places, with line and byte offset, in UTF-16 units',
@@ -486,6 +515,7 @@ describe('wrong arguments', () => {
         [{ limit: -1 }, /^options\.limit must be/],
         [{ limit: 1.5 }, /^options\.limit must be/],
         [{ snippets: '3' }, /^options\.snippets must be/],
+        [{ snippets: 101 }, /^options\.snippets must be a whole number from 0 to 100/],
         [{ snippetLength: 19 }, /^options\.snippetLength must be/],
         [{ snippetLength: 10_001 }, /^options\.snippetLength must be/],
         [{ toolName: 1 }, /^options\.toolName must be/],

@@ -303,7 +303,7 @@ describe('the arguments of selectContexts', () => {
     ['maxTokens', [-1, 1.5, '1', Number.NaN]],
     ['countTokens', [5, {}]],
     ['recencyWeight', [-1, 2, Number.NaN, '0']],
-    ['neighbours', [-1, 1.5, '1']],
+    ['neighbours', [-1, 1.5, '1', 101]],
     ['explain', [1, 'yes']],
     ['selector', [5, {}]],
     ['embed', [5, {}]],

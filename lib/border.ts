@@ -173,7 +173,9 @@ function dispatch(kind: Kind, id: number, text: string): void {
       if (kind === Kind.Failed) {
         throw fromNative(text)
       }
-      operation?.settle(text, kind === Kind.Texts ? takeTexts(id) : NO_TEXTS)
+      // Taken in any case: those of an operation that was given up would stay for ever.
+      const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
+      operation?.settle(text, texts)
     } catch (error) {
       operation?.reject(error)
     }

@@ -100,6 +100,16 @@ export function checkWhole(value: number, name: string): number {
   return value
 }
 
+/** A check for a whole number from 0 to a maximum. */
+export function wholeUpTo(maximum: number): (value: number, name: string) => number {
+  return (value, name) => {
+    if (!(Number.isSafeInteger(value) && value >= 0 && value <= maximum)) {
+      throw invalidArgument(name, `a whole number from 0 to ${maximum}`, value)
+    }
+    return value
+  }
+}
+
 /** A whole number from 0 up; `Infinity` means no bound. */
 export function count(value: number | null | undefined, name: string, byDefault: number): number {
   const given = value ?? byDefault

@@ -1,6 +1,6 @@
 /** `contextTools`: lets a model find and read what was stored, for any framework. */
 
-import type { ToolDefinition } from '../types.d.ts'
+import type { ToolDefinition, ToolResult } from '../types.d.ts'
 import { count } from './checks.ts'
 import { invalidArgument } from './errors.ts'
 import { type ListContextsParameters, type ListSource, listContextsTool } from './list-contexts-tool.ts'
@@ -25,10 +25,15 @@ export interface ContextToolsOptions {
 
 /** `list_contexts`, `search_contexts` and `read_context_slice`. */
 export type ContextTools = [
-  ToolDefinition<ListContextsParameters, string>,
-  ToolDefinition<SearchContextsParameters, string>,
-  ToolDefinition<ReadContextSliceParameters, string>,
+  ContextTool<ListContextsParameters>,
+  ContextTool<SearchContextsParameters>,
+  ContextTool<ReadContextSliceParameters>,
 ]
+
+/** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
+export interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'execute'> {
+  execute(params?: unknown): Promise<ToolResult<string>>
+}
 
 /**
  * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:

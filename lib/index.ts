@@ -50,6 +50,7 @@ export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked
 export { ContextHistory } from './context-history.ts'
 export { ContextManager } from './context-manager.ts'
 export {
+  type ContextTool,
   type ContextTools,
   type ContextToolsOptions,
   type ContextToolsSource,

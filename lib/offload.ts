@@ -102,7 +102,7 @@ export class Offloading {
       throw invalidArgument('outputs', 'an array of tool outputs', outputs)
     }
     // All are read before the first is stored: a wrong one leaves nothing behind.
-    const read = outputs.map((output, index) =>
+    const read = Array.from(outputs, (output, index) =>
       this.#read(checkObject(output, `outputs[${index}]`), `outputs[${index}].`),
     )
     return this.#offload(read, this.#policy.turnBudget)

@@ -5,6 +5,7 @@ import { checkFunction, optional } from './checks.ts'
 import { type ContextHistory, checkHistory, isHistory } from './context-history.ts'
 import { ContextManager } from './context-manager.ts'
 import { invalidArgument } from './errors.ts'
+import { RETRIEVAL_TOOLS } from './offload.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { checkOutcome, type ToolOutcome } from './save-details.ts'
 import { stringify } from './stringify.ts'
@@ -113,7 +114,8 @@ export function createToolRecorder<Task extends TaskId = number>(
     const { result, outcome } = unpack(response, execution)
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
-    if (manager !== undefined) {
+    // What is already stored is not stored again each time the model looks at it.
+    if (manager !== undefined && !RETRIEVAL_TOOLS.has(toolName)) {
       saves.start(toolName, () => {
         const taskId = options?.taskId?.(context)
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)

@@ -4,12 +4,13 @@ import type { NativeManager } from '../native.js'
 import type { SearchHit, SearchOptions } from '../retrieval.d.ts'
 import type { TaskId } from '../types.d.ts'
 import { cancellable, type Hooks } from './border.ts'
-import { checkObject, checkText, checkWhole, optional, readSignal } from './checks.ts'
+import { checkObject, checkText, checkWhole, optional, readSignal, wholeUpTo } from './checks.ts'
 import { checkContextFilter } from './context-filter.ts'
 import { invalidArgument } from './errors.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_SNIPPETS = 3
+const MAXIMUM_SNIPPETS = 100
 const DEFAULT_SNIPPET_LENGTH = 200
 const MINIMUM_SNIPPET_LENGTH = 20
 const MAXIMUM_SNIPPET_LENGTH = 10_000
@@ -26,7 +27,7 @@ export async function search<Task extends TaskId>(
     query: query.toWellFormed(),
     allSessions: optional(given.sessions, 'options.sessions', checkSessions) === 'all',
     limit: optional(given.limit, 'options.limit', checkWhole) ?? DEFAULT_LIMIT,
-    snippets: optional(given.snippets, 'options.snippets', checkWhole) ?? DEFAULT_SNIPPETS,
+    snippets: optional(given.snippets, 'options.snippets', wholeUpTo(MAXIMUM_SNIPPETS)) ?? DEFAULT_SNIPPETS,
     snippetLength: optional(given.snippetLength, 'options.snippetLength', checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
     filter: checkContextFilter(given, 'options'),
   })

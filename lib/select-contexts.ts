@@ -5,15 +5,16 @@ import type { ContextSelector, Embed, MatchedTerm, SelectedContext, SelectOption
 import type { ContextPointer, SelectablePointer, TaskId } from '../types.d.ts'
 import { cancellable, debug, type Hooks } from './border.ts'
 import { checkPointer } from './candidates.ts'
-import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal } from './checks.ts'
+import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from './checks.ts'
 import { type CheckedContextFilter, checkContextFilter } from './context-filter.ts'
 import { Embeddings } from './embeddings.ts'
-import { contextError, invalidArgument } from './errors.ts'
+import { contextError, inspect, invalidArgument } from './errors.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
 import { askSelector } from './selector.ts'
 
 /** Candidates that a selector is offered at most. */
 const OFFERED = 50
+const MAXIMUM_NEIGHBOURS = 100
 
 type CountTokens = NonNullable<SelectOptions['countTokens']>
 
@@ -218,7 +219,7 @@ function tokensOf<Task extends TaskId>(countTokens: CountTokens, pointer: Contex
   try {
     tokens = countTokens(pointer as ContextPointer<TaskId>)
   } catch (cause) {
-    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'options.countTokens failed', cause)
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `options.countTokens failed: ${inspect(cause)}`, cause)
   }
   if (typeof tokens !== 'number' || !Number.isFinite(tokens) || tokens < 0) {
     throw invalidArgument('options.countTokens', 'a function that gives a finite number from 0 up', tokens)
@@ -242,7 +243,7 @@ function checkSelection(options: SelectOptions | null | undefined): CheckedSelec
         maxTokens,
       },
       recencyWeight: optional(given.recencyWeight, 'options.recencyWeight', checkShare),
-      neighbours: optional(given.neighbours, 'options.neighbours', checkWhole) ?? 0,
+      neighbours: optional(given.neighbours, 'options.neighbours', wholeUpTo(MAXIMUM_NEIGHBOURS)) ?? 0,
       explain: optional(given.explain, 'options.explain', checkBoolean) ?? false,
     },
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? undefined : countTokens,

@@ -5,6 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::Semaphore,
+};
+
 use crate::error::{Code, Error, Result};
 
 /// Set when whoever waits for the work has gone.
@@ -46,4 +51,18 @@ pub async fn aside<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&cancelled)).await.unwrap_or_else(|error| {
         Err(Error::new(Code::Io, format!("the work was interrupted: {error}")))
     })
+}
+
+/// Work at once that each keeps a thread busy for long.
+static LONG_WORK: Semaphore = Semaphore::const_new(4);
+
+/// Runs work that takes long and borrows what it needs. The other tasks of its thread go elsewhere
+/// meanwhile, where the runtime has several threads.
+pub async fn in_place<T>(work: impl FnOnce() -> T) -> T {
+    // Nobody closes it.
+    let _permit = LONG_WORK.acquire().await;
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
 }

@@ -155,7 +155,6 @@ async fn details_override_what_is_derived() {
             success: Some(false),
             error: Some("\"e\"".to_owned()),
             message: Some("\"m\"".to_owned()),
-            offload: None,
             is_large: Some(true),
             ..Details::default()
         })),

@@ -5,7 +5,7 @@
 //! index complete.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
@@ -101,6 +101,7 @@ impl LateText for Arc<Late> {
 
 /// An announced output.
 struct Job {
+    number: u64,
     announced: Arc<Announced>,
     output: Arc<IndexedOutput>,
     /// `None`: the record is to be read from where it is stored.
@@ -122,9 +123,11 @@ pub(super) struct Backlog {
 
 #[derive(Default)]
 struct Waiting {
+    /// By their numbers.
     jobs: VecDeque<Job>,
     bytes: usize,
-    under_way: usize,
+    next_number: u64,
+    under_way: BTreeSet<u64>,
     /// The indexing thread is going to look.
     is_queued: bool,
 }
@@ -134,29 +137,33 @@ impl Backlog {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job; it counts as under way until what is returned is dropped.
-    fn take(&self) -> Option<Taken<'_>> {
+    /// The next job with a number below `before`; it counts as under way until what is returned is dropped.
+    fn take(&self, before: u64) -> Option<Taken<'_>> {
         let mut waiting = self.waiting();
+        waiting.jobs.front().filter(|job| job.number < before)?;
         let job = waiting.jobs.pop_front()?;
         waiting.bytes -= job.bytes();
-        waiting.under_way += 1;
-        Some(Taken { backlog: self, job: Some(job) })
+        waiting.under_way.insert(job.number);
+        Some(Taken { backlog: self, number: job.number, job: Some(job) })
     }
 }
 
 /// A job under way. One that is given up goes back.
 struct Taken<'a> {
     backlog: &'a Backlog,
+    number: u64,
     job: Option<Job>,
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
         let mut waiting = self.backlog.waiting();
-        waiting.under_way -= 1;
-        if let Some(job) = self.job.take() {
+        waiting.under_way.remove(&self.number);
+        // One that failed is not tried again: it would fail for ever.
+        if let Some(job) = self.job.take().filter(|_| !thread::panicking()) {
             waiting.bytes += job.bytes();
-            waiting.jobs.push_front(job);
+            let place = waiting.jobs.partition_point(|other| other.number < job.number);
+            waiting.jobs.insert(place, job);
         }
         drop(waiting);
         self.backlog.settled.notify_waiters();
@@ -184,8 +191,9 @@ impl Manager {
         let late = is_kept.then(|| Arc::new(Late(Arc::clone(&output), text)));
         let read_late = late.as_ref().map(|late| Box::new(Arc::clone(late)) as Box<dyn LateText>);
         let announced = self.index.announce(sequence, &output.document(""), read_late);
-        let job = Job { announced, output, late };
         let mut waiting = self.backlog.waiting();
+        let job = Job { number: waiting.next_number, announced, output, late };
+        waiting.next_number += 1;
         waiting.bytes += job.bytes();
         waiting.jobs.push_back(job);
         drop(waiting);
@@ -194,8 +202,10 @@ impl Manager {
 
     /// Resolves once everything that was saved before is in the index, whole. Helps with it.
     pub async fn settle_index(&self) {
+        // What is saved meanwhile is not waited for.
+        let end = self.backlog.waiting().next_number;
         loop {
-            while self.index_next().await {
+            while self.index_next(end).await {
                 // Others get their turn, and whoever was cancelled stops here.
                 tokio::task::yield_now().await;
             }
@@ -203,11 +213,11 @@ impl Manager {
             let settled = self.backlog.settled.notified();
             {
                 let waiting = self.backlog.waiting();
-                if waiting.under_way == 0 && waiting.jobs.is_empty() {
-                    return;
-                }
-                if !waiting.jobs.is_empty() {
+                if waiting.jobs.front().is_some_and(|job| job.number < end) {
                     continue;
+                }
+                if waiting.under_way.first().is_none_or(|&number| number >= end) {
+                    return;
                 }
             }
             settled.await;
@@ -226,8 +236,8 @@ impl Manager {
     }
 
     /// Indexes the next output that waits; `false` when none does.
-    async fn index_next(&self) -> bool {
-        let Some(mut taken) = self.backlog.take() else { return false };
+    async fn index_next(&self, before: u64) -> bool {
+        let Some(mut taken) = self.backlog.take(before) else { return false };
         let Some(job) = &taken.job else { return true };
         if !job.announced.is_removed() {
             match &job.late {
@@ -266,7 +276,7 @@ impl Manager {
         for _ in 0..TURN {
             let is_done = match runtime {
                 // Reading may need JavaScript's answer, or another thread's.
-                Some(runtime) => !runtime.block_on(self.index_next()),
+                Some(runtime) => !runtime.block_on(self.index_next(u64::MAX)),
                 None => true,
             };
             if is_done {

@@ -343,6 +343,9 @@ impl Manager {
             let is_same = manager.options.session == self.options.session
                 && self.shares_directory(&manager).await;
             if is_same && let Some((pointer, is_spilling)) = manager.drop_pointer(&relative) {
+                if manager.index.has_work() {
+                    manager.index_in_background();
+                }
                 if is_spilling {
                     manager.wait_for_spills().await;
                 }

@@ -188,6 +188,9 @@ impl Pointer {
         if !source_urls.is_empty() {
             let _ = write!(out, ",\"sourceUrls\":{source_urls}");
         }
+        if let Some(handle) = &self.handle {
+            let _ = write!(out, ",\"handle\":\"{handle}\"");
+        }
         out.push('}');
     }
 }

@@ -19,6 +19,7 @@ use super::{
     stored_text::StoredText,
 };
 use crate::{
+    aside::in_place,
     error::{Code, Error, Result},
     file_system::Payload,
     json as json_text, names,
@@ -35,6 +36,8 @@ const FIRST_CANDIDATES: usize = 64;
 const MAX_EXAMINED: u64 = 1024 * 1024 * 1024;
 /// Text that is read for one search where no index tells what has it, in bytes.
 const MAX_SCANNED: u64 = 256 * 1024 * 1024;
+/// Looking through a longer record takes long, in bytes.
+const LONG_TEXT: u64 = 256 * 1024;
 /// Hits are handed over in texts of about this many bytes.
 const TEXT: usize = 4 * 1024 * 1024;
 
@@ -477,9 +480,13 @@ impl Searching<'_> {
             json_text::decode_string(token.as_bytes()).unwrap_or_default().into_owned()
         };
         let (name, description) = (decoded(pointer.tool_name()), decoded(pointer.description()));
-        let examined = text.with_texts(&name, &description, |texts| {
-            self.search.examine(texts, is_known, needs_rare)
-        })?;
+        let search = &mut self.search;
+        let mut examine = || {
+            text.with_texts(&name, &description, |texts| {
+                search.examine(texts, is_known, needs_rare)
+            })
+        };
+        let examined = if pointer.size < LONG_TEXT { examine() } else { in_place(examine).await }?;
         Some(Hit { score: examined.share, pointer, examined })
     }
 

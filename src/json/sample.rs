@@ -36,7 +36,9 @@ fn pieces(length: usize, max_bytes: usize) -> impl Iterator<Item = Range<usize>>
     let stride = between.len() / count;
     let starts = (0..count).map(move |number| between.start + number * stride);
     let end = between.end;
-    starts.map(move |start| start..(start + PIECE.min(stride)).min(end)).chain([end..length])
+    starts
+        .map(move |start| start..(start + PIECE.min(stride)).min(end))
+        .chain(std::iter::once(end..length))
 }
 
 /// A piece of JSON text as plain text. It may begin and end anywhere: what is cut off is left out.

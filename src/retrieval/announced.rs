@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
+
 use super::document::{Document, DocumentTerms};
 use super::tail::TailDocument;
 
@@ -19,7 +21,8 @@ pub trait LateText: Send + Sync {
 /// has it whole.
 pub struct Announced {
     pub(super) document: TailDocument,
-    late: Option<Box<dyn LateText>>,
+    /// Let go of once it is not needed: it may hold a whole record.
+    late: ArcSwapOption<Box<dyn LateText>>,
     whole: OnceLock<Arc<DocumentTerms>>,
 }
 
@@ -29,6 +32,7 @@ impl Announced {
         document: &Document<'_>,
         late: Option<Box<dyn LateText>>,
     ) -> Self {
+        let late = ArcSwapOption::from(late.map(Arc::new));
         Self { document: TailDocument::new(sequence, document), late, whole: OnceLock::new() }
     }
 
@@ -42,10 +46,16 @@ impl Announced {
         self.document.is_removed()
     }
 
+    /// Whether it was there until now.
+    pub(super) fn remove(&self) -> bool {
+        self.late.store(None);
+        self.document.remove()
+    }
+
     /// Its terms as far as they are known, or can be within `budget` bytes of reading.
     pub(super) fn terms(&self, budget: &mut usize) -> &Arc<DocumentTerms> {
         if self.whole.get().is_none()
-            && let Some(late) = self.late.as_ref().filter(|late| late.bytes() <= *budget)
+            && let Some(late) = self.late.load_full().filter(|late| late.bytes() <= *budget)
         {
             *budget -= late.bytes();
             late.read(&mut |document| self.fill(document));

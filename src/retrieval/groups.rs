@@ -2,12 +2,17 @@
 
 use rustc_hash::FxHashMap;
 
+/// Terms of a query that count for groups, the most important ones: a whole conversation may be
+/// handed in as a query, and each group keeps a score for each.
+const MAXIMUM_TERMS: usize = 64;
+
 /// Of each group the best score of every term of the query among its documents:
 /// their sum says how much of the query the group covers, be it in one document
 /// or spread over several.
 #[derive(Debug)]
 pub(super) struct GroupScores {
-    terms: usize,
+    /// The terms that count, by their places in the query.
+    terms: Vec<usize>,
     numbers: FxHashMap<u64, u32>,
     /// The group asked for last: documents of one group mostly follow each other.
     latest: Option<(u64, u32)>,
@@ -16,7 +21,9 @@ pub(super) struct GroupScores {
 }
 
 impl GroupScores {
-    pub(super) fn new(terms: usize) -> Self {
+    /// `terms` are the places of the query's terms, the most important first.
+    pub(super) fn new(terms: impl Iterator<Item = usize>) -> Self {
+        let terms: Vec<usize> = terms.take(MAXIMUM_TERMS).collect();
         Self { terms, numbers: FxHashMap::default(), latest: None, best: Vec::new() }
     }
 
@@ -33,7 +40,7 @@ impl GroupScores {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(group).or_insert(next);
         if number == next {
-            self.best.resize(self.best.len() + self.terms, 0.0);
+            self.best.resize(self.best.len() + self.terms.len(), 0.0);
         }
         self.latest = Some((group, number));
         Some(number)
@@ -41,7 +48,8 @@ impl GroupScores {
 
     /// Counts what a term contributes to a document of the group with this number.
     pub(super) fn add(&mut self, number: u32, term: usize, score: f32) {
-        if let Some(best) = self.best.get_mut(number as usize * self.terms + term) {
+        let Some(slot) = self.terms.iter().position(|other| *other == term) else { return };
+        if let Some(best) = self.best.get_mut(number as usize * self.terms.len() + slot) {
             *best = best.max(score);
         }
     }
@@ -49,7 +57,8 @@ impl GroupScores {
     /// What a group matches, 0 for no group.
     pub(super) fn score(&self, group: u64) -> f32 {
         let Some(number) = self.numbers.get(&group) else { return 0.0 };
-        self.best.iter().skip(*number as usize * self.terms).take(self.terms).sum()
+        let start = *number as usize * self.terms.len();
+        self.best.get(start..start + self.terms.len()).unwrap_or_default().iter().sum()
     }
 }
 
@@ -59,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_best_of_each_term_is_summed_by_group() {
-        let mut groups = GroupScores::new(2);
+        let mut groups = GroupScores::new(0..2);
         assert_eq!(groups.number(0), None);
         let (first, second) = (groups.number(7).unwrap(), groups.number(8).unwrap());
         assert_eq!(groups.number(7), Some(first));

@@ -86,8 +86,7 @@ impl Sources {
         if let [full, _, ..] = snapshot.tails.as_slice() {
             return Some(Self::Tail(Arc::clone(full)));
         }
-        let half_removed =
-            snapshot.segments.iter().find(|segment| segment.live() * 2 < segment.len());
+        let half_removed = snapshot.segments.iter().find(|segment| segment.is_sparse());
         if let Some(segment) = half_removed {
             return Some(Self::Segments(vec![Arc::clone(segment)], segment.is_thinned()));
         }
@@ -205,7 +204,7 @@ impl Index {
         }
         // Added first: readers look at the announced ones first.
         self.push(TailDocument::with_terms(&announced.document, terms));
-        announced.document.remove();
+        announced.remove();
         self.drop_completed();
         drop(writer);
         self.maintain_when_late();
@@ -223,7 +222,7 @@ impl Index {
         let mut writer = self.lock();
         *writer = Writer::default();
         for announced in self.announced.load().iter().flat_map(|list| list.iter()) {
-            announced.document.remove();
+            announced.remove();
         }
         self.announced.store(Arc::default());
         self.published.store(Arc::default());
@@ -253,9 +252,10 @@ impl Index {
         }
     }
 
-    /// Whether [`Index::maintain`] has a full tail to work on.
+    /// Whether [`Index::maintain`] has much to work on: a full tail, or what removals left.
     pub fn has_work(&self) -> bool {
-        self.published.load().tails.len() > 1
+        let snapshot = self.published.load();
+        snapshot.tails.len() > 1 || snapshot.segments.iter().any(|segment| segment.is_sparse())
     }
 
     /// The number of documents.
@@ -392,10 +392,10 @@ impl Index {
         let mut announced = lists.iter().flat_map(|list| list.iter());
         let was_there = snapshot.segments.iter().any(|segment| segment.remove(sequence))
             || snapshot.tails.iter().any(|tail| tail.remove(sequence))
-            || announced.any(|announced| {
-                announced.document.sequence == sequence && announced.document.remove()
-            });
+            || announced
+                .any(|announced| announced.document.sequence == sequence && announced.remove());
         self.live.fetch_sub(usize::from(was_there), Ordering::Relaxed);
+        self.drop_completed();
     }
 
     /// Where nobody maintains the index, whoever adds to it does.
@@ -565,7 +565,8 @@ mod tests {
             is_over.store(true, Ordering::Release);
         });
         index.maintain();
-        let is_kept = |sequence: u64| sequence + 300 >= FULL * 20 || (sequence + 300) % 3 == 0;
+        let is_kept =
+            |sequence: u64| sequence + 300 >= FULL * 20 || (sequence + 300).is_multiple_of(3);
         let mut sequences = found(&index, "form");
         sequences.sort_unstable();
         assert!(sequences.iter().copied().eq((0..FULL * 20).filter(|sequence| is_kept(*sequence))));

@@ -40,6 +40,8 @@ fn class(segment: &Segment) -> u32 {
 fn fits(segments: &[Arc<Segment>]) -> bool {
     segments.iter().map(|segment| segment.posting_count()).sum::<usize>() <= MAXIMUM_POSTINGS
         && segments.iter().map(|segment| segment.text_bytes()).sum::<usize>() <= MAXIMUM_TEXT_BYTES
+        // classes are rounded: four of them can have more documents than the next begins with
+        && segments.iter().map(|segment| segment.live()).sum::<usize>() <= MAXIMUM_DOCUMENTS
 }
 
 /// One segment with the documents that are not removed, and without their results when it is to be

@@ -7,6 +7,7 @@ use memchr::memchr2;
 use unicode_normalization::char::{compose, is_combining_mark};
 
 use super::characters::{Class, class};
+use super::dates::{DATE_BYTES, iso_date};
 use crate::json::FILLER;
 
 /// A phrase to look for. Time is linear in the text, whatever the phrase.
@@ -62,7 +63,9 @@ impl Phrase {
                 starts.push_back(at);
                 if starts.len() == self.characters.len() {
                     let from = starts.front().copied().unwrap_or(at);
-                    if is_border(text, from) && is_border(text, position) {
+                    if is_border(text, from)
+                        && (is_border(text, position) || is_date_end(text, position))
+                    {
                         visit(from..position)?;
                     }
                     let still = self.fallback(starts.len());
@@ -93,6 +96,13 @@ fn fallbacks(characters: &[char]) -> Vec<usize> {
         }
     }
     fallbacks
+}
+
+/// Whether a date ends there, with its time after it.
+fn is_date_end(text: &str, position: usize) -> bool {
+    let date = position.checked_sub(DATE_BYTES).and_then(|start| text.get(start..));
+    date.and_then(iso_date).is_some()
+        && text.get(position..).is_some_and(|rest| rest.starts_with(['T', 't']))
 }
 
 /// Whether no word goes on from before `position` to after it.

@@ -34,7 +34,7 @@ pub(super) fn expand(indexes: &[&Index], prefix: &str) -> Vec<Box<str>> {
         counts.into_iter().map(|(term, count)| (count, term)).collect();
     terms.sort_unstable_by(|left, right| right.cmp(left));
     terms.truncate(MAXIMUM_TERMS);
-    let whole = Query::parse(&prefix);
+    let whole = Query::builder().text(&prefix, 1.0).build();
     let whole = whole.terms().iter().map(|term| term.text.clone());
     terms.into_iter().map(|(_, term)| term).chain(whole).collect()
 }

@@ -97,7 +97,7 @@ pub(super) fn rank(
     }
     let evaluation = Evaluation::new(view, query, foreign);
     let terms = evaluation.weighted_terms();
-    let mut groups = GroupScores::new(terms.len());
+    let mut groups = GroupScores::new(terms.iter().map(|term| term.number));
     let mut hits = evaluation.run(&terms, Best::new(None), known, Some(&mut groups));
     for ranked in &mut hits {
         ranked.group_score = groups.score(ranked.group);

@@ -79,12 +79,6 @@ impl SearchSyntax {
         !(self.words.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty())
     }
 
-    /// Whether it says nothing at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Reads the part at the beginning of `text`; what follows it.
     fn read_part<'q>(&mut self, text: &'q str) -> Result<&'q str> {
         let excluding = text.strip_prefix('-').filter(|rest| {
@@ -327,7 +321,7 @@ mod tests {
         assert_eq!(parse("say\"hello there").words, ["say"]);
         assert_eq!(parse("say\"hello there").phrases, ["hello there"], "closed at the end");
         for nothing in ["", " \t\n", "\"\"", "\" ", "!= ::", "*", "\0"] {
-            assert!(parse(nothing).is_empty(), "{nothing:?}");
+            assert!(parse(nothing) == SearchSyntax::default(), "{nothing:?}");
         }
     }
 
@@ -336,7 +330,7 @@ mod tests {
         let syntax = parse("tool:a TOOL:b,,c after:2024-01-01 after:2025-01-01");
         assert_eq!(syntax.tools, Some(texts(&["a", "b", "c"])));
         assert_eq!(syntax.since, parse("after:2025-01-01").since);
-        assert!(!syntax.is_positive() && !syntax.is_empty());
+        assert!(!syntax.is_positive() && syntax != SearchSyntax::default());
         let first = parse("before:2024-01-01");
         assert_eq!(parse("before:2024-01-01 before:2025-01-01"), first);
         assert_eq!(parse("before:2025-01-01 before:2024-01-01"), first);

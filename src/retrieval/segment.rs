@@ -142,6 +142,11 @@ impl Segment {
             + size_of_val(&*self.postings)
     }
 
+    /// Most of its documents are removed.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.live() * 2 < self.len()
+    }
+
     pub(super) fn is_thinned(&self) -> bool {
         self.is_thinned
     }

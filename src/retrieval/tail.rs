@@ -45,12 +45,12 @@ impl TailDocument {
     }
 
     pub(super) fn is_removed(&self) -> bool {
-        self.removed.load(Ordering::Relaxed)
+        self.removed.load(Ordering::Acquire)
     }
 
     /// Whether it was there until now.
     pub(super) fn remove(&self) -> bool {
-        !self.removed.swap(true, Ordering::Relaxed)
+        !self.removed.swap(true, Ordering::AcqRel)
     }
 }
 

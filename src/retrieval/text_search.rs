@@ -4,6 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use rustc_hash::FxHashSet;
 
+use super::dates::iso_date;
 use super::document::Document;
 use super::index::Index;
 use super::matcher::{Matcher, has_unsegmented, words_of};
@@ -391,8 +392,8 @@ fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
             Excluded::Phrase(phrase) => phrases.extend(Phrase::new(phrase)),
             Excluded::Prefix(prefix) if !has_unsegmented(prefix) => prefixes.push(prefix.clone()),
             Excluded::Word(word) | Excluded::Prefix(word) => {
-                // Several characters of a script without spaces are a phrase.
-                if has_unsegmented(word) {
+                // Several characters of a script without spaces are a phrase, and so is a date.
+                if has_unsegmented(word) || has_date(word) {
                     phrases.extend(Phrase::new(word));
                 } else {
                     words.push(word.clone());
@@ -416,12 +417,18 @@ fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
     (Matcher::new(terms.iter().map(|term| &**term), &prefixes, &stop_words), phrases)
 }
 
+/// Whether an ISO date stands anywhere in a text.
+fn has_date(text: &str) -> bool {
+    text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
+}
+
 /// Terms that every text with this phrase has.
 fn certain_terms(phrase: &str) -> Vec<Box<str>> {
     let runs = phrase.split(|character: char| {
         u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
     });
-    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\''));
+    // A date takes its neighbours with it, which are no words of their own then.
+    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\'') && !has_date(run));
     let mut terms = Vec::new();
     for part in plain.flat_map(|run| run.split(['_', '-'])) {
         // Whatever its case, it is indexed whole, beside its pieces.

@@ -14,6 +14,8 @@ use super::{
 
 /// Bytes that a regular expression may take, compiled.
 const MAX_PATTERN: usize = 1 << 18;
+/// So many of them are kept.
+const MAX_PATTERNS: usize = 64;
 /// Work that compiling one is worth at least.
 const COMPILING: usize = 1 << 16;
 
@@ -209,6 +211,10 @@ impl<'a> Evaluation<'a> {
         let expression = expression(&pattern, is_whole);
         if !self.patterns.contains_key(&expression) {
             self.charge(COMPILING + expression.len())?;
+            // Patterns may come from the data: each a new one.
+            if self.patterns.len() >= MAX_PATTERNS {
+                self.patterns.clear();
+            }
             let compiled = RegexBuilder::new(&expression).size_limit(MAX_PATTERN).build().ok();
             self.patterns.insert(expression.clone(), compiled);
         }
