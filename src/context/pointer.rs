@@ -290,7 +290,7 @@ mod tests {
         pointer.write_json("/tmp/c/", &mut out);
         assert_eq!(
             out,
-            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"]}"#
+            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"],"handle":"ctx_1"}"#
         );
     }
 
