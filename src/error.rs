@@ -26,6 +26,8 @@ pub enum Code {
     LockTimeout,
     /// The file system lacks what the call needs.
     Unsupported,
+    /// The value could not be redacted, and so was not written.
+    Redaction,
 }
 
 impl Code {
@@ -42,6 +44,7 @@ impl Code {
             Self::Conflict => "ERR_CONTEXT_CONFLICT",
             Self::LockTimeout => "ERR_CONTEXT_LOCK_TIMEOUT",
             Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
+            Self::Redaction => "ERR_CONTEXT_REDACTION",
         }
     }
 }

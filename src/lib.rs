@@ -8,6 +8,7 @@
 //! | [`context`] | `ContextManager`: every tool output of a session |
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
+//! | [`redaction`] | what is secret, and what stands in its place |
 //! | [`json`] | JSON as text: what comes from JavaScript, canonical form, walks that keep the text |
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
@@ -27,4 +28,5 @@ pub mod json;
 pub mod names;
 #[cfg(feature = "node")]
 mod node;
+pub mod redaction;
 pub mod retrieval;

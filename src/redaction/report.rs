@@ -1,0 +1,49 @@
+//! What was redacted: how often which rule hit, never the secret.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// How often a rule hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule's name, which stands in the replacement as well.
+    pub rule: Arc<str>,
+    /// How many secrets it found.
+    pub count: u64,
+}
+
+/// Hits by rule, in the order of the first hit of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Report {
+    findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Counts a hit.
+    pub(super) fn add(&mut self, rule: &Arc<str>) {
+        match self.findings.iter_mut().find(|finding| finding.rule == *rule) {
+            Some(finding) => finding.count += 1,
+            None => self.findings.push(Finding { rule: Arc::clone(rule), count: 1 }),
+        }
+    }
+
+    /// Hits by rule.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// How many secrets were found.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.findings.iter().map(|finding| finding.count).sum()
+    }
+}
