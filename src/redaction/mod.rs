@@ -3,6 +3,10 @@
 mod environment;
 mod options;
 mod report;
+#[expect(dead_code, reason = "the scanner comes next")]
+mod rules;
+#[cfg(test)]
+mod rules_tests;
 
 use std::sync::Arc;
 

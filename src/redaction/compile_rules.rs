@@ -1,0 +1,177 @@
+//! Turns `rules.toml` into Rust statics. Part of the build, not of the crate: nothing is parsed when
+//! the program runs.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+/// Bytes that an anchor has at least: shorter ones stand everywhere.
+const SHORTEST_ANCHOR: usize = 3;
+const DEFAULT_LENGTH: usize = 512;
+
+/// The two files that the crate includes.
+pub struct Compiled {
+    /// `RULES` and the lists of names.
+    pub rules: String,
+    /// `EXAMPLES`, for the tests alone.
+    pub examples: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rule: Vec<Rule>,
+    names: Names,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    name: String,
+    finds: String,
+    source: String,
+    #[serde(default)]
+    anchors: Vec<String>,
+    detector: Option<Detector>,
+    pattern: Option<String>,
+    reach: Option<usize>,
+    length: Option<usize>,
+    bounded: Option<bool>,
+    entropy: Option<f32>,
+    generate: Option<String>,
+    #[serde(default)]
+    also: Vec<String>,
+    positive: Vec<String>,
+    negative: Vec<String>,
+}
+
+/// What code finds, because a pattern cannot.
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+enum Detector {
+    Assignment,
+    PrivateKey,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Names {
+    secret: Vec<String>,
+    weak: Vec<String>,
+    harmless: Vec<String>,
+    placeholders: Vec<String>,
+    vendors: Vec<String>,
+}
+
+/// # Errors
+/// Says which rule is wrong, and what about it.
+pub fn compile(source: &str) -> Result<Compiled, String> {
+    let file: File = toml::from_str(source).map_err(|error| error.to_string())?;
+    let mut seen = HashSet::new();
+    for rule in &file.rule {
+        check(rule).map_err(|problem| format!("rule {:?}: {problem}", rule.name))?;
+        if !seen.insert(rule.name.as_str()) {
+            return Err(format!("rule {:?}: there are two of this name", rule.name));
+        }
+    }
+    for rule in &file.rule {
+        if let Some(name) = rule.also.iter().find(|name| !seen.contains(name.as_str())) {
+            return Err(format!(
+                "rule {:?}: `also` names {name:?}, which is not a rule",
+                rule.name
+            ));
+        }
+    }
+    let rules = rules(&file).map_err(|error| error.to_string())?;
+    let examples = examples(&file.rule).map_err(|error| error.to_string())?;
+    Ok(Compiled { rules, examples })
+}
+
+fn check(rule: &Rule) -> Result<(), String> {
+    let kebab = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    if rule.name.is_empty() || !kebab(&rule.name) {
+        return Err("`name` is not kebab-case".into());
+    }
+    for (field, text) in [("finds", &rule.finds), ("source", &rule.source)] {
+        if text.trim().is_empty() {
+            return Err(format!("`{field}` is empty"));
+        }
+    }
+    if rule.positive.is_empty() || rule.negative.is_empty() {
+        return Err("at least one `positive` and one `negative` example are needed".into());
+    }
+    if let Some(anchor) = rule.anchors.iter().find(|anchor| anchor.len() < SHORTEST_ANCHOR) {
+        return Err(format!("the anchor {anchor:?} has fewer than {SHORTEST_ANCHOR} bytes"));
+    }
+    match (&rule.pattern, &rule.detector) {
+        (Some(_), Some(_)) => Err("`pattern` and `detector` exclude each other".into()),
+        (None, None) => Err("`pattern` or `detector` is missing".into()),
+        (Some(_), None) if rule.anchors.is_empty() => Err("`anchors` is missing".into()),
+        (Some(_), None) => Ok(()),
+        (None, Some(_)) => {
+            let of_patterns = rule.reach.is_some()
+                || rule.length.is_some()
+                || rule.bounded.is_some()
+                || rule.entropy.is_some();
+            if of_patterns {
+                return Err(
+                    "`reach`, `length`, `bounded` and `entropy` belong to a `pattern`".into()
+                );
+            }
+            Ok(())
+        }
+    }
+}
+
+fn rules(file: &File) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    writeln!(out, "pub(super) static RULES: &[Rule] = &[")?;
+    for rule in &file.rule {
+        let Rule { name, anchors, .. } = rule;
+        write!(out, "Rule {{ name: {name:?}, anchors: &{anchors:?}, method: ")?;
+        if let Some(detector) = &rule.detector {
+            write!(out, "Method::Detector(Detector::{detector:?})")?;
+        } else {
+            let pattern = rule.pattern.as_deref().unwrap_or_default();
+            let reach = rule.reach.unwrap_or(0);
+            let length = rule.length.unwrap_or(DEFAULT_LENGTH);
+            let bounded = rule.bounded.unwrap_or(true);
+            let entropy = rule.entropy.unwrap_or(0.0);
+            write!(
+                out,
+                "Method::Pattern(PatternRule {{ pattern: {pattern:?}, reach: {reach}, \
+                 length: {length}, bounded: {bounded}, entropy: {entropy:?} }})"
+            )?;
+        }
+        writeln!(out, " }},")?;
+    }
+    writeln!(out, "];")?;
+    let names = [
+        ("SECRET_NAMES", "Names whose values are secret.", &file.names.secret),
+        ("WEAK_NAMES", "Names whose values are secret when they look random.", &file.names.weak),
+        ("HARMLESS_NAMES", "Names that end so are not secret.", &file.names.harmless),
+        ("PLACEHOLDERS", "Words of values that stand for a secret.", &file.names.placeholders),
+        ("VENDORS", "Services whose keys have no form of their own.", &file.names.vendors),
+    ];
+    for (name, meaning, words) in names {
+        writeln!(out, "/// {meaning}\npub(super) static {name}: &[&str] = &{words:?};")?;
+    }
+    Ok(out)
+}
+
+fn examples(rules: &[Rule]) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    writeln!(out, "static EXAMPLES: &[Examples] = &[")?;
+    for Rule { name, generate, also, positive, negative, .. } in rules {
+        writeln!(
+            out,
+            "Examples {{ name: {name:?}, generate: {generate:?}, also: &{also:?}, \
+             positive: &{positive:?}, negative: &{negative:?} }},"
+        )?;
+    }
+    writeln!(out, "];")?;
+    Ok(out)
+}

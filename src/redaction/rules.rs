@@ -1,0 +1,50 @@
+//! The rules of `rules.toml`, as the build compiled them. Nothing is parsed when the program runs.
+
+/// A rule: what it is called, and how it finds secrets.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// Its name, which stands in the replacement and in reports.
+    pub name: &'static str,
+    /// Texts of which every match contains one, in any case of ASCII letters. A detector may have
+    /// none.
+    pub anchors: &'static [&'static str],
+    /// How it finds secrets.
+    pub method: Method,
+}
+
+/// How a rule finds secrets.
+#[derive(Debug)]
+pub(super) enum Method {
+    /// With a regular expression, near an anchor.
+    Pattern(PatternRule),
+    /// With code.
+    Detector(Detector),
+}
+
+/// A regular expression, and where and how it is tried.
+#[derive(Debug)]
+pub(super) struct PatternRule {
+    /// For `regex::bytes` without Unicode. The secret is the group `secret`, or else all of the
+    /// match.
+    pub pattern: &'static str,
+    /// Bytes of a match that stand before the anchor at most. With none, the match begins with it.
+    pub reach: usize,
+    /// Bytes that a match has at most.
+    pub length: usize,
+    /// Whether neither a letter or digit of ASCII nor `_` nor `-` stands right before and right
+    /// after the match.
+    pub bounded: bool,
+    /// Bits per character that the secret has at least, after Shannon; zero when it may have any.
+    pub entropy: f32,
+}
+
+/// What code finds, because a pattern cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detector {
+    /// The value after a name that looks secret.
+    Assignment,
+    /// Private keys: whole, escaped, on one line, cut short.
+    PrivateKey,
+}
+
+include!(concat!(env!("OUT_DIR"), "/rules.rs"));
