@@ -12,7 +12,7 @@ const DEFAULT_LENGTH: usize = 512;
 
 /// The two files that the crate includes.
 pub struct Compiled {
-    /// `RULES` and the lists of names.
+    /// `RULES` and `NAMES`.
     pub rules: String,
     /// `EXAMPLES`, for the tests alone.
     pub examples: String,
@@ -57,10 +57,14 @@ enum Detector {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Names {
-    secret: Vec<String>,
+    passwords: Vec<String>,
+    secrets: Vec<String>,
     weak: Vec<String>,
     harmless: Vec<String>,
+    neutral: Vec<String>,
+    literals: Vec<String>,
     placeholders: Vec<String>,
+    references: Vec<String>,
     vendors: Vec<String>,
 }
 
@@ -149,16 +153,23 @@ fn rules(file: &File) -> Result<String, std::fmt::Error> {
         writeln!(out, " }},")?;
     }
     writeln!(out, "];")?;
-    let names = [
-        ("SECRET_NAMES", "Names whose values are secret.", &file.names.secret),
-        ("WEAK_NAMES", "Names whose values are secret when they look random.", &file.names.weak),
-        ("HARMLESS_NAMES", "Names that end so are not secret.", &file.names.harmless),
-        ("PLACEHOLDERS", "Words of values that stand for a secret.", &file.names.placeholders),
-        ("VENDORS", "Services whose keys have no form of their own.", &file.names.vendors),
+    let names = &file.names;
+    let lists = [
+        ("passwords", &names.passwords),
+        ("secrets", &names.secrets),
+        ("weak", &names.weak),
+        ("harmless", &names.harmless),
+        ("neutral", &names.neutral),
+        ("literals", &names.literals),
+        ("placeholders", &names.placeholders),
+        ("references", &names.references),
+        ("vendors", &names.vendors),
     ];
-    for (name, meaning, words) in names {
-        writeln!(out, "/// {meaning}\npub(super) static {name}: &[&str] = &{words:?};")?;
+    write!(out, "pub(super) static NAMES: Names = Names {{")?;
+    for (list, words) in lists {
+        write!(out, "{list}: &{words:?}, ")?;
     }
+    writeln!(out, "}};")?;
     Ok(out)
 }
 

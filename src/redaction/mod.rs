@@ -1,25 +1,53 @@
 //! What is secret, and what stands in its place. Everything that is written passes here first.
+//!
+//! A text is scanned once for the anchors of all rules ([`scanner`]), and looked at closely around
+//! each: expressions of the rules' file, private keys, values behind names that look secret
+//! ([`assignment`]). JSON is walked, and its strings are looked at as what they say
+//! ([`structure`]).
 
+mod assignment;
 mod environment;
+mod names;
 mod options;
+mod private_key;
+mod replacement;
 mod report;
-#[expect(dead_code, reason = "the scanner comes next")]
 mod rules;
 #[cfg(test)]
 mod rules_tests;
+mod scanner;
+mod structure;
+mod value;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 pub use environment::EnvironmentValues;
 pub use options::{Allowed, CustomFind, CustomRule, RedactionOptions};
 pub use report::{Finding, Report};
 
-use crate::error::Result;
+use names::NameClass;
+use rules::{Detector, Method, RULES};
+use scanner::{Anchors, Hit};
+use structure::{Edit, NotRedacted};
+
+use crate::error::{Code, Error, Result};
+
+/// Taking secrets out can bring others to light, but not for long.
+const MAX_PASSES: usize = 8;
 
 /// The rules in force. One for many texts, on any thread.
 #[derive(Debug)]
 pub struct Redactor {
-    options: RedactionOptions,
+    anchors: Arc<Anchors>,
+    /// The names of all rules, by their numbers.
+    names: Vec<Arc<str>>,
+    /// Rules that are not used, by their numbers.
+    disabled: Vec<bool>,
+    /// Further names whose values are secret, in lower case without separators.
+    further: Vec<String>,
+    preserves_length: bool,
+    assignment: Option<usize>,
+    private_key: Option<usize>,
 }
 
 impl Redactor {
@@ -27,14 +55,52 @@ impl Redactor {
     /// `InvalidArgument` with the position for a pattern that does not compile, needs backtracking
     /// or is too large, and for the name of a rule that is not there.
     pub fn new(options: RedactionOptions) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { options }))
+        let names: Vec<Arc<str>> = RULES.iter().map(|rule| Arc::from(rule.name)).collect();
+        let mut disabled = vec![false; names.len()];
+        for name in &options.disabled {
+            let rule = names.iter().position(|known| **known == **name);
+            match rule.and_then(|rule| disabled.get_mut(rule)) {
+                Some(is_disabled) => *is_disabled = true,
+                None => return Err(unknown_rule(name)),
+            }
+        }
+        let further: Vec<String> = options.keys.iter().map(|key| names::joined(key)).collect();
+        let anchors =
+            if further.is_empty() { Anchors::standard() } else { Arc::new(Anchors::new(&further)) };
+        let detector = |wanted: Detector| {
+            let rule = RULES.iter().position(
+                |rule| matches!(rule.method, Method::Detector(detector) if detector == wanted),
+            );
+            rule.filter(|&rule| disabled.get(rule) == Some(&false))
+        };
+        Ok(Arc::new(Self {
+            assignment: detector(Detector::Assignment),
+            private_key: detector(Detector::PrivateKey),
+            anchors,
+            names,
+            disabled,
+            further,
+            preserves_length: options.preserves_length,
+        }))
     }
 
     /// Whether the value under this name is taken for a secret.
     #[must_use]
     pub fn is_secret_name(&self, name: &str) -> bool {
-        self.options.keys.iter().any(|key| key == name) || name.to_lowercase().contains("password")
+        self.class(name) >= NameClass::Secret
     }
+
+    fn class(&self, name: &str) -> NameClass {
+        if self.anchors.hold_name(name) {
+            names::classify(name, &self.further)
+        } else {
+            NameClass::Plain
+        }
+    }
+}
+
+fn unknown_rule(name: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("there is no redaction rule {name:?}"))
 }
 
 /// A redactor, and the environment's values at the time of a call.
@@ -56,13 +122,16 @@ impl Redaction {
     /// # Errors
     /// `Redaction` when it could not be told what is secret: the text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
-        let _ = (&self.environment, &self.redactor);
-        let (marker, name) = ("canary-secret", Arc::from("canary"));
-        if !text.contains(marker) {
-            return Ok(None);
+        let mut redacted = None;
+        for _ in 0..MAX_PASSES {
+            let text = redacted.as_deref().unwrap_or(text);
+            let edits = self.edits(text, 0).map_err(failed)?;
+            if edits.is_empty() {
+                break;
+            }
+            redacted = Some(self.apply(text, &edits, report));
         }
-        report.add(&name);
-        Ok(Some(text.replace(marker, "[REDACTED:canary]")))
+        Ok(redacted)
     }
 
     /// The JSON text of a value without its secrets, or `None` when it has none. Everything else
@@ -72,7 +141,128 @@ impl Redaction {
     /// # Errors
     /// `Redaction`, as [`Redaction::text`], and for what is not JSON.
     pub fn json(&self, json: &[u8], report: &mut Report) -> Result<Option<Vec<u8>>> {
-        let text = String::from_utf8_lossy(json);
-        Ok(self.text(&text, report)?.map(String::into_bytes))
+        let mut redacted: Option<Vec<u8>> = None;
+        for _ in 0..MAX_PASSES {
+            let json = redacted.as_deref().unwrap_or(json);
+            let edits = structure::edits(self, json, 0).map_err(failed)?;
+            if edits.is_empty() {
+                break;
+            }
+            let text = std::str::from_utf8(json)
+                .map_err(|_| failed(NotRedacted::Json(crate::json::ScanError::Incomplete)))?;
+            redacted = Some(self.apply(text, &edits, report).into_bytes());
+        }
+        Ok(redacted)
+    }
+
+    fn apply(&self, text: &str, edits: &[Edit], report: &mut Report) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for edit in edits {
+            out.push_str(text.get(at..edit.range.start).unwrap_or_default());
+            out.push_str(&edit.replacement);
+            at = edit.range.end;
+            if let Some(name) = self.redactor.names.get(edit.rule) {
+                report.add(name);
+            }
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+
+    /// The edits that take the secrets out of a text, in order. JSON is walked, in strings of JSON
+    /// (`embedded` is how deep) as well.
+    fn edits(&self, text: &str, embedded: usize) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        if embedded <= structure::MAX_EMBEDDED && may_be_json(text) {
+            match structure::edits(self, text.as_bytes(), embedded) {
+                Err(NotRedacted::Json(_)) => {}
+                outcome => return outcome,
+            }
+        }
+        let redactor = &self.redactor;
+        let mut hits = Vec::new();
+        redactor.anchors.find(text, &redactor.further, &redactor.disabled, &mut hits);
+        hits.retain(|hit| !self.is_allowed(text.get(hit.range.clone()).unwrap_or_default()));
+        Ok(merged(hits)
+            .into_iter()
+            .map(|Hit { range, rule }| {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                Edit { replacement: self.replacement(secret, rule), range, rule }
+            })
+            .collect())
+    }
+
+    fn key_class(&self, name: &str) -> NameClass {
+        self.redactor.class(name)
+    }
+
+    fn assignment(&self) -> Option<usize> {
+        self.redactor.assignment
+    }
+
+    fn private_key(&self) -> Option<usize> {
+        self.redactor.private_key
+    }
+
+    fn is_allowed(&self, _secret: &str) -> bool {
+        false
+    }
+
+    fn replacement(&self, secret: &str, rule: usize) -> String {
+        let name = self.redactor.names.get(rule).map_or("", |name| name);
+        let mut replacement = String::new();
+        replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
+        replacement
+    }
+}
+
+/// Whether it is worth trying to walk the text as JSON.
+fn may_be_json(text: &str) -> bool {
+    let text = text.trim();
+    matches!(
+        (text.bytes().next(), text.bytes().next_back()),
+        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
+    )
+}
+
+/// Hits in order; those that touch each other become one, under the name of the longest. Between
+/// equals a rule for a form tells more than a name beside the value.
+fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let is_general = |rule: usize| {
+        RULES
+            .get(rule)
+            .is_some_and(|rule| matches!(rule.method, Method::Detector(Detector::Assignment)))
+    };
+    hits.sort_by_key(|hit| {
+        (hit.range.start, std::cmp::Reverse(hit.range.end), is_general(hit.rule))
+    });
+    let mut merged: Vec<Hit> = Vec::with_capacity(hits.len());
+    let mut longest = 0;
+    for hit in hits {
+        let length = Range::len(&hit.range);
+        match merged.last_mut() {
+            Some(last) if hit.range.start < last.range.end => {
+                if length > longest || is_general(last.rule) && length * 2 > longest {
+                    last.rule = hit.rule;
+                    longest = longest.max(length);
+                }
+                last.range.end = last.range.end.max(hit.range.end);
+            }
+            _ => {
+                longest = length;
+                merged.push(hit);
+            }
+        }
+    }
+    merged
+}
+
+fn failed(failure: NotRedacted) -> Error {
+    match failure {
+        NotRedacted::Json(error) => Error::new(
+            Code::Redaction,
+            format!("nothing was written: what should be redacted is no JSON ({error})"),
+        ),
+        NotRedacted::Failed(error) => error,
     }
 }

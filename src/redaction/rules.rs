@@ -47,4 +47,27 @@ pub(super) enum Detector {
     PrivateKey,
 }
 
+/// What names and values say.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// Ends of the names of what people choose.
+    pub passwords: &'static [&'static str],
+    /// Ends of the names of other secrets.
+    pub secrets: &'static [&'static str],
+    /// Ends of names whose values are secret when they look random.
+    pub weak: &'static [&'static str],
+    /// Ends of names that look secret and are not.
+    pub harmless: &'static [&'static str],
+    /// Last words of names that say nothing.
+    pub neutral: &'static [&'static str],
+    /// Values that are none, in lower case.
+    pub literals: &'static [&'static str],
+    /// Words of values that only stand for a secret.
+    pub placeholders: &'static [&'static str],
+    /// How values begin that stand elsewhere.
+    pub references: &'static [&'static str],
+    /// Services whose keys have no form of their own.
+    pub vendors: &'static [&'static str],
+}
+
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -1,0 +1,267 @@
+//! Finds secrets in a text: one pass for the anchors of all rules, and a look around each.
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::{
+    assignment, private_key,
+    rules::{Detector, Method, NAMES, PatternRule, RULES},
+    value,
+};
+
+/// A match that fills its window may go on: the window grows up to this.
+const MAX_WINDOW: usize = 64 << 10;
+/// A compiled rule takes at most so many bytes.
+const MAX_COMPILED: usize = 4 << 20;
+
+/// What is looked for at an anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seek {
+    /// A rule with an expression, by its number.
+    Pattern(usize),
+    PrivateKey(usize),
+    /// A name that may be followed by a secret.
+    Name,
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub range: Range<usize>,
+    /// The rule's number.
+    pub rule: usize,
+}
+
+/// Where in a text something may be: one automaton for the anchors of all rules.
+pub(super) struct Anchors {
+    automaton: AhoCorasick,
+    /// What is looked for, by the number of the anchor.
+    seeks: Vec<Vec<Seek>>,
+    /// The number of the rule for assignments.
+    assignment: usize,
+}
+
+impl std::fmt::Debug for Anchors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Anchors").field("anchors", &self.seeks.len()).finish()
+    }
+}
+
+impl Anchors {
+    /// Those of the rules alone, built once.
+    pub fn standard() -> Arc<Self> {
+        static STANDARD: OnceLock<Arc<Anchors>> = OnceLock::new();
+        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self::new(&[]))))
+    }
+
+    /// Those of the rules and of further names, in lower case.
+    pub fn new(further: &[String]) -> Self {
+        let mut anchors: Vec<(String, Vec<Seek>)> = Vec::new();
+        let mut numbers = rustc_hash::FxHashMap::default();
+        let mut add = |anchor: &str, seek: Seek| {
+            let anchor = anchor.to_ascii_lowercase();
+            let number = *numbers.entry(anchor.clone()).or_insert_with(|| {
+                anchors.push((anchor, Vec::new()));
+                anchors.len() - 1
+            });
+            if let Some((_, seeks)) = anchors.get_mut(number)
+                && !seeks.contains(&seek)
+            {
+                seeks.push(seek);
+            }
+        };
+        let mut assignment = RULES.len();
+        for (number, rule) in RULES.iter().enumerate() {
+            let seek = match rule.method {
+                Method::Pattern(_) => Seek::Pattern(number),
+                Method::Detector(Detector::PrivateKey) => Seek::PrivateKey(number),
+                Method::Detector(Detector::Assignment) => {
+                    assignment = number;
+                    Seek::Name
+                }
+            };
+            for anchor in rule.anchors {
+                add(anchor, seek);
+            }
+        }
+        let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.weak).copied();
+        for phrase in phrases.chain(further.iter().map(String::as_str)) {
+            for joint in ["", "_", "-", " ", "."] {
+                add(&phrase.replace(' ', joint), Seek::Name);
+            }
+        }
+        let (patterns, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&patterns)
+            .unwrap_or_else(|_| unreachable_automaton());
+        Self { automaton, seeks, assignment }
+    }
+
+    /// Whether a name holds what names of secrets hold. Most do not, and need not be taken apart.
+    pub fn hold_name(&self, name: &str) -> bool {
+        self.automaton.find_overlapping_iter(name).any(|found| {
+            let seeks = self.seeks.get(found.pattern().as_usize());
+            seeks.is_some_and(|seeks| seeks.contains(&Seek::Name))
+        })
+    }
+
+    /// Appends the secrets of a text, in no particular order. Rules of `disabled` are left out.
+    pub fn find(&self, text: &str, further: &[String], disabled: &[bool], hits: &mut Vec<Hit>) {
+        let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
+        // What a rule has looked at is not looked at again for its next anchor in there.
+        let mut name_end = 0;
+        let mut ends: Vec<usize> = Vec::new();
+        for found in self.automaton.find_overlapping_iter(text) {
+            let seeks = self.seeks.get(found.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
+            for &seek in seeks {
+                match seek {
+                    Seek::Name => {
+                        if found.end() <= name_end || is_disabled(self.assignment) {
+                            continue;
+                        }
+                        let position = found.end() - 1;
+                        let (end, value) = assignment::find(text, position, further);
+                        name_end = end;
+                        hits.extend(value.map(|range| Hit { range, rule: self.assignment }));
+                    }
+                    Seek::PrivateKey(rule) if !is_disabled(rule) => {
+                        let key = private_key::find(text, found.start());
+                        hits.extend(key.map(|range| Hit { range, rule }));
+                    }
+                    Seek::Pattern(rule) if !is_disabled(rule) => {
+                        if ends.is_empty() {
+                            ends.resize(RULES.len(), 0);
+                        }
+                        let Some(end) = ends.get_mut(rule) else { continue };
+                        if found.end() <= *end {
+                            continue;
+                        }
+                        if let Some((whole, secret)) = matched(text, found.range(), rule) {
+                            *end = whole.end;
+                            hits.push(Hit { range: secret, rule });
+                        }
+                    }
+                    Seek::PrivateKey(_) | Seek::Pattern(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// The anchors are short texts: they always make an automaton.
+fn unreachable_automaton() -> AhoCorasick {
+    AhoCorasick::builder().build::<_, &str>([]).unwrap_or_else(|_| unreachable_automaton())
+}
+
+/// The match of a rule's expression that holds an anchor, and the secret in it.
+fn matched(
+    text: &str,
+    anchor: Range<usize>,
+    number: usize,
+) -> Option<(Range<usize>, Range<usize>)> {
+    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
+    let expression = expression(number, rule)?;
+    let bytes = text.as_bytes();
+    let mut at = anchor.start.saturating_sub(rule.reach);
+    let mut length = rule.reach + rule.length;
+    loop {
+        let window_end = at.saturating_add(length).min(bytes.len());
+        let window = bytes.get(at..window_end)?;
+        let found = expression.captures(window)?;
+        let whole = found.get(0)?;
+        let (start, end) = (at + whole.start(), at + whole.end());
+        if end == window_end && end < bytes.len() && length < MAX_WINDOW {
+            length *= 4;
+            continue;
+        }
+        if start > anchor.start {
+            return None;
+        }
+        if end < anchor.end || start == end {
+            // An earlier one: the next begins behind it.
+            if rule.reach == 0 {
+                return None;
+            }
+            at = end.max(at + 1);
+            length = (anchor.start + rule.length).saturating_sub(at);
+            continue;
+        }
+        let secret = found.name("secret").unwrap_or(whole);
+        let secret = at + secret.start()..at + secret.end();
+        let shown = text.get(floor(text, secret.start)..ceil(text, secret.end))?;
+        let fits = !(rule.bounded
+            && (continues_before(bytes, start) || continues_after(bytes, end)))
+            && !shown.is_empty()
+            && !is_filler(shown)
+            && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
+        return fits.then(|| (start..end, floor(text, secret.start)..ceil(text, secret.end)));
+    }
+}
+
+/// Whether the secret only stands for one.
+fn is_filler(secret: &str) -> bool {
+    value::is_reference(secret) || value::is_placeholder(secret)
+}
+
+/// The compiled expression of a rule; compiled when its anchor is met first.
+fn expression(number: usize, rule: &PatternRule) -> Option<&'static Regex> {
+    static EXPRESSIONS: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
+    let expressions = EXPRESSIONS.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
+    let compiled = expressions.get(number)?.get_or_init(|| {
+        let start = if rule.reach == 0 { r"\A" } else { "" };
+        RegexBuilder::new(&format!("{start}(?:{})", rule.pattern))
+            .unicode(false)
+            .size_limit(MAX_COMPILED)
+            .build()
+            .ok()
+    });
+    compiled.as_ref()
+}
+
+/// Whether a letter or digit stands right before: an escape sequence's (`\n`, `%3D`) does not count.
+fn continues_before(bytes: &[u8], start: usize) -> bool {
+    let at = |back: usize| {
+        start.checked_sub(back).and_then(|at| bytes.get(at)).copied().unwrap_or_default()
+    };
+    let is_escape = at(2) == b'\\' && matches!(at(1), b'n' | b'r' | b't')
+        || at(3) == b'%' && at(2).is_ascii_hexdigit() && at(1).is_ascii_hexdigit();
+    at(1).is_ascii_alphanumeric() && !is_escape
+}
+
+fn continues_after(bytes: &[u8], end: usize) -> bool {
+    bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// Bits per character, after Shannon.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand bytes are exact")]
+fn entropy(bytes: &[u8]) -> f32 {
+    let mut counts = [0_u32; 256];
+    for &byte in bytes {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let length = bytes.len() as f32;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| count as f32 / length)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+fn floor(text: &str, position: usize) -> usize {
+    (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+}
+
+fn ceil(text: &str, position: usize) -> usize {
+    (position..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+}

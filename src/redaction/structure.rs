@@ -1,0 +1,426 @@
+//! The structured walk: strings of a JSON text are looked at as what they say, under the name that
+//! they have. Everything else keeps its bytes.
+
+use std::{
+    borrow::Cow,
+    ops::{ControlFlow, Range},
+};
+
+use super::{
+    Redaction,
+    names::NameClass,
+    value::{self, Look},
+};
+use crate::json::{self, ScanError, Token};
+
+/// Strings that hold JSON are walked as such, and strings in these, down to this depth.
+pub(super) const MAX_EMBEDDED: usize = 4;
+/// Members whose value names what another member holds.
+const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
+const VALUE: &str = "value";
+/// Longer names say nothing about what follows.
+const MAX_NAME: usize = 64;
+
+/// A part of a text, and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub range: Range<usize>,
+    pub replacement: String,
+    /// The rule's number.
+    pub rule: usize,
+}
+
+/// What is open around a value.
+enum Frame<'a> {
+    Object {
+        /// Everything in there belongs to a secret name.
+        inherits: bool,
+        key: Cow<'a, str>,
+        class: NameClass,
+        /// What the object's naming member says about its value.
+        named: NameClass,
+        value: Option<Range<usize>>,
+    },
+    Array {
+        inherits: bool,
+        class: NameClass,
+        /// The class of the element before, where it is a flag or the name of a header.
+        before: Before,
+        in_private_key: bool,
+    },
+}
+
+/// What the element before says about the next one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Flag,
+    Name,
+}
+
+/// Where a string stands.
+struct Place {
+    class: NameClass,
+    inherits: bool,
+    in_array: bool,
+    before: Before,
+    in_private_key: bool,
+}
+
+/// The edits that take the secrets out of a JSON text, in order.
+///
+/// # Errors
+/// When it is not JSON.
+pub(super) fn edits(
+    redaction: &Redaction,
+    text: &[u8],
+    embedded: usize,
+) -> Result<Vec<Edit>, NotRedacted> {
+    let mut walk =
+        Walk { redaction, text, embedded, frames: Vec::new(), edits: Vec::new(), failure: None };
+    let end = json::walk_value(text, 0, |token| walk.visit(token)).map_err(NotRedacted::Json)?;
+    if let Some(failure) = walk.failure {
+        return Err(failure);
+    }
+    if json::skip_whitespace(text, end) < text.len() {
+        return Err(NotRedacted::Json(ScanError::Invalid { offset: end }));
+    }
+    let mut edits = walk.edits;
+    edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
+    // Of a string that goes as a whole, its parts do not count.
+    let mut end = 0;
+    edits.retain(|edit| {
+        let is_apart = edit.range.start >= end;
+        end = end.max(edit.range.end);
+        is_apart
+    });
+    Ok(edits)
+}
+
+/// Why a text could not be redacted.
+#[derive(Debug)]
+pub(super) enum NotRedacted {
+    Json(ScanError),
+    Failed(crate::error::Error),
+}
+
+struct Walk<'a> {
+    redaction: &'a Redaction,
+    text: &'a [u8],
+    embedded: usize,
+    frames: Vec<Frame<'a>>,
+    edits: Vec<Edit>,
+    failure: Option<NotRedacted>,
+}
+
+impl<'a> Walk<'a> {
+    fn visit(&mut self, token: Token<'a>) -> ControlFlow<()> {
+        let outcome = match token {
+            Token::ObjectStart => {
+                let (class, inherits) = self.container();
+                self.frames.push(Frame::Object {
+                    inherits: inherits || class >= NameClass::Secret,
+                    key: Cow::Borrowed(""),
+                    class: NameClass::Plain,
+                    named: NameClass::Plain,
+                    value: None,
+                });
+                Ok(())
+            }
+            Token::ArrayStart => {
+                let (class, inherits) = self.container();
+                self.frames.push(Frame::Array {
+                    inherits,
+                    class,
+                    before: Before::Nothing,
+                    in_private_key: false,
+                });
+                Ok(())
+            }
+            Token::ObjectEnd => self.close_object(),
+            Token::ArrayEnd => {
+                self.frames.pop();
+                self.pass();
+                Ok(())
+            }
+            Token::Key(raw) => self.key(raw),
+            Token::String(raw) => self.string(raw),
+            Token::Number(_) | Token::Literal(_) => {
+                self.pass();
+                Ok(())
+            }
+        };
+        match outcome {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The class of the name that the next container has, and whether what is around it has one.
+    fn container(&mut self) -> (NameClass, bool) {
+        match self.frames.last_mut() {
+            None => (NameClass::Plain, false),
+            Some(Frame::Object { class, inherits, .. }) => (*class, *inherits),
+            Some(Frame::Array { class, inherits, before, .. }) => {
+                *before = Before::Nothing;
+                (*class, *inherits)
+            }
+        }
+    }
+
+    /// A value that is no string stands between two elements of an array.
+    fn pass(&mut self) {
+        if let Some(Frame::Array { before, .. }) = self.frames.last_mut() {
+            *before = Before::Nothing;
+        }
+    }
+
+    fn offset(&self, token: &[u8]) -> usize {
+        token.as_ptr().addr() - self.text.as_ptr().addr()
+    }
+
+    fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
+        let text = json::decode_string(raw).unwrap_or_default();
+        let at = self.offset(raw);
+        let found = self.redaction.key_class(&text);
+        // A key can hold a secret itself.
+        self.text_edits(raw, at, &text)?;
+        if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
+            *class = found;
+            *key = text;
+        }
+        Ok(())
+    }
+
+    fn close_object(&mut self) -> Result<(), NotRedacted> {
+        let frame = self.frames.pop();
+        self.pass();
+        if let Some(Frame::Object { named, value: Some(range), .. }) = frame
+            && named >= NameClass::Secret
+        {
+            let raw = self.text.get(range.clone()).unwrap_or_default();
+            let text = json::decode_string(raw).unwrap_or_default();
+            if accepts_member(named, &text) {
+                self.replace_whole(&text, &range, self.redaction.assignment());
+            }
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
+        let text = json::decode_string(raw).unwrap_or_default();
+        let at = self.offset(raw);
+        let range = at..at + raw.len();
+        let place = self.place(&text, &range);
+        let redaction = self.redaction;
+        if place.in_private_key && is_key_line(&text) {
+            if let Some(rule) = redaction.private_key() {
+                self.replace_whole(&text, &range, Some(rule));
+            }
+            return Ok(());
+        }
+        let is_secret = accepts_member(place.class, &text)
+            && !(place.in_array
+                && place.class == NameClass::Secret
+                && value::look(&text) < Look::Chosen)
+            || place.inherits && accepts_inherited(&text)
+            || match place.before {
+                Before::Nothing => false,
+                Before::Flag => !text.starts_with('-') && value::look(&text) != Look::Nothing,
+                Before::Name => accepts_header(&text),
+            };
+        if is_secret
+            && let Some(rule) = redaction.assignment()
+            && !redaction.is_allowed(&text)
+        {
+            self.replace_whole(&text, &range, Some(rule));
+            return Ok(());
+        }
+        self.text_edits(raw, at, &text)
+    }
+
+    /// Where the string stands; what it says about its neighbours is kept.
+    fn place(&mut self, text: &str, range: &Range<usize>) -> Place {
+        let redaction = self.redaction;
+        match self.frames.last_mut() {
+            None => Place {
+                class: NameClass::Plain,
+                inherits: false,
+                in_array: false,
+                before: Before::Nothing,
+                in_private_key: false,
+            },
+            Some(Frame::Object { inherits, key, class, named, value }) => {
+                if key.eq_ignore_ascii_case(VALUE) {
+                    *value = Some(range.clone());
+                } else if text.len() <= MAX_NAME
+                    && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
+                {
+                    *named = (*named).max(redaction.key_class(text));
+                }
+                Place {
+                    class: *class,
+                    inherits: *inherits,
+                    in_array: false,
+                    before: Before::Nothing,
+                    in_private_key: false,
+                }
+            }
+            Some(Frame::Array { inherits, class, before, in_private_key }) => {
+                let was_key = *in_private_key;
+                if text.contains("PRIVATE KEY") {
+                    *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
+                } else if !is_key_line(text) {
+                    *in_private_key = false;
+                }
+                let place = Place {
+                    class: *class,
+                    inherits: *inherits,
+                    in_array: true,
+                    before: *before,
+                    in_private_key: was_key,
+                };
+                let is_name = text.len() <= MAX_NAME
+                    && !text.contains([' ', '='])
+                    && redaction.key_class(text.trim_start_matches('-')) >= NameClass::Secret;
+                *before = match (is_name, text.starts_with('-')) {
+                    (false, _) => Before::Nothing,
+                    (true, true) => Before::Flag,
+                    (true, false) => Before::Name,
+                };
+                place
+            }
+        }
+    }
+
+    /// Replaces a string's content; `range` holds the quotes too.
+    fn replace_whole(&mut self, text: &str, range: &Range<usize>, rule: Option<usize>) {
+        let Some(rule) = rule else { return };
+        let replacement = escaped(&self.redaction.replacement(text, rule));
+        self.edits.push(Edit { range: range.start + 1..range.end - 1, replacement, rule });
+    }
+
+    /// Takes the secrets out of what a string says.
+    fn text_edits(&mut self, raw: &[u8], at: usize, text: &str) -> Result<(), NotRedacted> {
+        let found = self.redaction.edits(text, self.embedded + 1)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let content = raw.get(1..raw.len() - 1).unwrap_or_default();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        for edit in found {
+            let range = at + 1 + offsets.of(edit.range.start)..at + 1 + offsets.of(edit.range.end);
+            self.edits.push(Edit {
+                range,
+                replacement: escaped(&edit.replacement),
+                rule: edit.rule,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether the value of a member is the secret that its name speaks of.
+fn accepts_member(class: NameClass, text: &str) -> bool {
+    if class == NameClass::Plain {
+        return false;
+    }
+    match (class, value::look(text)) {
+        (_, Look::Nothing) | (NameClass::Plain, _) => false,
+        (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
+        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_sentence(text),
+        (NameClass::Secret | NameClass::Password, _) => true,
+    }
+}
+
+/// Whether a string in an object under a secret name is part of the secret: `credentials` hold
+/// names as well.
+fn accepts_inherited(text: &str) -> bool {
+    match value::look(text) {
+        Look::Random => true,
+        Look::Chosen => text.len() >= 6 && !text.contains([' ', '@', '/', ':']),
+        Look::Words | Look::Nothing => false,
+    }
+}
+
+/// Whether the string after a header's name is its value.
+fn accepts_header(text: &str) -> bool {
+    let credential = text.rsplit(' ').next().unwrap_or_default();
+    credential.len() >= 8 && value::look(credential) >= Look::Chosen
+}
+
+/// Whether a line can be one of a key in armour.
+fn is_key_line(text: &str) -> bool {
+    let line = text.trim();
+    !line.is_empty()
+        && line
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+/// The inside of a string token.
+fn escaped(text: &str) -> String {
+    let mut token = Vec::with_capacity(text.len() + 2);
+    json::escape_string(text, &mut token);
+    let token = String::from_utf8(token).unwrap_or_default();
+    token.get(1..token.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// Where in a string token's content the parts of its text stand.
+struct Offsets<'a> {
+    content: &'a [u8],
+    raw: usize,
+    decoded: usize,
+}
+
+impl Offsets<'_> {
+    /// Of ever greater offsets in the text.
+    fn of(&mut self, decoded: usize) -> usize {
+        while self.decoded < decoded {
+            let at = |ahead: usize| self.content.get(self.raw + ahead).copied();
+            let Some(byte) = at(0) else { break };
+            let (raw, length) = match (byte, at(1)) {
+                (b'\\', Some(b'u')) => self.unicode_escape(),
+                (b'\\', _) => (2, 1),
+                _ => (1, 1),
+            };
+            self.raw += raw;
+            self.decoded += length;
+        }
+        self.raw
+    }
+
+    /// Bytes of an escape `\uXXXX`, or of two that are one character, and of the character.
+    fn unicode_escape(&self) -> (usize, usize) {
+        let unit = |from: usize| {
+            let digits = self.content.get(self.raw + from + 2..self.raw + from + 6)?;
+            (self.content.get(self.raw + from..self.raw + from + 2) == Some(b"\\u"))
+                .then(|| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
+                .flatten()
+        };
+        let first = unit(0).unwrap_or_default();
+        match (first, unit(6)) {
+            (0xD800..=0xDBFF, Some(0xDC00..=0xDFFF)) => (12, 4),
+            _ => (6, char::from_u32(u32::from(first)).map_or(3, char::len_utf8)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_follow_every_escape() {
+        let content = br#"a\n\u00e9\ud83d\ude00\ud800x\\"#;
+        let raw = [b"\"", &content[..], b"\""].concat();
+        let text = json::decode_string(&raw).unwrap();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let found: Vec<usize> = text.char_indices().map(|(at, _)| offsets.of(at)).collect();
+        assert_eq!(found, [0, 1, 3, 9, 21, 27, 28]);
+        assert_eq!(offsets.of(text.len()), content.len());
+    }
+}

@@ -1,0 +1,304 @@
+//! What a value looks like: random, chosen by somebody, or none at all.
+
+use super::{names, replacement, rules::NAMES};
+
+/// What a value looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Look {
+    /// A reference, a placeholder, a word of code, nothing.
+    Nothing,
+    /// A plain word, or several.
+    Words,
+    /// What people choose: letters with digits or signs.
+    Chosen,
+    /// What a machine makes.
+    Random,
+}
+
+/// Random values are at least this long.
+const RANDOM_LENGTH: usize = 16;
+/// Digits alone are an identifier or a secret from this length on.
+const DIGITS_LENGTH: usize = 15;
+/// Longer values are judged by their beginning.
+const JUDGED: usize = 4096;
+
+/// Judges a value without its quotes.
+pub(super) fn look(value: &str) -> Look {
+    let value = value.trim();
+    if value.is_empty() || is_no_secret(value) {
+        return Look::Nothing;
+    }
+    let bytes = value.as_bytes();
+    let bytes = bytes.get(..JUDGED).unwrap_or(bytes);
+    if is_random(bytes) {
+        return Look::Random;
+    }
+    let is_word = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+    let is_joint = |byte: &u8| matches!(byte, b' ' | b'_' | b'-' | b'.' | b',' | b':' | b'\'');
+    if bytes.iter().all(|byte| is_word(byte) || is_joint(byte)) {
+        Look::Words
+    } else {
+        Look::Chosen
+    }
+}
+
+/// Whether somebody's prose or label: several words.
+pub(super) fn is_sentence(value: &str) -> bool {
+    let mut words = 0;
+    for word in value.split_ascii_whitespace() {
+        words += 1;
+        let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
+        if word.bytes().any(|byte| byte.is_ascii_digit()) && word.len() > 4 {
+            return false;
+        }
+    }
+    words >= 3
+}
+
+fn is_no_secret(value: &str) -> bool {
+    is_reference(value) || is_placeholder(value)
+}
+
+/// Whether the value stands elsewhere: `${DB_PASSWORD}`, `process.env.TOKEN`, `<password>`.
+pub(super) fn is_reference(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let second = bytes.get(1).copied().unwrap_or_default();
+    match bytes.first().copied().unwrap_or_default() {
+        b'$' => second == b'{' || second == b'(' || second == b'[' || is_identifier(value, 1),
+        b'{' => {
+            second == b'{'
+                || second == b'%'
+                || (bytes.last() == Some(&b'}') && is_identifier(value, 1))
+        }
+        b'%' => {
+            second == b'{'
+                || second == b'('
+                || (value.len() <= 3 && second.is_ascii_alphabetic())
+                || (bytes.last() == Some(&b'%') && is_identifier(value, 1))
+        }
+        b'<' => bytes.last() == Some(&b'>') || value.contains('>'),
+        b'[' => bytes.last() == Some(&b']') && !value.bytes().any(|byte| byte.is_ascii_digit()),
+        b'#' => second == b'{',
+        b'@' => second == b'@' || second == b'{',
+        b'!' => {
+            value.starts_with("!Ref ") || value.starts_with("!Sub ") || value.starts_with("!vault")
+        }
+        _ => NAMES.references.iter().any(|start| value.starts_with(start)),
+    }
+}
+
+/// Whether from `start` on there is nothing but a name, perhaps with a closing bracket.
+fn is_identifier(value: &str, start: usize) -> bool {
+    let rest = value.get(start..).unwrap_or_default();
+    let rest = rest.split(['/', '}', '%', '"', '\'', ':', '.']).next().unwrap_or_default();
+    let mut letters = rest.bytes();
+    letters.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && (rest.bytes().all(|byte| !byte.is_ascii_lowercase())
+            || !rest.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether the value only stands for one: `xxxx`, `your-token-here`, `changeme`, `********`.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    if value.starts_with(replacement::START) {
+        return true;
+    }
+    let bytes = value.as_bytes();
+    if has_filling(bytes) {
+        return true;
+    }
+    let lower = value.to_ascii_lowercase();
+    if NAMES.literals.contains(&lower.as_str()) {
+        return true;
+    }
+    // Words such as `your` count as words of their own.
+    lower.len() <= 64
+        && lower
+            .split(|letter: char| !letter.is_alphabetic())
+            .any(|word| NAMES.placeholders.contains(&word))
+        && !is_random(bytes)
+}
+
+/// Whether a value holds a run of what people fill forms with, or is one character alone.
+fn has_filling(bytes: &[u8]) -> bool {
+    let mut run = 0;
+    let mut before = 0;
+    let mut longest = 0;
+    for &byte in bytes.iter().take(JUDGED) {
+        run = if byte == before { run + 1 } else { 1 };
+        before = byte;
+        if matches!(byte, b'x' | b'X' | b'*' | b'.' | b'0' | b'#' | b'-' | b'_' | b'?')
+            && run >= FILLING
+        {
+            return true;
+        }
+        longest = longest.max(run);
+    }
+    longest == bytes.len() || matches!(bytes, b"xxx" | b"XXX" | b"***" | b"...")
+}
+
+/// So many of the same sign are no accident.
+const FILLING: usize = 6;
+
+/// Whether a machine has made it.
+pub(super) fn is_random(bytes: &[u8]) -> bool {
+    if bytes.len() < RANDOM_LENGTH || bytes.iter().any(u8::is_ascii_whitespace) {
+        return false;
+    }
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    if digits == bytes.len() {
+        return digits >= DIGITS_LENGTH && !is_sequence(bytes);
+    }
+    let mut seen = [false; 256];
+    let mut distinct = 0;
+    for &byte in bytes {
+        if let Some(seen) = seen.get_mut(usize::from(byte))
+            && !std::mem::replace(seen, true)
+        {
+            distinct += 1;
+        }
+    }
+    let lower = bytes.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+    let upper = bytes.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    let signs = bytes.len() - digits - lower - upper;
+    if distinct < 8 || signs * 3 > bytes.len() || is_sequence(bytes) || is_path(bytes) {
+        return false;
+    }
+    // Digits among letters, or letters whose case changes as no name's does.
+    digits >= 2 && changes(bytes) * 6 >= bytes.len() || changes_of_case(bytes) * 5 >= bytes.len()
+}
+
+/// Whether most characters follow their neighbours: `0123456789abcdef`, `aaaa1111`.
+fn is_sequence(bytes: &[u8]) -> bool {
+    let near = bytes
+        .windows(2)
+        .filter(|pair| matches!(pair, [first, second] if second.wrapping_sub(*first) <= 1))
+        .count();
+    near * 2 > bytes.len()
+}
+
+/// Whether it is written as paths, names and versions are: words joined by signs.
+fn is_path(bytes: &[u8]) -> bool {
+    let words = bytes.split(|byte| matches!(byte, b'/' | b'.' | b'-' | b'_' | b':' | b'@'));
+    let (mut parts, mut plain) = (0, 0);
+    for word in words {
+        if word.is_empty() {
+            continue;
+        }
+        parts += 1;
+        let letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        plain += usize::from(
+            letters == word.len() && changes_of_case(word) <= 2 || letters == 0 && word.len() < 5,
+        );
+    }
+    parts >= 2 && plain * 2 > parts
+}
+
+/// How often letters follow digits and the other way around.
+fn changes(bytes: &[u8]) -> usize {
+    let kind = |byte: &u8| byte.is_ascii_digit();
+    bytes
+        .windows(2)
+        .filter(|pair| matches!(pair, [first, second] if kind(first) != kind(second)))
+        .count()
+}
+
+fn changes_of_case(bytes: &[u8]) -> usize {
+    let is_change = |first: &u8, second: &u8| {
+        first.is_ascii_lowercase() && second.is_ascii_uppercase()
+            || first.is_ascii_uppercase() && second.is_ascii_lowercase()
+    };
+    bytes
+        .windows(2)
+        .filter(|pair| matches!(pair, [first, second] if is_change(first, second)))
+        .count()
+}
+
+/// Whether an unquoted value is code: a call, a member of something, a name.
+pub(super) fn is_code(value: &str) -> bool {
+    let name = value
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'))
+        .count();
+    let (chain, rest) = value.split_at_checked(name).unwrap_or((value, ""));
+    if chain.is_empty() {
+        return matches!(
+            rest.bytes().next(),
+            Some(b'(' | b'[' | b'{' | b'&' | b'|' | b'!' | b'?' | b'\\')
+        );
+    }
+    if rest.starts_with('(')
+        || rest.starts_with('[')
+        || rest.starts_with("->")
+        || rest.starts_with("::")
+        || rest.starts_with("?.")
+    {
+        return chain.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
+    }
+    let is_chain = chain.split('.').all(|part| {
+        part.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+            && !part.bytes().any(|byte| byte.is_ascii_digit())
+    });
+    rest.trim_end_matches([',', ';', ')', '}', ']']).is_empty() && is_chain && !chain.is_empty()
+        || rest.is_empty() && names::is_made_of_names(chain) && is_chain
+}
+
+/// Whether a value is written as digests and identifiers are, which weak names often have.
+pub(super) fn is_digest(value: &str) -> bool {
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_hex || value.starts_with("sha") || value.contains('/') && value.contains('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_apart() {
+        let cases = [
+            ("", Look::Nothing),
+            ("${DB_PASSWORD}", Look::Nothing),
+            ("$PGPASSWORD", Look::Nothing),
+            ("{{ token }}", Look::Nothing),
+            ("<your token>", Look::Nothing),
+            ("%s", Look::Nothing),
+            ("process.env.TOKEN", Look::Nothing),
+            ("xxxxxxxxxxxx", Look::Nothing),
+            ("********", Look::Nothing),
+            ("YOUR_TOKEN_HERE", Look::Nothing),
+            ("changeme", Look::Nothing),
+            ("[REDACTED:password]", Look::Nothing),
+            ("null", Look::Nothing),
+            ("thisismypassword", Look::Words),
+            ("correct horse", Look::Words),
+            ("hunter2", Look::Chosen),
+            ("gde46N5EvZs=Mot", Look::Chosen),
+            ("951bc382db9cfee29c68634761dd6e19", Look::Random),
+            ("b42n292nb622ebn1b21bb2nnb1bc2e02231b9n92", Look::Random),
+            ("qPUKVel1ka4YalLPP0E533QvWeXSE3m0", Look::Random),
+            ("985520952834760887", Look::Random),
+            ("abdefghjk0123456789mnopqrstuvwx12345678", Look::Chosen),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(look(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn code_is_no_value() {
+        for code in [
+            "session.access_token",
+            "getToken(user",
+            "await",
+            "Buffer.from(",
+            "(char",
+            "tokens[0]",
+            "confirm_password,",
+        ] {
+            assert!(is_code(code), "{code}");
+        }
+        for value in ["hunter2", "AMN40cWhqdNLkfw-9ZRU3", "q.Q28tlt.u18fu."] {
+            assert!(!is_code(value), "{value}");
+        }
+    }
+}
