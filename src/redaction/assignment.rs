@@ -12,6 +12,10 @@ use super::{
 const MAX_GAP: usize = 80;
 /// Values are at most so long.
 const MAX_VALUE: usize = 16 << 10;
+/// Shorter values are none.
+const SHORTEST: usize = 3;
+/// Shorter values are none if nothing but space joins them to their name.
+const SHORTEST_APART: usize = 20;
 
 /// How a value is joined to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,17 +53,21 @@ pub(super) fn find(
     further: &[String],
 ) -> (usize, Option<Range<usize>>) {
     let range = name_at(text, position);
-    let end = range.end;
-    let whole = text.get(range.clone()).unwrap_or_default();
-    let shown = whole.len().saturating_sub(names::MAX_NAME);
-    let shown = (shown..=whole.len()).find(|&at| whole.is_char_boundary(at)).unwrap_or_default();
-    let class = names::classify(whole.get(shown..).unwrap_or_default(), further);
-    if class == NameClass::Plain {
-        return (end, None);
-    }
+    (range.end, value_of(text, range, further))
+}
+
+fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range<usize>> {
+    let whole = text.get(range.clone())?;
     let quote = quote_before(text, range.start);
-    let name = Name { text: whole, range, class, quote };
-    (end, value_of(text, &name))
+    let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
+    // The class last: it takes longest, and most names have no value behind them.
+    let (joint, start) = joint(text, &name)?;
+    let found = Found::read(text, start, joint)?;
+    if found.range.len() < SHORTEST || joint == Joint::Space && found.range.len() < SHORTEST_APART {
+        return None;
+    }
+    name.class = names::classify(whole, further);
+    accepts(text, &name, joint, &found).then_some(found.range)
 }
 
 /// The name around a position: letters, digits and what joins them.
@@ -112,12 +120,6 @@ fn quote_before(text: &str, start: usize) -> &str {
     before.get(before.len() - 1 - backslashes..).unwrap_or_default()
 }
 
-fn value_of(text: &str, name: &Name<'_>) -> Option<Range<usize>> {
-    let (joint, start) = joint(text, name)?;
-    let found = Found::read(text, start, joint)?;
-    accepts(text, name, joint, &found).then_some(found.range)
-}
-
 /// How the value is joined to the name, and where it begins.
 fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
     let bytes = text.as_bytes();
@@ -132,10 +134,11 @@ fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
             .then(|| (Joint::Element, skip_space(bytes, close + 1, true)));
     }
     let is_flag = name.range.start > 0 && at(name.range.start - 1) == b'-';
-    let is_quoted = !name.quote.is_empty();
-    if is_quoted {
-        position =
-            text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len())?;
+    // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
+    let closed = text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len());
+    let is_quoted = !name.quote.is_empty() && closed.is_some();
+    if let Some(closed) = closed.filter(|_| is_quoted) {
+        position = closed;
         if let Some(start) = sibling(text, position) {
             return Some((Joint::Sibling, start));
         }
@@ -456,14 +459,18 @@ fn floor(text: &str, position: usize) -> usize {
 /// Whether the value is taken for the secret that its name speaks of.
 fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
     let Some(value) = text.get(found.range.clone()) else { return false };
+    if name.class == NameClass::Plain {
+        return false;
+    }
     let look = value::look(value);
     if look == Look::Nothing {
         return false;
     }
     let is_random = look == Look::Random;
     if name.class == NameClass::Weak {
+        let is_loud = name.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         return is_random
-            && joint != Joint::Space
+            && (joint != Joint::Space || is_loud && value.len() >= 20)
             && !value::is_digest(value)
             && (found.is_quoted || !value::is_code(value));
     }

@@ -1,5 +1,9 @@
 //! What the name of a variable, a member or a header says about its value.
 
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
 use super::rules::NAMES;
 
 /// Names longer than this are not looked at whole: their end tells.
@@ -19,134 +23,164 @@ pub(super) enum NameClass {
 }
 
 /// Says what is under a name, however its words are joined (`dbPassword`, `DB_PASSWORD`,
-/// `db.password`, `dbpassword`). `further` are the caller's own names, in lower case without
-/// separators.
+/// `db.password`, `dbpassword`). `further` are the caller's own names, as [`joined`] gives them.
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
-    let mut words = Words::of(name);
-    words.strip_neutral();
-    if words.is_empty() {
-        return NameClass::Plain;
-    }
-    if further.iter().any(|further| words.ends_with(further)) {
+    let words = Words::of(name).without_neutral();
+    if further.iter().any(|further| words.text().ends_with(further.as_bytes())) {
         return NameClass::Password;
     }
-    let is_one_of = |phrases: &[&str]| phrases.iter().any(|phrase| words.ends_with(phrase));
-    if is_one_of(NAMES.harmless) {
-        NameClass::Plain
-    } else if is_one_of(NAMES.passwords) {
-        NameClass::Password
-    } else if is_one_of(NAMES.secrets) {
-        NameClass::Secret
-    } else if is_one_of(NAMES.weak) {
-        NameClass::Weak
-    } else {
-        NameClass::Plain
-    }
+    let singular = words.singular().map_or(Found::default(), |words| words.found());
+    let found = words.found().or(singular);
+    if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
 }
 
 /// A phrase as names are compared: lower case, without separators.
 pub(super) fn joined(name: &str) -> String {
-    Words::of(name).text
+    String::from_utf8_lossy(Words::of(name).text()).into_owned()
 }
 
-/// Whether one of the text's words is the name of a secret: `access_token`, but not `hunter2`.
+/// Whether the text ends as the name of a secret does: `access_token`, but not `hunter2`.
 pub(super) fn is_made_of_names(text: &str) -> bool {
-    let mut words = Words::of(text);
-    words.strip_neutral();
-    let is_one_of = |phrases: &[&str]| phrases.iter().any(|phrase| words.ends_with(phrase));
-    !words.is_empty() && (is_one_of(NAMES.passwords) || is_one_of(NAMES.secrets))
+    let words = Words::of(text).without_neutral();
+    words.found().class >= Some(NameClass::Secret)
+}
+
+/// Phrases up to this length count as words of their own alone: `pin` is not in `spin`.
+const SHORT: usize = 4;
+
+/// What the end of a name says.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    class: Option<NameClass>,
+    is_harmless: bool,
+}
+
+impl Found {
+    fn or(self, other: Self) -> Self {
+        Self {
+            class: self.class.max(other.class),
+            is_harmless: self.is_harmless || other.is_harmless,
+        }
+    }
+}
+
+/// The phrases of the rules' file by their letters, and the length of the longest.
+struct Phrases {
+    found: FxHashMap<Vec<u8>, Found>,
+    longest: usize,
+}
+
+fn phrases() -> &'static Phrases {
+    static PHRASES: OnceLock<Phrases> = OnceLock::new();
+    PHRASES.get_or_init(|| {
+        let mut phrases = Phrases { found: FxHashMap::default(), longest: 0 };
+        let classes = [
+            (NAMES.passwords, Some(NameClass::Password)),
+            (NAMES.secrets, Some(NameClass::Secret)),
+            (NAMES.weak, Some(NameClass::Weak)),
+            (NAMES.harmless, None),
+        ];
+        for (words, class) in classes {
+            for phrase in words {
+                let phrase = phrase.replace(' ', "").into_bytes();
+                phrases.longest = phrases.longest.max(phrase.len());
+                let found = phrases.found.entry(phrase).or_default();
+                *found = found.or(Found { class, is_harmless: class.is_none() });
+            }
+        }
+        phrases
+    })
 }
 
 /// The words of a name in lower case, one after the other.
+#[derive(Clone, Copy)]
 struct Words {
-    text: String,
-    /// Where in `text` the words begin.
-    starts: Vec<usize>,
+    text: [u8; MAX_NAME],
+    length: usize,
+    /// A bit for every byte at which a word begins.
+    starts: u128,
 }
 
 impl Words {
+    /// Of the end of a long name.
     fn of(name: &str) -> Self {
-        let mut words = Self { text: String::with_capacity(name.len()), starts: Vec::new() };
-        let mut previous = None;
-        let mut characters = name.chars().peekable();
-        while let Some(character) = characters.next() {
-            if !character.is_alphanumeric() {
-                previous = None;
+        let bytes = name.as_bytes();
+        let bytes = bytes.get(bytes.len().saturating_sub(MAX_NAME)..).unwrap_or_default();
+        let mut words = Self { text: [0; MAX_NAME], length: 0, starts: 0 };
+        let mut before = None;
+        for (at, &byte) in bytes.iter().enumerate() {
+            if !byte.is_ascii_alphanumeric() && byte.is_ascii() {
+                before = None;
                 continue;
             }
-            let begins = match previous {
-                None => true,
-                Some(before) => is_border(before, character, characters.peek().copied()),
-            };
-            if begins {
-                words.starts.push(words.text.len());
+            if before.is_none_or(|before| is_border(before, byte, bytes.get(at + 1).copied())) {
+                words.starts |= 1 << words.length;
             }
-            words.text.extend(character.to_lowercase());
-            previous = Some(character);
+            if let Some(slot) = words.text.get_mut(words.length) {
+                *slot = byte.to_ascii_lowercase();
+                words.length += 1;
+            }
+            before = Some(byte);
         }
         words
     }
 
-    fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+    fn text(&self) -> &[u8] {
+        self.text.get(..self.length).unwrap_or_default()
     }
 
-    fn last(&self) -> &str {
-        self.starts.last().and_then(|&start| self.text.get(start..)).unwrap_or_default()
+    fn is_start(&self, at: usize) -> bool {
+        self.starts >> at & 1 == 1
     }
 
-    /// Takes numbers and words off the end that say nothing: `password_1`, `tokenValue`.
-    fn strip_neutral(&mut self) {
-        while self.starts.len() > 1 {
-            let last = self.last();
-            let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
-            if !is_number && !NAMES.neutral.contains(&last) {
-                break;
+    /// Without numbers and words at the end that say nothing: `password_1`, `tokenValue`.
+    fn without_neutral(mut self) -> Self {
+        loop {
+            let start = (127 - (self.starts | 1).leading_zeros()) as usize;
+            let last = self.text().get(start..).unwrap_or_default();
+            let digits = last.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let is_neutral = digits == last.len()
+                || std::str::from_utf8(last).is_ok_and(|last| NAMES.neutral.contains(&last));
+            if start > 0 && is_neutral {
+                self.length = start;
+                self.starts &= !(1 << start);
+            } else {
+                self.length -= if digits < last.len() { digits } else { 0 };
+                return self;
             }
-            let start = self.starts.pop().unwrap_or_default();
-            self.text.truncate(start);
-        }
-        let digits = self.text.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let start = self.starts.last().copied().unwrap_or_default();
-        if self.text.len() - digits > start {
-            self.text.truncate(self.text.len() - digits);
         }
     }
 
-    /// Whether the name ends with the phrase, whose words are separated by spaces or joined. Short
-    /// phrases only as words of their own: `pin` is not in `spin`.
-    fn ends_with(&self, phrase: &str) -> bool {
-        let mut text = self.text.as_str();
-        let mut first = self.text.len();
-        let plural = text.strip_suffix('s').filter(|_| !phrase.ends_with('s'));
-        for text_or_singular in [Some(text), plural].into_iter().flatten() {
-            text = text_or_singular;
-            let mut rest = Some(text);
-            for word in phrase.split(' ').rev() {
-                rest = rest.and_then(|rest| rest.strip_suffix(word));
-            }
-            if let Some(rest) = rest {
-                first = first.min(rest.len());
-                if phrase.len() > SHORT || self.starts.contains(&rest.len()) {
-                    return true;
-                }
+    fn singular(mut self) -> Option<Self> {
+        self.text().ends_with(b"s").then(|| {
+            self.length -= 1;
+            self
+        })
+    }
+
+    /// What the name's end says.
+    fn found(&self) -> Found {
+        let phrases = phrases();
+        let text = self.text();
+        let mut found = Found::default();
+        for start in text.len().saturating_sub(phrases.longest)..text.len() {
+            let end = text.get(start..).unwrap_or_default();
+            if (end.len() > SHORT || self.is_start(start))
+                && let Some(phrase) = phrases.found.get(end)
+            {
+                found = found.or(*phrase);
             }
         }
-        false
+        found
     }
 }
 
-/// Phrases up to this length count as words of their own alone.
-const SHORT: usize = 4;
-
 /// Whether a new word begins between two letters: `aB`, `ABc` before `B`.
-fn is_border(before: char, character: char, after: Option<char>) -> bool {
-    if !character.is_uppercase() {
+fn is_border(before: u8, letter: u8, after: Option<u8>) -> bool {
+    if !letter.is_ascii_uppercase() {
         return false;
     }
-    before.is_lowercase()
-        || before.is_ascii_digit()
-        || (before.is_uppercase() && after.is_some_and(char::is_lowercase))
+    !before.is_ascii_uppercase() || after.is_some_and(|after| after.is_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ fn is_sequence(bytes: &[u8]) -> bool {
         .windows(2)
         .filter(|pair| matches!(pair, [first, second] if second.wrapping_sub(*first) <= 1))
         .count();
-    near * 2 > bytes.len()
+    near * 4 > bytes.len() * 3
 }
 
 /// Whether it is written as paths, names and versions are: words joined by signs.
