@@ -63,7 +63,9 @@ fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range
     // The class last: it takes longest, and most names have no value behind them.
     let (joint, start) = joint(text, &name)?;
     let found = Found::read(text, start, joint)?;
-    if found.range.len() < SHORTEST || joint == Joint::Space && found.range.len() < SHORTEST_APART {
+    if text.get(found.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
+        || joint == Joint::Space && found.range.len() < SHORTEST_APART
+    {
         return None;
     }
     name.class = names::classify(whole, further);
@@ -125,7 +127,10 @@ fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
     let bytes = text.as_bytes();
     let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
     let mut position = name.range.end;
-    let opens_element = name.range.start > 0 && at(name.range.start - 1) == b'<';
+    let opens_element = name.range.start > 0
+        && at(name.range.start - 1) == b'<'
+        // A group of an expression: `(?P<secret>`.
+        && !matches!(name.range.start.checked_sub(2).map(at), Some(b'P' | b'?'));
     if opens_element {
         let close =
             position + text.get(position..)?.bytes().take(MAX_GAP).position(|byte| byte == b'>')?;
@@ -170,6 +175,10 @@ fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
                 // The value of YAML may stand on the next line, as a block.
                 return None;
             }
+            // A union of types, the branch of a condition.
+            if is_quoted && (sign == "|" || before_quote(text, name) == Some(b'?')) {
+                return None;
+            }
             let is_tight = sign == "=" && gap == position && start == after;
             Some((if is_tight { Joint::Tight } else { Joint::Assignment }, start))
         }
@@ -181,7 +190,9 @@ fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
                 return matches!(at(start), b'"' | b'\'' | b'`' | b'\\')
                     .then_some((Joint::Argument, start));
             }
-            if let Some(start) = sibling(text, position) {
+            if is_field_value(bytes, name.range.start)
+                && let Some(start) = sibling(text, position)
+            {
                 return Some((Joint::Sibling, start));
             }
             if gap == position || is_quoted || sign == "--" {
@@ -227,6 +238,12 @@ fn after_type(text: &str, start: usize) -> Option<usize> {
     }
     let value = after.trim_start_matches(' ');
     value.starts_with(['"', '\'', '`']).then(|| text.len() - value.len())
+}
+
+/// Whether the name is the value of a field itself: `name: TOKEN`.
+fn is_field_value(bytes: &[u8], start: usize) -> bool {
+    let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
+    before.len() < start && matches!(before.last(), Some(b':' | b'='))
 }
 
 /// Where the value of a field stands that this name names: `"name": "TOKEN", "value": "…"`.
@@ -471,6 +488,7 @@ fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
         let is_loud = name.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         return is_random
             && (joint != Joint::Space || is_loud && value.len() >= 20)
+            && joint != Joint::Element
             && !value::is_digest(value)
             && (found.is_quoted || !value::is_code(value));
     }
@@ -485,7 +503,13 @@ fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
                 && (is_random || look == Look::Chosen || is_password)
                 && !value::is_code(value)
         }
-        Joint::Argument => look >= Look::Chosen && value.len() >= 8 && !value.contains(' '),
+        Joint::Argument => {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_.-~:".contains(&byte);
+            let is_first = before_quote(text, name) == Some(b'(');
+            (is_random || is_first && look == Look::Chosen && value.len() >= 8)
+                && value.bytes().all(is_plain)
+        }
+        Joint::Sibling if !found.is_quoted && value::is_code(value) => false,
         Joint::Element | Joint::Sibling => {
             is_random
                 || !value.contains(char::is_whitespace)
@@ -502,12 +526,13 @@ fn accepts_quoted(name: &Name<'_>, value: &str, look: Look, found: &Found) -> bo
     if look == Look::Random {
         return true;
     }
-    if value.len() < 4 || value::is_sentence(value) || value.contains(['\t']) {
+    if value.len() < 4 || value::is_prose(value) || value.contains(['\t']) {
         return false;
     }
     if look == Look::Chosen {
         // A piece of code in quotes, a format, a path.
         return !value.contains(' ')
+            && (name.class == NameClass::Password || is_likely_token(value))
             && !value.starts_with(['/', '.', '#', '?', '^', '('])
             && !value.contains("${")
             && !value.contains("{{")
@@ -547,6 +572,9 @@ fn accepts_plain(
         return !value.starts_with('/')
             && (look == Look::Chosen || name.class == NameClass::Password || value.len() >= 8);
     }
+    if name.class == NameClass::Secret && !is_likely_token(value) {
+        return false;
+    }
     let starts_line = starts_line(text, name.range.start);
     let is_field = joint == Joint::Tight || (starts_line && found.ends_line);
     look == Look::Chosen
@@ -554,6 +582,19 @@ fn accepts_plain(
         && has_digit_or_sign(value)
         && (name.class == NameClass::Password || value.len() >= 8)
         && !matches!(found.after, b'(' | b'[')
+}
+
+/// Whether what somebody may have chosen is rather a token than a piece of code.
+fn is_likely_token(value: &str) -> bool {
+    !value.contains(['[', ']', '{', '}', '(', ')', '|', '\\', '<', '>'])
+        && !value.bytes().all(|byte| byte.is_ascii_digit())
+        && !(value.len() < 16 && value::is_path(value.as_bytes()))
+}
+
+/// What stands before the name's opening quote, but for space.
+fn before_quote(text: &str, name: &Name<'_>) -> Option<u8> {
+    let start = name.range.start.checked_sub(name.quote.len())?;
+    text.get(..start)?.trim_ascii_end().bytes().next_back()
 }
 
 /// Whether the name is that of an environment variable, which is set: `DB_PASSWORD=…`.

@@ -9,6 +9,9 @@ use super::rules::NAMES;
 /// Names longer than this are not looked at whole: their end tells.
 pub(super) const MAX_NAME: usize = 96;
 
+/// More words are a sentence.
+const MAX_WORDS: u32 = 7;
+
 /// What is to be expected under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameClass {
@@ -26,6 +29,9 @@ pub(super) enum NameClass {
 /// `db.password`, `dbpassword`). `further` are the caller's own names, as [`joined`] gives them.
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     let words = Words::of(name).without_neutral();
+    if words.starts.count_ones() > MAX_WORDS {
+        return NameClass::Plain;
+    }
     if further.iter().any(|further| words.text().ends_with(further.as_bytes())) {
         return NameClass::Password;
     }

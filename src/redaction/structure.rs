@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Redaction,
-    names::NameClass,
+    names::{self, NameClass},
     value::{self, Look},
 };
 use crate::json::{self, ScanError, Token};
@@ -185,7 +185,9 @@ impl<'a> Walk<'a> {
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
         let text = json::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
-        let found = self.redaction.key_class(&text);
+        // Names of packages and paths are no names of values.
+        let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
+        let found = if is_path { NameClass::Plain } else { self.redaction.key_class(&text) };
         // A key can hold a secret itself.
         self.text_edits(raw, at, &text)?;
         if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
@@ -223,6 +225,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let is_secret = accepts_member(place.class, &text)
+            && !self.is_named_alike(&text)
             && !(place.in_array
                 && place.class == NameClass::Secret
                 && value::look(&text) < Look::Chosen)
@@ -240,6 +243,11 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.text_edits(raw, at, &text)
+    }
+
+    /// Whether the member says its own name: `"cookie": "cookie"`.
+    fn is_named_alike(&self, text: &str) -> bool {
+        matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
     }
 
     /// Where the string stands; what it says about its neighbours is kept.
@@ -331,7 +339,7 @@ fn accepts_member(class: NameClass, text: &str) -> bool {
     match (class, value::look(text)) {
         (_, Look::Nothing) | (NameClass::Plain, _) => false,
         (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
-        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_sentence(text),
+        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_prose(text),
         (NameClass::Secret | NameClass::Password, _) => true,
     }
 }

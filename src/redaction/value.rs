@@ -1,5 +1,7 @@
 //! What a value looks like: random, chosen by somebody, or none at all.
 
+use std::ops::Range;
+
 use super::{names, replacement, rules::NAMES};
 
 /// What a value looks like.
@@ -42,21 +44,36 @@ pub(super) fn look(value: &str) -> Look {
     }
 }
 
-/// Whether somebody's prose or label: several words.
-pub(super) fn is_sentence(value: &str) -> bool {
-    let mut words = 0;
-    for word in value.split_ascii_whitespace() {
-        words += 1;
+/// Whether it is somebody's prose or label: several words, or letters beyond ASCII.
+pub(super) fn is_prose(value: &str) -> bool {
+    let is_word = |word: &str| {
         let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
-        if word.bytes().any(|byte| byte.is_ascii_digit()) && word.len() > 4 {
-            return false;
-        }
-    }
-    words >= 3
+        word.len() <= 4 || !word.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    let mut words = value.split_ascii_whitespace();
+    let has_several = value.contains(char::is_whitespace);
+    (has_several && words.all(is_word)) || !value.is_ascii()
 }
 
 fn is_no_secret(value: &str) -> bool {
-    is_reference(value) || is_placeholder(value)
+    let is_file =
+        value.starts_with(['/', '~', '.']) && value.contains('/') || value.contains(":\\");
+    !value.contains(char::is_alphanumeric)
+        || is_reference(value.trim_start_matches(['\\', '"', '\'']))
+        || is_placeholder(value)
+        || is_version(value)
+        || is_file && is_path(value.as_bytes())
+}
+
+/// Whether it is a version, or a range of them: `^6.0.0`, `>=1.2`.
+fn is_version(value: &str) -> bool {
+    let number = value.trim_start_matches(['^', '~', '>', '<', '=', 'v', ' ']);
+    let is_start = number.len() < value.len() || number.matches('.').count() >= 2;
+    is_start
+        && number.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+        && number
+            .split('.')
+            .all(|part| part.len() <= 5 && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether the value stands elsewhere: `${DB_PASSWORD}`, `process.env.TOKEN`, `<password>`.
@@ -161,11 +178,34 @@ pub(super) fn is_random(bytes: &[u8]) -> bool {
     let lower = bytes.iter().filter(|byte| byte.is_ascii_lowercase()).count();
     let upper = bytes.iter().filter(|byte| byte.is_ascii_uppercase()).count();
     let signs = bytes.len() - digits - lower - upper;
-    if distinct < 8 || signs * 3 > bytes.len() || is_sequence(bytes) || is_path(bytes) {
+    let is_mixed =
+        digits >= 2 && lower >= 2 && upper >= 2 && distinct >= 16 && !is_expression(bytes);
+    if distinct < 8 || signs * 3 > bytes.len() && !is_mixed || is_sequence(bytes) || is_path(bytes)
+    {
         return false;
     }
     // Digits among letters, or letters whose case changes as no name's does.
-    digits >= 2 && changes(bytes) * 6 >= bytes.len() || changes_of_case(bytes) * 5 >= bytes.len()
+    digits >= 2 && changes(bytes) * 6 >= bytes.len() && !is_date(bytes)
+        || bytes.len() >= 20 && changes_of_case(bytes) * 20 >= bytes.len() * 9
+}
+
+/// Whether it is a date, perhaps with a time.
+fn is_date(bytes: &[u8]) -> bool {
+    let is_digits = |range: Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    is_digits(0..4)
+        && bytes.get(4) == Some(&b'-')
+        && is_digits(5..7)
+        && bytes.get(7) == Some(&b'-')
+        && is_digits(8..10)
+        && bytes.get(10).is_none_or(|byte| matches!(byte, b'T' | b' '))
+}
+
+/// Whether it is a regular expression, which has all kinds of characters.
+fn is_expression(bytes: &[u8]) -> bool {
+    let holds = |part: &[u8]| memchr::memmem::find(bytes, part).is_some();
+    [&b"A-Z"[..], b"a-z", b"0-9", b"\\x", b"\\w", b"\\d", b"\\s", b"(?"].into_iter().any(holds)
 }
 
 /// Whether most characters follow their neighbours: `0123456789abcdef`, `aaaa1111`.
@@ -177,21 +217,19 @@ fn is_sequence(bytes: &[u8]) -> bool {
     near * 4 > bytes.len() * 3
 }
 
-/// Whether it is written as paths, names and versions are: words joined by signs.
-fn is_path(bytes: &[u8]) -> bool {
-    let words = bytes.split(|byte| matches!(byte, b'/' | b'.' | b'-' | b'_' | b':' | b'@'));
-    let (mut parts, mut plain) = (0, 0);
-    for word in words {
-        if word.is_empty() {
-            continue;
-        }
+/// Whether it is written as paths, names and versions are: for the most part words joined by signs.
+pub(super) fn is_path(bytes: &[u8]) -> bool {
+    let is_joint = |byte: &u8| matches!(byte, b'/' | b'.' | b'-' | b'_' | b':' | b'@' | b'\\');
+    let (mut parts, mut length, mut plain) = (0, 0, 0);
+    for word in bytes.split(is_joint).filter(|word| !word.is_empty()) {
         parts += 1;
+        length += word.len();
         let letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-        plain += usize::from(
-            letters == word.len() && changes_of_case(word) <= 2 || letters == 0 && word.len() < 5,
-        );
+        let is_word = letters == word.len() && changes_of_case(word) <= 2;
+        let is_number = letters == 0 && word.len() < 5;
+        plain += if is_word || is_number { word.len() } else { 0 };
     }
-    parts >= 2 && plain * 2 > parts
+    parts >= 2 && plain * 2 > length
 }
 
 /// How often letters follow digits and the other way around.
@@ -232,6 +270,7 @@ pub(super) fn is_code(value: &str) -> bool {
         || rest.starts_with("->")
         || rest.starts_with("::")
         || rest.starts_with("?.")
+        || rest.starts_with("!(")
     {
         return chain.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
     }
@@ -239,7 +278,9 @@ pub(super) fn is_code(value: &str) -> bool {
         part.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
             && !part.bytes().any(|byte| byte.is_ascii_digit())
     });
-    rest.trim_end_matches([',', ';', ')', '}', ']']).is_empty() && is_chain && !chain.is_empty()
+    rest.trim_end_matches([',', ';', ')', '}', ']', ':', '|', '>']).is_empty()
+        && is_chain
+        && !chain.is_empty()
         || rest.is_empty() && names::is_made_of_names(chain) && is_chain
 }
 
