@@ -17,7 +17,7 @@ use std::{
 use agent_context::{
     context::{
         Candidate, Details, ForeignPointer, Held, Manager, ManagerOptions, OffloadRequest,
-        Retention, SaveRequest,
+        Retention, SaveRequest, Saved,
     },
     debug::Debug,
     durable::Durability,
@@ -127,7 +127,7 @@ async fn a_handle_is_the_same_wherever_the_call_is_made() {
             details: Some(Box::new(Details { offload, ..Details::default() })),
             ..request("t", &arguments, &json!("x".repeat(1000)))
         };
-        let (path, found) = manager.store(sequence, request).await.unwrap();
+        let Saved { path, offloaded: found, .. } = manager.store(sequence, request).await.unwrap();
         let found = found.unwrap();
         let by_handle = manager.load(&found.handle).await.unwrap();
         assert_eq!(by_handle, manager.load(&path).await.unwrap());

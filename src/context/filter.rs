@@ -3,7 +3,11 @@
 use serde::Deserialize;
 
 use super::pointer::Pointer;
-use crate::json;
+use crate::{
+    error::Result,
+    json,
+    redaction::{Pass, Redaction},
+};
 
 /// What contexts have to be like; absent conditions hold for all, an empty list for none.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -22,6 +26,21 @@ pub struct ContextFilter {
 }
 
 impl ContextFilter {
+    /// Ids and names that hold secrets are stored without them: they are looked for as that, too.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn redacted(mut self, redaction: Option<Redaction>) -> Result<Self> {
+        let mut pass = Pass::new(redaction);
+        for tokens in [&mut self.queries, &mut self.tasks].into_iter().flatten() {
+            pass.add_tokens(tokens)?;
+        }
+        if let Some(tools) = &mut self.tools {
+            pass.add_texts(tools)?;
+        }
+        Ok(self)
+    }
+
     /// Whether the context meets every condition.
     #[must_use]
     pub fn matches(&self, pointer: &Pointer) -> bool {

@@ -39,7 +39,7 @@ pub use lifecycle::{Cleared, Clearing};
 pub use list::Listing;
 pub use manager::Manager;
 pub use options::{ManagerOptions, Retention};
-pub use save::{Details, OffloadRequest, Offloaded, SaveRequest};
+pub use save::{Details, OffloadRequest, Offloaded, SaveRequest, Saved};
 pub use search::SearchRequest;
 pub use select::{Candidate, ForeignPointer};
 pub use selection::{Selected, Selection};

@@ -23,6 +23,7 @@ use crate::{
     file_system::{FileError, Payload},
     json::{self, Encoded},
     names::{self, ContextName},
+    redaction::{Pass, Redaction, Report},
 };
 
 /// Arguments are indexed up to this many bytes of text.
@@ -45,6 +46,29 @@ pub struct SaveRequest {
     pub query: Option<String>,
     /// What few calls say.
     pub details: Option<Box<Details>>,
+    /// Takes the secrets out of all of it; `None`: everything is stored as it is.
+    pub redaction: Option<Redaction>,
+}
+
+impl SaveRequest {
+    /// What describes the output, redacted. Arguments and result become text first.
+    fn redacted(mut self, pass: &mut Pass) -> Result<Self> {
+        pass.text(&mut self.tool_name)?;
+        let details = self.details.as_deref_mut();
+        let [source_urls, error, message] = details.map_or([None, None, None], |details| {
+            [&mut details.source_urls, &mut details.error, &mut details.message].map(Option::as_mut)
+        });
+        let tokens = [self.task.as_mut(), self.query.as_mut(), source_urls, error, message];
+        for token in tokens.into_iter().flatten() {
+            pass.token(token)?;
+        }
+        if let Some(description) =
+            self.details.as_deref_mut().and_then(|details| details.description.as_mut())
+        {
+            pass.text(description)?;
+        }
+        Ok(self)
+    }
 }
 
 /// What few calls of a save say.
@@ -82,8 +106,23 @@ pub struct Offloaded {
     pub placeholder: Option<String>,
 }
 
-/// A context ready to be written.
+/// What came of a save.
+#[derive(Debug)]
+pub struct Saved {
+    /// The context's path.
+    pub path: String,
+    /// What the request's `offload` asked for.
+    pub offloaded: Option<Offloaded>,
+    /// The tool's name as it is stored.
+    pub tool_name: String,
+    /// What was redacted.
+    pub report: Report,
+}
+
+/// A context ready to be written. Nothing in it was not redacted.
 struct Prepared {
+    tool_name: String,
+    report: Report,
     filename: String,
     record: Payload,
     /// Where in the record the result begins.
@@ -104,23 +143,19 @@ impl Manager {
     /// Saves a tool output; returns its path once it is where its durability level says.
     ///
     /// # Errors
-    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, or `Io`. Nothing is left
-    /// behind then.
+    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
+    /// left behind then.
     pub async fn save(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<String> {
-        self.store(sequence, request).await.map(|(path, _)| path)
+        self.store(sequence, request).await.map(|saved| saved.path)
     }
 
-    /// As [`Manager::save`]; returns as well what the request's `offload` asks for.
+    /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
+    /// redacted.
     ///
     /// # Errors
     /// As [`Manager::save`].
-    pub async fn store(
-        self: &Arc<Self>,
-        sequence: u64,
-        request: SaveRequest,
-    ) -> Result<(String, Option<Offloaded>)> {
+    pub async fn store(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<Saved> {
         let _under_way = self.in_flight.guard(sequence);
-        let tool_name = request.tool_name.clone();
         let mut prepared = self.prepare(sequence, request)?;
         if self.options.persist_all || prepared.is_large {
             self.write(&prepared.filename, &prepared.record).await?;
@@ -129,16 +164,21 @@ impl Manager {
         let path = self.path_of(&prepared.filename);
         let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
         let offloaded = prepared.offloaded.take();
-        self.remember(sequence, &tool_name, prepared);
+        let (tool_name, report) =
+            (prepared.tool_name.clone(), std::mem::take(&mut prepared.report));
+        self.remember(sequence, prepared, report.total());
         self.spill().await;
         self.debug.say("Context saved", || {
             json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk })
         });
-        Ok((path, offloaded))
+        Ok(Saved { path, offloaded, tool_name, report })
     }
 
     fn prepare(&self, sequence: u64, request: SaveRequest) -> Result<Prepared> {
-        let SaveRequest { tool_name, arguments, result, timestamp, task, query, details } = request;
+        let mut pass = Pass::new(request.redaction.clone());
+        let request = request.redacted(&mut pass)?;
+        let SaveRequest { tool_name, arguments, result, timestamp, task, query, details, .. } =
+            request;
         let details = details.unwrap_or_default();
         let unreadable = |what: &str| {
             Error::new(
@@ -148,6 +188,7 @@ impl Manager {
         };
         let mut argument_text = Vec::new();
         arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
+        pass.json(&mut argument_text, 0)?;
         let mut canonical = Vec::new();
         json::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
         let hash = Sha256::digest(&canonical);
@@ -184,16 +225,11 @@ impl Manager {
         let head = text.len();
         result.write(&mut text).map_err(|_| unreadable("the result"))?;
         drop(result);
+        // Twice: what is too large need not be looked through, and may have grown by it.
+        self.check_size(&tool_name, text.len() - head)?;
+        pass.json(&mut text, head)?;
         let result_size = text.len() - head;
-        let limit = self.options.retention.max_result_bytes;
-        if result_size > limit {
-            return Err(Error::new(
-                Code::TooLarge,
-                format!(
-                    "the result of {tool_name:?} takes {result_size} bytes of JSON, more than {limit}; raise retention.maxResultBytes or store less of it"
-                ),
-            ));
-        }
+        self.check_size(&tool_name, result_size)?;
         let offloaded = details.offload.map(|OffloadRequest { preview }| {
             let result = text.get(head..).unwrap_or_default();
             let handle = handle::of(tool_token.as_bytes(), &canonical, result);
@@ -229,6 +265,8 @@ impl Manager {
             details.is_large.unwrap_or(result_size as u64 >= self.options.persist_threshold);
         let record = Payload::new(text);
         Ok(Prepared {
+            tool_name,
+            report: pass.report(),
             filename,
             record,
             result: head,
@@ -238,6 +276,19 @@ impl Manager {
             indexed_arguments,
             offloaded,
         })
+    }
+
+    fn check_size(&self, tool_name: &str, size: usize) -> Result<()> {
+        let limit = self.options.retention.max_result_bytes;
+        if size <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::TooLarge,
+            format!(
+                "the result of {tool_name:?} takes {size} bytes of JSON, more than {limit}; raise retention.maxResultBytes or store less of it"
+            ),
+        ))
     }
 
     /// Writes a record to its file, whole or not at all.
@@ -293,8 +344,9 @@ impl Manager {
         .await
     }
 
-    fn remember(self: &Arc<Self>, sequence: u64, tool_name: &str, prepared: Prepared) {
+    fn remember(self: &Arc<Self>, sequence: u64, prepared: Prepared, redactions: u64) {
         let Prepared {
+            tool_name,
             filename,
             record,
             result,
@@ -305,7 +357,7 @@ impl Manager {
             ..
         } = prepared;
         let output = IndexedOutput {
-            name: tool_name.to_owned(),
+            name: tool_name,
             description,
             arguments: indexed_arguments,
             timestamp: pointer.timestamp,
@@ -316,6 +368,7 @@ impl Manager {
         self.index_output(sequence, output, RecordText { record: Payload::clone(&record), result });
         let held = (!is_large).then(|| Held::new(record, result));
         let mut state = self.state();
+        state.redactions += redactions;
         if self.is_cleared(sequence) {
             // `clearPointers` was called since: the file stays, without a pointer.
             state.has_unknown_files |= pointer.on_disk;

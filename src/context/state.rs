@@ -23,6 +23,7 @@ pub(super) struct State {
     pub disk_hits: u64,
     pub misses: u64,
     pub spills: u64,
+    pub redactions: u64,
 }
 
 impl State {
@@ -40,6 +41,7 @@ impl State {
             disk_hits: 0,
             misses: 0,
             spills: 0,
+            redactions: 0,
         }
     }
 
@@ -132,6 +134,7 @@ impl State {
             disk_hits: self.disk_hits,
             misses: self.misses,
             spills: self.spills,
+            redactions: self.redactions,
         }
     }
 }
@@ -166,4 +169,6 @@ pub struct Stats {
     pub misses: u64,
     /// Small outputs that the budget pushed out of memory.
     pub spills: u64,
+    /// Secrets that were replaced in what was saved.
+    pub redactions: u64,
 }

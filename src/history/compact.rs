@@ -10,11 +10,13 @@ use super::{
     Cancelled, History, aside,
     entry::{Entry, trim},
     recall::{Recalled, texts},
+    record::{Redacted, check_size},
 };
 use crate::{
     durable::log::{LinesForwards, LogReader, Rewrite, Snapshot},
     error::{Code, Error, Result},
     file_system::FileError,
+    redaction::{Pass, Redaction},
 };
 
 /// What stays: entries that every bound allows.
@@ -42,6 +44,15 @@ pub struct Plan {
     length: u64,
     tail: Vec<u8>,
     kept: Vec<Range<u64>>,
+}
+
+/// The entry that stands for those that go.
+#[derive(Debug)]
+pub struct Summary {
+    /// A whole line as it is to stand on disk.
+    pub line: String,
+    /// Takes the secrets out of the line; `None`: it is written as it is.
+    pub redaction: Option<Redaction>,
 }
 
 /// What a compaction did.
@@ -134,20 +145,31 @@ impl History {
         Ok((plan, texts(dropped)))
     }
 
-    /// Does what the plan says; `summary`, a whole line as it stands on disk, comes first. What was
-    /// appended since the plan stays. Readers see the old log or the new one.
+    /// Does what the plan says; the summary comes first, and is returned where secrets were taken out
+    /// of it. What was appended since the plan stays. Readers see the old log or the new one.
     ///
     /// # Errors
-    /// `Conflict` when the log is not the planned one any more, `LockTimeout`, `Unsupported` where
+    /// `Redaction`, `TooLarge` or `InvalidArgument` for a summary that cannot be written; `Conflict`
+    /// when the log is not the planned one any more, `LockTimeout`, `Unsupported` where
     /// there are no locks, or `Io`. The log is as it was then; where only the new one's way to the
     /// medium failed, it is the new one.
-    pub async fn compact(&self, plan: Plan, summary: Option<&str>) -> Result<CompactReport> {
+    pub async fn compact(
+        &self,
+        plan: Plan,
+        summary: Option<Summary>,
+    ) -> Result<(CompactReport, Option<Redacted>)> {
         let mut head = Vec::new();
-        if let Some(summary) = summary {
-            if Entry::parse(summary.as_bytes()).is_err() || summary.contains('\n') {
+        let mut redacted = None;
+        if let Some(Summary { line, redaction }) = summary {
+            head = line.into_bytes();
+            let mut pass = Pass::new(redaction);
+            pass.json(&mut head, 0)?;
+            let is_entry = Entry::parse(&head).is_ok() && !head.contains(&b'\n');
+            if !is_entry {
                 return Err(Error::new(Code::InvalidArgument, "the summary is no entry"));
             }
-            head.extend_from_slice(summary.as_bytes());
+            check_size("summary", head.len(), self.options.max_entry_bytes)?;
+            redacted = Redacted::of(&head, pass);
             head.push(b'\n');
         }
         let bytes_before = plan.length;
@@ -160,13 +182,14 @@ impl History {
             .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted"))?
             .map_err(|error| self.failed("compact", error))?;
         self.forget_index();
-        Ok(CompactReport {
+        let report = CompactReport {
             kept_entries: plan.kept_entries,
             dropped_entries: plan.dropped_entries,
             dropped_bad_lines: plan.dropped_bad_lines,
             bytes_before,
             bytes_after,
-        })
+        };
+        Ok((report, redacted))
     }
 }
 

@@ -1,6 +1,10 @@
 //! Which entries are looked for.
 
 use super::entry::Entry;
+use crate::{
+    error::Result,
+    redaction::{Pass, Redaction},
+};
 
 /// What entries have to be like; absent conditions hold for all.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +24,17 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Names that hold secrets are written without them: they are looked for as that, too.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn redacted(mut self, redaction: Option<Redaction>) -> Result<Self> {
+        if let Some(names) = &mut self.tool_names {
+            Pass::new(redaction).add_texts(names)?;
+        }
+        Ok(self)
+    }
+
     /// The filter with its text in lower case, as it is compared.
     pub(super) fn prepared(mut self) -> Self {
         self.text = self.text.map(|text| text.to_lowercase()).filter(|text| !text.is_empty());

@@ -16,9 +16,9 @@ use std::{
     time::Duration,
 };
 
-pub use compact::{CompactReport, Plan, Policy};
+pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
-pub use record::NewEntry;
+pub use record::{NewEntry, Redacted};
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{

@@ -3,12 +3,14 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::json;
+use tokio::sync::oneshot;
 
-use super::History;
+use super::{History, entry::Entry};
 use crate::{
     durable::log::{AppendError, Pending},
     error::{Code, Error, Result},
     json::{self, Encoded},
+    redaction::{Pass, Redaction, Report},
 };
 
 /// An entry as it comes from JavaScript.
@@ -22,46 +24,84 @@ pub struct NewEntry {
     pub result: Encoded,
     /// What follows on the line, a JSON object with at least one member.
     pub rest: String,
+    /// Takes the secrets out of the line; `None`: it is written as it is.
+    pub redaction: Option<Redaction>,
+}
+
+/// An entry that does not say what its caller gave: secrets were taken out.
+#[derive(Debug)]
+pub struct Redacted {
+    /// The entry as JavaScript sees it, JSON.
+    pub entry: Vec<u8>,
+    /// What was found.
+    pub report: Report,
+}
+
+impl Redacted {
+    /// What became of a line on its way; `None` when nothing was found.
+    pub(super) fn of(line: &[u8], pass: Pass) -> Option<Self> {
+        let report = pass.report();
+        if report.is_empty() {
+            return None;
+        }
+        let mut public = Vec::with_capacity(line.len());
+        // A line of ours holds an entry.
+        if let Ok(entry) = Entry::parse(line) {
+            entry.write_public(&mut public);
+        }
+        Some(Self { entry: public, report })
+    }
 }
 
 impl NewEntry {
     /// The line without its newline character. JSON text holds none.
-    fn line(&self, limit: usize) -> Result<Vec<u8>> {
+    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<Redacted>)> {
+        let Self { mut tool_name, params, result, rest, redaction } = self;
+        let mut pass = Pass::new(redaction);
+        // Before the line, for messages.
+        pass.text(&mut tool_name)?;
         let unreadable = |what: &str| {
             Error::new(
                 Code::InvalidArgument,
-                format!("{what} of the tool {:?} could not be turned into JSON", self.tool_name),
+                format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
             )
         };
-        let mut line = Vec::with_capacity(
-            self.params.length_hint() + self.result.length_hint() + self.rest.len() + 64,
-        );
+        let mut line =
+            Vec::with_capacity(params.length_hint() + result.length_hint() + rest.len() + 64);
         line.extend_from_slice(b"{\"tool_name\":");
-        json::escape_string(&self.tool_name, &mut line);
+        json::escape_string(&tool_name, &mut line);
         line.extend_from_slice(b",\"params\":");
-        self.params.write(&mut line).map_err(|_| unreadable("params"))?;
+        params.write(&mut line).map_err(|_| unreadable("params"))?;
         line.extend_from_slice(b",\"result\":");
-        self.result.write(&mut line).map_err(|_| unreadable("the result"))?;
+        result.write(&mut line).map_err(|_| unreadable("the result"))?;
         line.push(b',');
-        line.extend_from_slice(self.rest.as_bytes().strip_prefix(b"{").unwrap_or_default());
-        if line.len() > limit {
-            return Err(Error::new(
-                Code::TooLarge,
-                format!(
-                    "the entry of {:?} takes {} bytes of JSON, more than {limit}; raise maxEntryBytes or record less of it",
-                    self.tool_name,
-                    line.len()
-                ),
-            ));
-        }
-        Ok(line)
+        line.extend_from_slice(rest.as_bytes().strip_prefix(b"{").unwrap_or_default());
+        // Twice: what is too large need not be looked through, and may have grown by it.
+        check_size(&tool_name, line.len(), limit)?;
+        pass.json(&mut line, 0)?;
+        check_size(&tool_name, line.len(), limit)?;
+        let redacted = Redacted::of(&line, pass);
+        Ok((line, redacted))
     }
+}
+
+pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<()> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::TooLarge,
+        format!(
+            "the entry of {tool_name:?} takes {size} bytes of JSON, more than {limit}; raise maxEntryBytes or record less of it"
+        ),
+    ))
 }
 
 /// An entry on its way to the log.
 #[must_use = "the entry is written when the outcome is awaited"]
 pub struct Appending {
     under_way: UnderWay,
+    redacted: oneshot::Receiver<Redacted>,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
 }
 
@@ -70,12 +110,20 @@ impl History {
     pub fn append(self: &Arc<Self>, entry: NewEntry) -> Appending {
         let under_way = UnderWay::begin(self);
         let limit = self.options.max_entry_bytes;
+        let (sender, redacted) = oneshot::channel();
         let pending = self.log.append(
-            Box::new(move || entry.line(limit)),
+            Box::new(move || {
+                let (line, redacted) = entry.line(limit)?;
+                if let Some(redacted) = redacted {
+                    // Nobody waits any more: nothing to tell.
+                    let _ = sender.send(redacted);
+                }
+                Ok(line)
+            }),
             self.options.durability,
             self.options.lock_timeout,
         );
-        Appending { under_way, pending }
+        Appending { under_way, redacted, pending }
     }
 
     /// Says once that only one process may write here.
@@ -119,16 +167,17 @@ impl Drop for UnderWay {
 }
 
 impl Appending {
-    /// Returns once the entry is where its durability level says.
+    /// Returns once the entry is where its durability level says; with the entry where secrets were
+    /// taken out of it.
     ///
     /// # Errors
-    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `LockTimeout` or `Io`. Nothing
-    /// is left behind then.
-    pub async fn outcome(self) -> Result<()> {
-        let Self { under_way, pending } = self;
+    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, `LockTimeout` or
+    /// `Io`. Nothing is left behind then.
+    pub async fn outcome(self) -> Result<Option<Redacted>> {
+        let Self { under_way, mut redacted, pending } = self;
         let history = &under_way.history;
         let outcome = match pending.outcome().await {
-            Some(Ok(())) => Ok(()),
+            Some(Ok(())) => Ok(redacted.try_recv().ok()),
             Some(Err(AppendError::Line(error))) => Err(error),
             Some(Err(AppendError::Log(error))) => Err(history.failed("append to", error)),
             None => Err(Error::new(Code::Io, "appending was interrupted")),

@@ -39,7 +39,12 @@ fn entry(tool: &str, result: &Value, timestamp: &str) -> NewEntry {
         params: text(&json!({})),
         result: text(result),
         rest: rest.to_string(),
+        redaction: None,
     }
+}
+
+fn told(line: &str) -> Summary {
+    Summary { line: line.to_owned(), redaction: None }
 }
 
 async fn append(history: &Arc<History>, tool: &str, result: Value) {
@@ -291,7 +296,7 @@ async fn an_index_follows_the_log() {
     assert_eq!(found(&history, of_t3.clone()).await, [1983, 1993]);
     let policy = Policy { keep_last: Some(1600), ..Policy::default() };
     let (plan, _) = history.plan(policy, false).await.unwrap();
-    let report = history.compact(plan, None).await.unwrap();
+    let (report, _) = history.compact(plan, None).await.unwrap();
     assert_eq!(
         (report.kept_entries, report.dropped_entries, report.dropped_bad_lines),
         (1600, 400, 1)
@@ -370,7 +375,7 @@ async fn a_compaction_puts_the_summary_first_and_loses_nothing_appended_meanwhil
     let (stale, _) = history.plan(policy, false).await.unwrap();
     append(&history, "d", json!(1)).await;
     let summary = json!({"tool_name": "summary", "summary": "a and b"}).to_string();
-    let report = history.compact(plan, Some(&summary)).await.unwrap();
+    let (report, _) = history.compact(plan, Some(told(&summary))).await.unwrap();
     assert_eq!((report.kept_entries, report.dropped_entries), (1, 2));
     assert_eq!(tools(&history, 10).await, ["summary", "c", "d"]);
     let size = fs::metadata(folder.path().join("context.jsonl")).unwrap().len();
@@ -378,7 +383,7 @@ async fn a_compaction_puts_the_summary_first_and_loses_nothing_appended_meanwhil
     let error = history.compact(stale, None).await.unwrap_err();
     assert_eq!(error.code, Code::Conflict);
     let (plan, _) = history.plan(policy, false).await.unwrap();
-    let error = history.compact(plan, Some("no entry")).await.unwrap_err();
+    let error = history.compact(plan, Some(told("no entry"))).await.unwrap_err();
     assert_eq!(error.code, Code::InvalidArgument);
     assert_eq!(tools(&history, 10).await, ["summary", "c", "d"]);
 }

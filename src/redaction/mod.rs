@@ -9,6 +9,7 @@ mod assignment;
 mod environment;
 mod names;
 mod options;
+mod pass;
 mod private_key;
 mod replacement;
 mod report;
@@ -23,6 +24,7 @@ use std::{ops::Range, sync::Arc};
 
 pub use environment::EnvironmentValues;
 pub use options::{Allowed, CustomFind, CustomRule, RedactionOptions};
+pub use pass::Pass;
 pub use report::{Finding, Report};
 
 use names::NameClass;

@@ -43,6 +43,7 @@ pub fn request(tool: &str, arguments: &Value, result: &Value) -> SaveRequest {
         task: None,
         query: None,
         details: None,
+        redaction: None,
     }
 }
 

@@ -10,7 +10,7 @@ use agent_context::{
         Access, Disk,
         simulated::{SimulatedDisk, Survival},
     },
-    history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy},
+    history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy, Summary},
     json::Encoded,
 };
 use serde_json::{Value, json};
@@ -49,11 +49,12 @@ pub fn entry(id: &str, length: usize) -> NewEntry {
         params: encode(&json!({ "of": id })),
         result: encode(&json!("x".repeat(length))),
         rest: rest.to_string(),
+        redaction: None,
     }
 }
 
 pub async fn append(history: &Arc<History>, id: &str, length: usize) -> Result<()> {
-    history.append(entry(id, length)).outcome().await
+    history.append(entry(id, length)).outcome().await.map(drop)
 }
 
 /// Keeps the last entries and puts a summary in front of them.
@@ -73,7 +74,8 @@ async fn compact_while(
     let ids: Vec<&Value> = dropped.iter().map(|entry| &entry["id"]).collect();
     let summary = json!({"tool_name": "summary", "result": ids, "padding": "s".repeat(5000)});
     meanwhile().await;
-    history.compact(plan, Some(&summary.to_string())).await
+    let summary = Summary { line: summary.to_string(), redaction: None };
+    history.compact(plan, Some(summary)).await.map(|(report, _)| report)
 }
 
 /// The entries in what was read.

@@ -58,6 +58,7 @@ pub async fn save(manager: &Arc<Manager>, tool: &str, result: &str) -> Result<St
         task: None,
         query: None,
         details: None,
+        redaction: None,
     };
     manager.save(manager.begin_save(), request).await
 }

@@ -7,7 +7,7 @@ use agent_context::{
     durable::{Durability, log::LogPath},
     error::Result,
     file_system::LocalDisk,
-    history::{History, HistoryOptions, NewEntry, Policy},
+    history::{History, HistoryOptions, NewEntry, Policy, Summary},
     json::Encoded,
     names,
 };
@@ -49,6 +49,7 @@ pub fn entry(id: &str, size: usize) -> NewEntry {
         params: Encoded::Text("{}".encode_utf16().collect()),
         result: Encoded::Text("null".encode_utf16().collect()),
         rest: rest(id, size),
+        redaction: None,
     }
 }
 
@@ -66,7 +67,7 @@ pub fn line(id: &str, size: usize) -> String {
 }
 
 pub async fn append(history: &Arc<History>, id: &str, size: usize) -> Result<()> {
-    history.append(entry(id, size)).outcome().await
+    history.append(entry(id, size)).outcome().await.map(drop)
 }
 
 /// The ids of all entries, as the library reads them.
@@ -95,7 +96,8 @@ pub fn replacements(directory: &Path) -> usize {
 pub async fn compact(history: &Arc<History>, count: u64, summary: &str) -> Result<()> {
     let policy = Policy { keep_last: Some(count), ..Policy::default() };
     let (plan, _) = history.plan(policy, true).await?;
-    history.compact(plan, Some(line(summary, 50).trim_end())).await.map(drop)
+    let line = line(summary, 50).trim_end().to_owned();
+    history.compact(plan, Some(Summary { line, redaction: None })).await.map(drop)
 }
 
 /// What [`compact`] makes of a log.

@@ -1,0 +1,172 @@
+//! The way of one record through redaction: all of its parts, one report.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Redaction, Report};
+use crate::error::{Code, Error, Result};
+
+/// Takes the secrets out of the parts of a record. Without a redaction they stay what they are.
+///
+/// Every method fails with `Redaction`, also where redacting panics: the record must not be written
+/// then.
+#[derive(Debug)]
+pub struct Pass {
+    redaction: Option<Redaction>,
+    report: Report,
+}
+
+impl Pass {
+    /// A pass for one record; without a redaction everything stays as it is.
+    #[must_use]
+    pub fn new(redaction: Option<Redaction>) -> Self {
+        Self { redaction, report: Report::default() }
+    }
+
+    /// Redacts plain text.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn text(&mut self, text: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.text(text, report))? {
+            *text = redacted;
+        }
+        Ok(())
+    }
+
+    /// Redacts the JSON value that a buffer holds from `start` on.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn json(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        let json = buffer.get(start..).unwrap_or_default();
+        if let Some(redacted) = closed(|| redaction.json(json, report))? {
+            buffer.truncate(start);
+            buffer.extend_from_slice(&redacted);
+        }
+        Ok(())
+    }
+
+    /// Redacts a JSON value.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn token(&mut self, token: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.json(token.as_bytes(), report))? {
+            *token = String::from_utf8(redacted).map_err(|_| broken())?;
+        }
+        Ok(())
+    }
+
+    /// Adds to texts that stored ones are compared with what they are stored as.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn add_texts(&mut self, texts: &mut Vec<String>) -> Result<()> {
+        add_redacted(texts, |text| self.text(text))
+    }
+
+    /// As [`Pass::add_texts`], for JSON values.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn add_tokens(&mut self, tokens: &mut Vec<String>) -> Result<()> {
+        add_redacted(tokens, |token| self.token(token))
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn report(self) -> Report {
+        self.report
+    }
+}
+
+fn add_redacted(
+    values: &mut Vec<String>,
+    mut redact: impl FnMut(&mut String) -> Result<()>,
+) -> Result<()> {
+    for index in 0..values.len() {
+        let Some(value) = values.get(index) else { break };
+        let mut redacted = value.clone();
+        redact(&mut redacted)?;
+        if redacted != *value {
+            values.push(redacted);
+        }
+    }
+    Ok(())
+}
+
+/// What panics must not let the text through either.
+fn closed<T>(redact: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves half done is not looked at again: the record is given up.
+    catch_unwind(AssertUnwindSafe(redact)).unwrap_or_else(|_| Err(broken()))
+}
+
+fn broken() -> Error {
+    Error::new(
+        Code::Redaction,
+        "nothing was written: redaction failed by a fault of its own; please report it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::redaction::{EnvironmentValues, RedactionOptions, Redactor};
+
+    fn pass() -> Pass {
+        let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+        Pass::new(Some(Redaction::new(redactor, Arc::new(EnvironmentValues::default()))))
+    }
+
+    #[test]
+    fn parts_share_a_report() {
+        let marker = "canary-secret";
+        let mut pass = pass();
+        let (mut text, mut token) = (format!("a {marker}"), format!("\"{marker}\""));
+        let mut buffer = format!("{marker} [\"{marker}\"]").into_bytes();
+        pass.text(&mut text).unwrap();
+        pass.token(&mut token).unwrap();
+        pass.json(&mut buffer, marker.len() + 1).unwrap();
+        assert!(!text.contains(marker) && text.starts_with("a "), "{text}");
+        assert!(!token.contains(marker) && token.starts_with('"'), "{token}");
+        let buffer = String::from_utf8(buffer).unwrap();
+        assert!(buffer.starts_with(marker) && !buffer.contains("[\"canary-"), "{buffer}");
+        assert_eq!(pass.report().total(), 3);
+    }
+
+    #[test]
+    fn without_a_redaction_everything_stays() {
+        let mut pass = Pass::new(None);
+        let mut text = "canary-secret".to_owned();
+        pass.text(&mut text).unwrap();
+        pass.token(&mut text).unwrap();
+        let mut buffer = text.into_bytes();
+        pass.json(&mut buffer, 0).unwrap();
+        assert_eq!(buffer, b"canary-secret");
+        assert!(pass.report().is_empty());
+    }
+
+    #[test]
+    fn what_is_asked_for_is_looked_for_as_it_is_stored() {
+        let mut tokens = vec!["\"plain\"".to_owned(), "\"canary-secret\"".to_owned()];
+        let given = tokens.clone();
+        pass().add_tokens(&mut tokens).unwrap();
+        assert_eq!(tokens.get(..2), Some(given.as_slice()));
+        assert!(tokens.len() == 3 && !tokens[2].contains("canary-secret"), "{tokens:?}");
+    }
+
+    #[test]
+    fn a_panic_lets_nothing_through() {
+        let error = closed::<()>(|| panic!("a fault")).unwrap_err();
+        assert_eq!(error.code, Code::Redaction);
+        assert!(!error.message.contains("a fault"), "{error}");
+    }
+}
