@@ -21,6 +21,8 @@ interface ContextStats {
   misses: number
   /** Small outputs that the memory budget pushed out to disk. */
   spills: number
+  /** Secrets that were replaced in what was saved since the manager was made. */
+  redactions: number
 }
 
 /** What a sweep found and did. */
@@ -37,6 +39,94 @@ interface SweepReport {
   keptBytes: number
   /** Sessions alive in the directory. */
   liveSessions: number
+}
+
+/** A rule of your own: an expression, or texts that are secret wherever they occur. */
+type RedactionPattern =
+  | {
+      /** Stands in replacements and reports: 1 to 64 letters, digits, `-`, `_` and `.`. */
+      name: string
+      /**
+       * What is secret: what the expression matches, or only its group `(?<secret>…)` where it has one. It is matched in
+       * linear time: look-around and back references are refused.
+       */
+      pattern: string | RegExp
+      /** Flags of the expression, in place of those of a `RegExp`. */
+      flags?: string
+    }
+  | {
+      name: string
+      /** Texts that are secret wherever they occur. */
+      literals: readonly string[]
+    }
+
+/**
+ * What is redacted, and how. An object of options is read once, when it is first used: pass the same one again and nothing
+ * is compiled twice.
+ */
+interface RedactionOptions {
+  /** Further rules. */
+  patterns?: readonly RedactionPattern[]
+  /** What is never redacted: exact texts, and expressions that are matched against what was found. */
+  allow?: readonly (string | RegExp)[]
+  /** Names of built-in rules that are not used. */
+  disable?: readonly string[]
+  /** Further names of members, variables, headers and so on whose values are secret. */
+  keys?: readonly string[]
+  /**
+   * Whether the values of this process's environment variables whose names look secret are secret wherever they occur.
+   * They are read at every call, once per run of synchronous code.
+   * @default true
+   */
+  environment?: boolean
+  /**
+   * What takes a secret's place: `'label'` is `[REDACTED:<rule>]`, `'mask'` as many `*` as the secret has UTF-16 units
+   * (line breaks stay).
+   * @default 'label'
+   */
+  replacement?: 'label' | 'mask'
+  /**
+   * Told what was redacted in something that was stored, before the promise of the call settles. Not called by `redact`
+   * and `redactValue`, which return it. What it throws is swallowed.
+   */
+  onRedaction?: (report: RedactionReport) => void
+}
+
+/** How many secrets a rule found. */
+interface RedactionFinding {
+  /** The rule's name, which stands in the replacement as well. */
+  rule: string
+  count: number
+}
+
+/** What was redacted in something that was stored. Never a secret. */
+interface RedactionReport {
+  /** A `context` of a manager, or an `entry` of a history. */
+  kind: 'context' | 'entry'
+  /** The tool that the output is of, as it is stored. */
+  toolName: string
+  /** The context's path, or the history's file. */
+  filepath: string
+  /** The entry's id. */
+  entryId?: string
+  /** By rule, in the order of their first finds; never empty. */
+  findings: RedactionFinding[]
+}
+
+/** What `redact` gives. */
+interface RedactedText {
+  /** The text without its secrets; the very text given where it has none. */
+  text: string
+  /** By rule; empty where nothing was found. */
+  findings: RedactionFinding[]
+}
+
+/** What `redactValue` gives. */
+interface RedactedValue<T = unknown> {
+  /** A new value, as it would be stored and loaded again. */
+  value: T
+  /** By rule; empty where nothing was found. */
+  findings: RedactionFinding[]
 }
 
 /// <reference lib="esnext.disposable" />
@@ -69,6 +159,8 @@ type ContextErrorCode =
   | 'ERR_CONTEXT_LOCK_TIMEOUT'
   /** The file system lacks what the call needs, such as locks. */
   | 'ERR_CONTEXT_UNSUPPORTED'
+  /** It could not be told what is secret in a value, and so it was not written. */
+  | 'ERR_CONTEXT_REDACTION'
 
 /** What this package throws and rejects with. */
 interface ContextError extends Error {
@@ -246,6 +338,11 @@ interface ContextManagerOptions {
   describe?: (toolName: string, args: Record<string, unknown>) => string
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
   offload?: OffloadPolicy
+  /**
+   * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
+   * @default the built-in rules, and the values of environment variables whose names look secret
+   */
+  redaction?: false | RedactionOptions
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }
@@ -283,6 +380,11 @@ interface ContextHistoryOptions {
    * @default 67108864 (64 MiB)
    */
   maxEntryBytes?: number
+  /**
+   * What is taken out of every line before it is written. `false`: nothing is.
+   * @default the built-in rules, and the values of environment variables whose names look secret
+   */
+  redaction?: false | RedactionOptions
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }
@@ -808,9 +910,10 @@ declare class ContextHistory {
      * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
      *
      * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-     * unknown keys are the very values given, not what reading gives back of them.
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_LOCK_TIMEOUT`,
-     * `ERR_CONTEXT_IO`
+     * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
+     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     append(entry: ContextEntryInput): Promise<ContextEntry>;
     /**
@@ -840,7 +943,7 @@ declare class ContextHistory {
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
      * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-     * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+     * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
      * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     compact(policy: CompactPolicy): Promise<CompactReport>;
@@ -891,6 +994,31 @@ interface AutoRecorder {
  */
 declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
 
+/** The options of redaction, and redaction of single texts and values. */
+
+/**
+ * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
+ * of 1 MB keeps the thread busy for some milliseconds.
+ *
+ * @param options `false` gives the text as it is
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @example
+ * ```ts
+ * const { text, findings } = redact(log)
+ * // findings: [{ rule: 'github-token', count: 2 }]
+ * ```
+ */
+declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
+/**
+ * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
+ * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ *
+ * @param options `false` takes nothing out
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ */
+declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
+
 /** What a save says beside a call's arguments and result. */
 
 /** How a tool call ended, stored beside its result. */
@@ -932,6 +1060,8 @@ declare class ContextManager<Task extends TaskId = number> {
      * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
      * JSON does not hold as an object under the key `value`.
      *
+     * Secrets are taken out of all of it, see `redaction`: they are in no file, in no pointer and in nothing that is loaded.
+     *
      * @param toolName the tool that made the output
      * @param args the tool's input
      * @param result the tool's output
@@ -940,7 +1070,7 @@ declare class ContextManager<Task extends TaskId = number> {
      * @param outcome how the call ended, stored beside the result
      * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
      * a small output is in memory). Saving the same call twice keeps both outputs.
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_IO`
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
      */
     saveContext(toolName: string, args: Record<string, unknown>, result: unknown, taskId?: TaskId | null, queryId?: string | null, outcome?: ToolOutcome | null): Promise<string>;
     /**
@@ -1257,5 +1387,5 @@ interface ToolRecorderOptions {
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextTools, createToolRecorder, readContextTool };
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextTools, createToolRecorder, readContextTool, redact, redactValue };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };

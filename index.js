@@ -3,6 +3,108 @@
 
 // lib/errors.ts
 import { getSystemErrorName } from "node:util";
+
+// lib/redactor.ts
+import { NativeRedactor } from "./native.js";
+
+// lib/environment.ts
+import process from "node:process";
+var MAXIMUM_NAMES = 1e4;
+var NONE = [];
+var names;
+function variableNames() {
+  if (names === void 0) {
+    names = readNames();
+    queueMicrotask(() => {
+      names = void 0;
+    });
+  }
+  return names;
+}
+function readNames() {
+  try {
+    return Reflect.ownKeys(process.env).filter((name) => typeof name === "string");
+  } catch {
+    return [...NONE];
+  }
+}
+var SecretVariables = class {
+  #native;
+  #isSecret = /* @__PURE__ */ new Map();
+  #seen = NONE;
+  #told = "";
+  constructor(native) {
+    this.#native = native;
+  }
+  /** Reads the variables, unless that was done in this run of synchronous code, and tells what changed. */
+  refresh() {
+    const current = variableNames();
+    if (current === this.#seen) {
+      return;
+    }
+    this.#seen = current;
+    let variables = "";
+    for (const name of current) {
+      if (this.#isSecretName(name)) {
+        variables += `${name}\0${readValue(name)}\0`;
+      }
+    }
+    if (variables !== this.#told) {
+      this.#native.setEnvironment(variables);
+      this.#told = variables;
+    }
+  }
+  #isSecretName(name) {
+    let isSecret = this.#isSecret.get(name);
+    if (isSecret === void 0) {
+      if (this.#isSecret.size >= MAXIMUM_NAMES) {
+        this.#isSecret.clear();
+      }
+      isSecret = this.#native.isSecretName(name);
+      this.#isSecret.set(name, isSecret);
+    }
+    return isSecret;
+  }
+};
+function readValue(name) {
+  try {
+    return process.env[name] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+// lib/redactor.ts
+var Redactor = class {
+  native;
+  #variables;
+  constructor(native, readsEnvironment) {
+    this.native = native;
+    this.#variables = readsEnvironment ? new SecretVariables(native) : void 0;
+  }
+  /** From here on the environment's secrets are those of now. Called before anything is handed over to be stored. */
+  refresh() {
+    this.#variables?.refresh();
+  }
+  /** A text for a message. */
+  quote(text2) {
+    try {
+      this.refresh();
+      return this.native.text(text2)?.[0] ?? text2;
+    } catch {
+      return "[a text that could not be redacted]";
+    }
+  }
+};
+var standard;
+function standardRedactor() {
+  standard ??= new Redactor(new NativeRedactor(void 0), true);
+  return standard;
+}
+
+// lib/errors.ts
+var MAXIMUM_INSPECTED = 1e3;
+var MAXIMUM_SHOWN = 50;
 function contextError(code, message, cause) {
   const error = cause === void 0 ? new Error(message) : new Error(message, { cause });
   return Object.assign(error, { code });
@@ -28,7 +130,8 @@ function isOurs(error) {
 }
 function inspect(value) {
   if (typeof value === "string") {
-    return JSON.stringify(value.length > 50 ? `${value.slice(0, 50)}\u2026` : value);
+    const text2 = standardRedactor().quote(value.slice(0, MAXIMUM_INSPECTED));
+    return JSON.stringify(text2.length > MAXIMUM_SHOWN ? `${text2.slice(0, MAXIMUM_SHOWN)}\u2026` : text2);
   }
   if (value === null || typeof value !== "object" && typeof value !== "function") {
     return String(value);
@@ -49,8 +152,9 @@ function keepThrown(value) {
   }
   return handle;
 }
-function fromNative(text2) {
-  const { code, message, cause } = JSON.parse(text2);
+function fromNative(text2, redactor) {
+  const { code, message: told, cause } = JSON.parse(text2);
+  const message = redactor?.quote(told) ?? told;
   if (cause === null) {
     return contextError(code, message);
   }
@@ -182,6 +286,61 @@ import { NativeHistory } from "./native.js";
 // lib/border.ts
 import { setInterval } from "node:timers";
 import { newScope, Outbox } from "./native.js";
+
+// lib/messages.ts
+var MAXIMUM_DEPTH = 8;
+function quoteValue(redactor, value, depth = 0) {
+  if (typeof value === "string") {
+    return redactor.quote(value);
+  }
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  if (depth === MAXIMUM_DEPTH) {
+    return "[Too deep]";
+  }
+  try {
+    if (value instanceof Error) {
+      return quoteError(redactor, value, depth);
+    }
+    const prototype = Object.getPrototypeOf(value);
+    const isPlain = Array.isArray(value) || prototype === Object.prototype || prototype === null;
+    return isPlain ? quoteMembers(redactor, value, depth) : value;
+  } catch {
+    return "[a value that could not be read]";
+  }
+}
+function quoteMembers(redactor, holder, depth) {
+  const members = Object.entries(holder).map(([key, member]) => [key, member, quoteValue(redactor, member, depth + 1)]);
+  if (members.every(([, member, quoted2]) => member === quoted2)) {
+    return holder;
+  }
+  const quoted = members.map(([key, , quoted2]) => [key, quoted2]);
+  return Array.isArray(holder) ? quoted.map(([, member]) => member) : Object.fromEntries(quoted);
+}
+function quoteError(redactor, error, depth) {
+  const { message, stack, cause } = error;
+  const quotedMessage = redactor.quote(message);
+  const quotedStack = stack === void 0 ? void 0 : redactor.quote(stack);
+  const quotedCause = quoteValue(redactor, cause, depth + 1);
+  if (quotedMessage === message && quotedStack === stack && quotedCause === cause) {
+    return error;
+  }
+  const copy2 = new Error(quotedMessage, cause === void 0 ? {} : { cause: quotedCause });
+  const { code } = error;
+  if (code !== void 0) {
+    Object.assign(copy2, { code });
+  }
+  for (const [key, value] of [
+    ["name", error.name],
+    ["stack", quotedStack]
+  ]) {
+    Object.defineProperty(copy2, key, { value, configurable: true, writable: true, enumerable: false });
+  }
+  return copy2;
+}
+
+// lib/border.ts
 var BATCH = 512;
 var NO_TEXTS = [];
 var numbers = new Int32Array(1 + 2 * BATCH);
@@ -276,14 +435,14 @@ function receive() {
 function dispatch(kind, id, text2) {
   if (kind === 3 /* Debug */) {
     const { message, data } = JSON.parse(text2);
-    debug(hooksByNumber.get(id)?.deref(), message, data);
+    tell(hooksByNumber.get(id)?.deref(), message, data);
   } else if (kind === 4 /* Call */) {
     void call(id, text2);
   } else {
     const operation = finish(id);
     try {
       if (kind === 1 /* Failed */) {
-        throw fromNative(text2);
+        throw fromNative(text2, operation?.hooks.redaction?.redactor);
       }
       const texts = kind === 2 /* Texts */ ? takeTexts(id) : NO_TEXTS;
       operation?.settle(text2, texts);
@@ -312,6 +471,13 @@ function takeTexts(operation) {
   return texts;
 }
 function debug(hooks, message, data) {
+  if (hooks.onDebug !== void 0) {
+    const redactor = hooks.redaction?.redactor;
+    const shown = redactor === void 0 ? data : quoteValue(redactor, data);
+    tell(hooks, redactor?.quote(message) ?? message, shown);
+  }
+}
+function tell(hooks, message, data) {
   try {
     hooks?.onDebug?.(message, data);
   } catch {
@@ -369,7 +535,7 @@ function describeThrown(thrown) {
 }
 
 // lib/stringify.ts
-var MAXIMUM_DEPTH = 1e4;
+var MAXIMUM_DEPTH2 = 1e4;
 var MAXIMUM_LENGTH = 536870888;
 var PIECES_PER_BLOCK = 8192;
 var objectToString = Object.prototype.toString;
@@ -447,7 +613,7 @@ var TolerantWalk = class {
       this.#write('"[Circular]"');
       return;
     }
-    if (this.#frames.length >= MAXIMUM_DEPTH) {
+    if (this.#frames.length >= MAXIMUM_DEPTH2) {
       this.#write('"[Too deep]"');
       return;
     }
@@ -766,8 +932,8 @@ function checkFilter(filter, defaultLimit) {
   };
 }
 function checkToolNames(value, name) {
-  const names = Array.isArray(value) ? value : [value];
-  return names.map((toolName) => {
+  const names2 = Array.isArray(value) ? value : [value];
+  return names2.map((toolName) => {
     if (typeof toolName !== "string") {
       throw invalidArgument(name, "a string or an array of strings", toolName);
     }
@@ -865,6 +1031,186 @@ function noHome(path, name, cause) {
   );
 }
 
+// lib/redaction.ts
+import { NativeRedactor as NativeRedactor2 } from "./native.js";
+var RULE_NAME = /^[\w.-]{1,64}$/;
+var compiled = /* @__PURE__ */ new WeakMap();
+function checkRedaction(options, name) {
+  if (options === false) {
+    return void 0;
+  }
+  if (options === void 0 || options === null || options === true) {
+    return { redactor: standardRedactor(), onRedaction: void 0 };
+  }
+  if (typeof options !== "object" || Array.isArray(options)) {
+    throw invalidArgument(name, "false or an object", options);
+  }
+  let redacting = compiled.get(options);
+  if (redacting === void 0) {
+    redacting = compile(options, name);
+    compiled.set(options, redacting);
+  }
+  return redacting;
+}
+function compile(options, name) {
+  const replacement = options.replacement ?? "label";
+  if (replacement !== "label" && replacement !== "mask") {
+    throw invalidArgument(`${name}.replacement`, "'label' or 'mask'", replacement);
+  }
+  const rules = {
+    patterns: list(options.patterns, `${name}.patterns`, checkPattern),
+    allow: list(options.allow, `${name}.allow`, checkAllowed),
+    disable: list(options.disable, `${name}.disable`, checkFilled),
+    keys: list(options.keys, `${name}.keys`, checkFilled),
+    preservesLength: replacement === "mask"
+  };
+  const readsEnvironment = optional(options.environment, `${name}.environment`, checkBoolean) ?? true;
+  const onRedaction = optional(options.onRedaction, `${name}.onRedaction`, checkFunction);
+  return { redactor: new Redactor(compileRules(rules, name), readsEnvironment), onRedaction };
+}
+function list(values, name, check) {
+  const given2 = values ?? [];
+  if (!Array.isArray(given2)) {
+    throw invalidArgument(name, "an array", given2);
+  }
+  return Array.from(given2, (value, index) => check(value, `${name}[${index}]`));
+}
+function checkFilled(value, name) {
+  if (typeof value !== "string" || value === "") {
+    throw invalidArgument(name, "a non-empty string", value);
+  }
+  return value.toWellFormed();
+}
+function checkPattern(given2, name) {
+  checkObject(given2, name);
+  if (typeof given2.name !== "string" || !RULE_NAME.test(given2.name)) {
+    throw invalidArgument(`${name}.name`, "a name of 1 to 64 letters, digits, '-', '_' and '.'", given2.name);
+  }
+  const { pattern, flags, literals } = given2;
+  if ((literals ?? void 0) === void 0) {
+    return { name: given2.name, ...expression(pattern, flags, name) };
+  }
+  if ((pattern ?? void 0) !== void 0) {
+    throw invalidArgument(`${name}.pattern`, "absent beside literals", pattern);
+  }
+  const texts = list(literals, `${name}.literals`, checkFilled);
+  if (texts.length === 0) {
+    throw invalidArgument(`${name}.literals`, "an array of at least one text", literals);
+  }
+  return { name: given2.name, literals: texts };
+}
+function expression(pattern, flags, name) {
+  if (!(pattern instanceof RegExp) && (typeof pattern !== "string" || pattern === "")) {
+    throw invalidArgument(`${name}.pattern`, "a non-empty string or a RegExp", pattern);
+  }
+  optional(flags, `${name}.flags`, checkText);
+  return typeof pattern === "string" ? { source: pattern.toWellFormed(), flags: flags ?? "" } : { source: pattern.source.toWellFormed(), flags: flags ?? pattern.flags };
+}
+function checkAllowed(value, name) {
+  if (value instanceof RegExp) {
+    return { source: value.source.toWellFormed(), flags: value.flags };
+  }
+  if (typeof value !== "string" || value === "") {
+    throw invalidArgument(name, "a non-empty string or a RegExp", value);
+  }
+  return value.toWellFormed();
+}
+function compileRules(rules, name) {
+  const refusal = refusalOf(rules);
+  if (typeof refusal !== "string") {
+    return refusal;
+  }
+  const none = { patterns: [], allow: [], disable: [], keys: [], preservesLength: false };
+  const parts = [
+    ...rules.patterns.map((pattern, index) => [
+      `patterns[${index}].${"literals" in pattern ? "literals" : "pattern"}`,
+      { ...none, patterns: [pattern] }
+    ]),
+    ...rules.allow.map((allowed, index) => [`allow[${index}]`, { ...none, allow: [allowed] }]),
+    ...rules.disable.map((rule, index) => [`disable[${index}]`, { ...none, disable: [rule] }]),
+    ...rules.keys.map((key, index) => [`keys[${index}]`, { ...none, keys: [key] }])
+  ];
+  for (const [path, part] of parts) {
+    const told = refusalOf(part);
+    if (typeof told === "string") {
+      throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name}.${path}: ${told}`);
+    }
+  }
+  throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name}: ${refusal}`);
+}
+function refusalOf(rules) {
+  try {
+    return new NativeRedactor2(JSON.stringify(rules));
+  } catch (thrown) {
+    return nativeError(thrown).message;
+  }
+}
+function nativeError(thrown) {
+  const { message } = thrown;
+  try {
+    return fromNative(message);
+  } catch {
+    return contextError("ERR_CONTEXT_REDACTION", "redaction failed; please report it", thrown);
+  }
+}
+function reportRedaction(redacting, report) {
+  try {
+    redacting?.onRedaction?.(report);
+  } catch {
+  }
+}
+function refuseSecret(redacting, value, name) {
+  const findings = redacting === void 0 ? [] : redactText(redacting.redactor, value).findings;
+  const [found2] = findings;
+  if (found2 !== void 0) {
+    throw contextError(
+      "ERR_CONTEXT_INVALID_ARGUMENT",
+      `${name} must hold no secret, as it shows in file names, and the redaction rule ${found2.rule} finds one in it`
+    );
+  }
+}
+function redact(text2, options) {
+  checkText(text2, "text");
+  const redacting = checkRedaction(options, "options");
+  return redacting === void 0 ? { text: text2, findings: [] } : redactText(redacting.redactor, text2);
+}
+function redactText(redactor, text2) {
+  redactor.refresh();
+  const isWhole = text2.isWellFormed();
+  try {
+    const found2 = isWhole ? redactor.native.text(text2) : redactor.native.json(JSON.stringify(text2));
+    if (found2 === null) {
+      return { text: text2, findings: [] };
+    }
+    const [redacted, findings] = found2;
+    return {
+      text: isWhole ? redacted : JSON.parse(redacted),
+      findings: JSON.parse(findings)
+    };
+  } catch (thrown) {
+    throw nativeError(thrown);
+  }
+}
+function redactValue(value, options) {
+  const redacting = checkRedaction(options, "options");
+  let json;
+  try {
+    json = stringify(value);
+  } catch (error) {
+    throw asContextError(error, "redactValue", "value");
+  }
+  if (redacting === void 0) {
+    return { value: JSON.parse(json), findings: [] };
+  }
+  redacting.redactor.refresh();
+  try {
+    const found2 = redacting.redactor.native.json(json);
+    return found2 === null ? { value: JSON.parse(json), findings: [] } : { value: JSON.parse(found2[0]), findings: JSON.parse(found2[1]) };
+  } catch (thrown) {
+    throw nativeError(thrown);
+  }
+}
+
 // lib/options.ts
 var DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 var DEFAULT_PERSIST_THRESHOLD = 32768;
@@ -878,7 +1224,7 @@ var MAXIMUM_SESSION_ID_LENGTH = 200;
 var DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
 var DEFAULT_LOCK_TIMEOUT = 1e4;
 var DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024;
-function checkOptions(options) {
+function checkOptions(options, redaction) {
   const fileSystem = optional(options.fileSystem, "fileSystem", checkFileSystem);
   const directory = resolveDirectory(
     optional(options.contextDir, "contextDir", checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
@@ -890,6 +1236,9 @@ function checkOptions(options) {
   }
   const retention = optional(options.retention, "retention", checkObject) ?? {};
   const session = optional(options.sessionId, "sessionId", checkSession);
+  if (session !== void 0) {
+    refuseSecret(redaction, session, "sessionId");
+  }
   const persist = options.persist ?? "all";
   if (persist !== "all" && persist !== "large") {
     throw invalidArgument("persist", "'all' or 'large'", persist);
@@ -908,7 +1257,8 @@ function checkOptions(options) {
     maxResultBytes: count(retention.maxResultBytes, "retention.maxResultBytes", DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
     ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) },
-    hasDebug: typeof options.onDebug === "function"
+    hasDebug: typeof options.onDebug === "function",
+    reportsRedaction: redaction?.onRedaction !== void 0
   };
 }
 function checkHistoryOptions(options) {
@@ -950,7 +1300,7 @@ var CODE_ARRAY = 4;
 var CODE_RECORD = 5;
 var CODE_DICTIONARY = 6;
 var HEADER_LENGTH = 2;
-var MAXIMUM_DEPTH2 = 100;
+var MAXIMUM_DEPTH3 = 100;
 var CHUNK_UNITS = 32768;
 var MAXIMUM_UNITS = 1 << 26;
 var MAXIMUM_OPERATIONS = 1 << 24;
@@ -1111,7 +1461,7 @@ function writeNumber(value) {
   }
 }
 function writeObject(value, depth) {
-  if (depth >= MAXIMUM_DEPTH2 || value.toJSON !== void 0) {
+  if (depth >= MAXIMUM_DEPTH3 || value.toJSON !== void 0) {
     throw UNUSUAL;
   }
   if (Array.isArray(value)) {
@@ -1124,11 +1474,11 @@ function writeObject(value, depth) {
     throw UNUSUAL;
   }
   const keys = Object.keys(value);
-  const list2 = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : void 0;
-  if (list2 === void 0) {
+  const list3 = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : void 0;
+  if (list3 === void 0) {
     writeDictionary(value, keys, depth);
   } else {
-    writeRecord(value, keys, list2, depth);
+    writeRecord(value, keys, list3, depth);
   }
 }
 function isRawJson(value) {
@@ -1144,13 +1494,13 @@ function writeArray(value, depth) {
     writeValue(value[index], depth + 1);
   }
 }
-function writeRecord(value, keys, list2, depth) {
-  if (list2.serial !== serial) {
-    list2.serial = serial;
-    list2.index = usedLists.length;
-    usedLists.push(list2);
+function writeRecord(value, keys, list3, depth) {
+  if (list3.serial !== serial) {
+    list3.serial = serial;
+    list3.index = usedLists.length;
+    usedLists.push(list3);
   }
-  operations2[position++] = list2.index << 4 | CODE_RECORD;
+  operations2[position++] = list3.index << 4 | CODE_RECORD;
   for (let index = 0; index < keys.length; index++) {
     writeValue(value[keys[index]], depth + 1);
   }
@@ -1212,23 +1562,23 @@ function findChild(node, key) {
   return child;
 }
 function writeKeyLists() {
-  for (const list2 of usedLists) {
-    const text2 = list2.text ?? completeKeyList(list2);
-    while (position + list2.lengths.length + 1 > operations2.length) {
+  for (const list3 of usedLists) {
+    const text2 = list3.text ?? completeKeyList(list3);
+    while (position + list3.lengths.length + 1 > operations2.length) {
       grow();
     }
     writeText(text2, text2.length);
-    operations2[position++] = list2.lengths.length;
-    for (let index = 0; index < list2.lengths.length; index++) {
-      operations2[position++] = list2.lengths[index];
+    operations2[position++] = list3.lengths.length;
+    for (let index = 0; index < list3.lengths.length; index++) {
+      operations2[position++] = list3.lengths[index];
     }
   }
 }
-function completeKeyList(list2) {
-  const texts = (list2.keys ?? []).map((key) => `${JSON.stringify(key)}:`);
-  list2.lengths = texts.map((text2) => text2.length);
-  list2.text = texts.join("");
-  return list2.text;
+function completeKeyList(list3) {
+  const texts = (list3.keys ?? []).map((key) => `${JSON.stringify(key)}:`);
+  list3.lengths = texts.map((text2) => text2.length);
+  list3.text = texts.join("");
+  return list3.text;
 }
 function grow() {
   if (operations2.length >= MAXIMUM_OPERATIONS) {
@@ -1258,9 +1608,14 @@ var ContextHistory = class {
     if (typeof given2 !== "object") {
       throw invalidArgument("options", "an object", options);
     }
+    const redaction = checkRedaction(given2.redaction, "redaction");
     this.#options = checkHistoryOptions(given2);
-    this.#hooks = { fileSystem: given2.fileSystem ?? void 0, onDebug: given2.onDebug ?? void 0 };
-    this.#native = new NativeHistory(outbox, { ...this.#options, id: registerHooks(this.#hooks) });
+    this.#hooks = { fileSystem: given2.fileSystem ?? void 0, onDebug: given2.onDebug ?? void 0, redaction };
+    this.#native = new NativeHistory(
+      outbox,
+      { ...this.#options, id: registerHooks(this.#hooks) },
+      redaction?.redactor.native
+    );
     debug(this.#hooks, "ContextHistory initialized", { path: this.#options.path });
   }
   /** The file, absolute, as it was given (symbolic links are not resolved). */
@@ -1275,9 +1630,10 @@ var ContextHistory = class {
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
    *
    * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-   * unknown keys are the very values given, not what reading gives back of them.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_LOCK_TIMEOUT`,
-   * `ERR_CONTEXT_IO`
+   * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
+   * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   append(entry) {
     try {
@@ -1291,13 +1647,14 @@ var ContextHistory = class {
     const { toolName, result } = entry;
     const maximum = this.#options.maxEntryBytes;
     if (typeof result === "string" && result.length > maximum) {
-      throw tooLarge(toolName, maximum);
+      throw this.#tooLarge(toolName);
     }
     const params = stringify(entry.params);
     const encoded = encode(result);
     if (params.length > maximum || encoded.kind !== FLAT && encoded.text.length > maximum) {
-      throw tooLarge(toolName, maximum);
+      throw this.#tooLarge(toolName);
     }
+    this.#hooks.redaction?.redactor.refresh();
     return operate(
       this.#hooks,
       (operation) => this.#native.append(
@@ -1311,7 +1668,26 @@ var ContextHistory = class {
         encoded.chunks,
         rest
       ),
-      () => entry
+      (_, [redacted, findings]) => redacted === void 0 || findings === void 0 ? entry : this.#redacted(redacted, findings)
+    );
+  }
+  /** The entry that was written in place of one that holds secrets. */
+  #redacted(text2, findings) {
+    const entry = JSON.parse(text2);
+    reportRedaction(this.#hooks.redaction, {
+      kind: "entry",
+      toolName: entry.toolName,
+      filepath: this.path,
+      entryId: entry.id,
+      findings: JSON.parse(findings)
+    });
+    return entry;
+  }
+  #tooLarge(toolName) {
+    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName;
+    return contextError(
+      "ERR_CONTEXT_TOO_LARGE",
+      `the entry of ${JSON.stringify(name)} takes more than ${this.#options.maxEntryBytes} bytes; raise maxEntryBytes or store less of it`
     );
   }
   /**
@@ -1375,7 +1751,7 @@ var ContextHistory = class {
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
    * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-   * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy) {
@@ -1419,16 +1795,19 @@ var ContextHistory = class {
       const dropped = parseEntries(texts, this.path);
       const span = spanOf(dropped);
       summary2 = summaryLine(span, await summarise(policy.summarise, dropped, signal));
-      const maximum = this.#options.maxEntryBytes;
-      if (Buffer.byteLength(summary2.line) > maximum) {
-        throw tooLarge(summary2.entry.toolName, maximum);
+      if (Buffer.byteLength(summary2.line) > this.#options.maxEntryBytes) {
+        throw this.#tooLarge(summary2.entry.toolName);
       }
     }
     signal?.throwIfAborted();
+    this.#hooks.redaction?.redactor.refresh();
     return operate(
       this.#hooks,
       (operation) => this.#native.compact(operation, plan, summary2?.line ?? ""),
-      (text2) => ({ ...JSON.parse(text2), summaryEntry: summary2?.entry ?? null })
+      (_, [report = "", redacted, findings]) => {
+        const summaryEntry = redacted === void 0 || findings === void 0 ? summary2?.entry : this.#redacted(redacted, findings);
+        return { ...JSON.parse(report), summaryEntry: summaryEntry ?? null };
+      }
     );
   }
   /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
@@ -1463,12 +1842,6 @@ function checkHistory(value, name) {
     throw invalidArgument(name, "a ContextHistory", value);
   }
   return value;
-}
-function tooLarge(toolName, maximum) {
-  return contextError(
-    "ERR_CONTEXT_TOO_LARGE",
-    `the entry of ${JSON.stringify(toolName)} takes more than ${maximum} bytes; raise maxEntryBytes or store less of it`
-  );
 }
 
 // lib/pending-saves.ts
@@ -1651,7 +2024,7 @@ function loadMissing(hooks, native, filepaths, missing, loaded) {
         const first = texts[position2++] ?? "";
         try {
           if (first.startsWith("!")) {
-            throw fromNative(first.slice(1));
+            throw fromNative(first.slice(1), hooks.redaction?.redactor);
           }
           const parts = texts.slice(position2, position2 + Number(first));
           position2 += parts.length;
@@ -2599,9 +2972,9 @@ function readGrep(grep) {
   if (typeof pattern !== "string" && !(pattern instanceof RegExp)) {
     throw invalidArgument("grep.pattern", "a string or a RegExp", pattern);
   }
-  const expression = typeof pattern === "string" ? { pattern } : { pattern: pattern.source, flags: pattern.flags };
+  const expression2 = typeof pattern === "string" ? { pattern } : { pattern: pattern.source, flags: pattern.flags };
   return {
-    ...expression,
+    ...expression2,
     ignoreCase: optional(grep.ignoreCase, "grep.ignoreCase", checkBoolean) ?? false,
     before: optional(grep.before, "grep.before", checkWhole) ?? 0,
     after: optional(grep.after, "grep.after", checkWhole) ?? 0,
@@ -2640,16 +3013,21 @@ var ContextManager = class {
     if (typeof given2 !== "object") {
       throw invalidArgument("options", "an object", options);
     }
-    this.#options = checkOptions(given2);
+    const redaction = checkRedaction(given2.redaction, "redaction");
+    this.#options = checkOptions(given2, redaction);
     const fileSystem = given2.fileSystem ?? void 0;
-    this.#hooks = { fileSystem, onDebug: given2.onDebug ?? void 0 };
+    this.#hooks = { fileSystem, onDebug: given2.onDebug ?? void 0, redaction };
     this.#details = new SaveDetails(this.#hooks, given2);
     this.#offloading = new Offloading(
       this.#hooks,
       given2.offload,
       (toolName, args, result, taskId, queryId, request) => this.#save(toolName, args, result, taskId, queryId, void 0, request)
     );
-    this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) });
+    this.#native = new NativeManager(
+      outbox,
+      { ...this.#options, id: registerHooks(this.#hooks) },
+      redaction?.redactor.native
+    );
     this.#selecting = new Selecting(this.#native, this.#hooks, this.#options);
     debug(this.#hooks, "ContextManager initialized", {
       contextDir: this.#options.directory,
@@ -2665,6 +3043,8 @@ var ContextManager = class {
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
    * JSON does not hold as an object under the key `value`.
    *
+   * Secrets are taken out of all of it, see `redaction`: they are in no file, in no pointer and in nothing that is loaded.
+   *
    * @param toolName the tool that made the output
    * @param args the tool's input
    * @param result the tool's output
@@ -2673,7 +3053,7 @@ var ContextManager = class {
    * @param outcome how the call ended, stored beside the result
    * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
    * a small output is in memory). Saving the same call twice keeps both outputs.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_IO`
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
    */
   saveContext(toolName, args, result, taskId, queryId, outcome) {
     try {
@@ -2691,14 +3071,14 @@ var ContextManager = class {
     }
     const maximum = this.#options.maxResultBytes;
     if (typeof result === "string" && result.length > maximum) {
-      throw tooLarge2(toolName, maximum);
+      throw this.#tooLarge(toolName);
     }
     const argumentsText = stringify(args);
     const isObject = argumentsText.startsWith("{");
     let details = this.#details.of(toolName, args, result, outcome);
     const encoded = offload?.encoded ?? (this.#details.needsSize ? encodeText(result) : encode(result));
     if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
-      throw tooLarge2(toolName, maximum);
+      throw this.#tooLarge(toolName);
     }
     if (this.#details.needsSize) {
       details.isLarge = this.#details.isLarge(toolName, args, Buffer3.byteLength(encoded.text));
@@ -2706,6 +3086,7 @@ var ContextManager = class {
     if (offload !== void 0) {
       details = { ...details, offload: { previewBytes: offload.previewBytes } };
     }
+    this.#hooks.redaction?.redactor.refresh();
     return operate(
       this.#hooks,
       (operation) => this.#native.save(
@@ -2722,7 +3103,22 @@ var ContextManager = class {
         encoded.chunks,
         details === NO_DETAILS ? void 0 : JSON.stringify(details)
       ),
-      (path) => path
+      (saved, texts) => texts.length === 0 ? saved : this.#report(texts)
+    );
+  }
+  /** Tells what was redacted; gives what was saved. */
+  #report([saved = "", report = ""]) {
+    reportRedaction(this.#hooks.redaction, {
+      kind: "context",
+      ...JSON.parse(report)
+    });
+    return saved;
+  }
+  #tooLarge(toolName) {
+    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName;
+    return contextError(
+      "ERR_CONTEXT_TOO_LARGE",
+      `the result of ${JSON.stringify(name)} takes more than ${this.#options.maxResultBytes} bytes of JSON; raise retention.maxResultBytes or store less of it`
     );
   }
   /**
@@ -2995,12 +3391,6 @@ var ContextManager = class {
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`;
   }
 };
-function tooLarge2(toolName, maximum) {
-  return contextError(
-    "ERR_CONTEXT_TOO_LARGE",
-    `the result of ${JSON.stringify(toolName)} takes more than ${maximum} bytes of JSON; raise retention.maxResultBytes or store less of it`
-  );
-}
 
 // lib/stored-text.ts
 import { Buffer as Buffer4 } from "node:buffer";
@@ -3009,19 +3399,19 @@ import { delimit, harmlessLine } from "./native.js";
 // lib/tool-parameters.ts
 var WrongParameters = class extends Error {
 };
-function readParameters(tool, parameters, names, example) {
+function readParameters(tool, parameters, names2, example) {
   const given2 = parameters ?? {};
   if (typeof given2 !== "object" || Array.isArray(given2)) {
     throw new WrongParameters(`The parameters must be an object such as ${example}, not ${inspect(given2)}.`);
   }
-  const unknown = Object.keys(given2).find((key) => !names.includes(key));
+  const unknown = Object.keys(given2).find((key) => !names2.includes(key));
   if (unknown !== void 0) {
-    throw new WrongParameters(`There is no parameter ${inspect(unknown)}: ${tool} takes ${enumerate(names)}.`);
+    throw new WrongParameters(`There is no parameter ${inspect(unknown)}: ${tool} takes ${enumerate(names2)}.`);
   }
   return given2;
 }
-function enumerate(names) {
-  const quoted = names.map((name) => `"${name}"`);
+function enumerate(names2) {
+  const quoted = names2.map((name) => `"${name}"`);
   const last = quoted.at(-1);
   return quoted.length === 1 ? `${last} alone` : `${quoted.slice(0, -1).join(", ")} and ${last}`;
 }
@@ -3181,14 +3571,14 @@ function listContextsTool(source, maxBytes) {
           const toolName = readText(read.tool, "tool", "read_file", MAXIMUM_TEXT);
           const limit = readWhole(read.limit, "limit", 1, MAXIMUM_LIMIT) ?? DEFAULT_LIMIT3;
           before = readText(read.before, "before", "ctx_1f2e3d4c5b6a7988", MAXIMUM_TEXT);
-          return list(source, toolName, limit, before, maxBytes);
+          return list2(source, toolName, limit, before, maxBytes);
         },
         (error) => explainFailure(error, before, "")
       );
     }
   };
 }
-function list(source, toolName, limit, before, maxBytes) {
+function list2(source, toolName, limit, before, maxBytes) {
   const options = { limit: limit + 1 };
   if (toolName !== void 0) {
     options.toolName = toolName;
@@ -3899,5 +4289,7 @@ export {
   autoRecord,
   contextTools,
   createToolRecorder,
-  readContextTool
+  readContextTool,
+  redact,
+  redactValue
 };

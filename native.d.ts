@@ -10,10 +10,11 @@
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
 export declare class NativeHistory {
-  constructor(outbox: Outbox, options: NativeHistoryOptions)
+  constructor(outbox: Outbox, options: NativeHistoryOptions, redactor?: NativeRedactor | undefined | null)
   /**
    * Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
-   * result, and the members of `rest`, a JSON object with at least one.
+   * result, and the members of `rest`, a JSON object with at least one. Where something was
+   * redacted, answers with the entry and what was found, both as JSON.
    */
   append(operation: number, toolName: string, params: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], rest: string): void
   /**
@@ -29,8 +30,8 @@ export declare class NativeHistory {
    */
   planCompaction(operation: number, policy: string): void
   /**
-   * Second half: `summary` is a line as it stands on disk, or empty. Answers with a report as
-   * JSON.
+   * Second half: `summary` is a line as it is to stand on disk, or empty. Answers with a report as
+   * JSON and, where something was redacted, as `append`.
    */
   compact(operation: number, plan: string, summary: string): void
   /** Answers with a report as JSON. */
@@ -42,10 +43,12 @@ export declare class NativeHistory {
 }
 
 export declare class NativeManager {
-  constructor(outbox: Outbox, options: NativeOptions)
+  constructor(outbox: Outbox, options: NativeOptions, redactor?: NativeRedactor | undefined | null)
   /**
    * Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
-   * and `placeholder`. `kind` to `chunks` are an encoded value, `details` is JSON.
+   * and `placeholder`. Where something was redacted and that is to be reported, answers with two
+   * texts instead: that, and the report as JSON. `kind` to `chunks` are an encoded value, `details`
+   * is JSON.
    */
   save(operation: number, toolName: string, timestamp: number, query: string | undefined, task: string | undefined, argumentText: string, kind: number, text: string, operations: Int32Array, length: number, chunks: readonly string[], details?: string | undefined): void
   /**
@@ -118,6 +121,26 @@ export declare class NativeManager {
   addVectors(sequences: Float64Array, vectors: Float32Array): void
 }
 
+/** Compiled rules. */
+export declare class NativeRedactor {
+  /**
+   * `options` is JSON; without it the rules are the process's own, which are compiled once. What is
+   * wrong is thrown, as an error whose message is JSON.
+   */
+  constructor(options?: string | undefined)
+  /** Whether what has this name is taken for a secret. */
+  isSecretName(name: string): boolean
+  /**
+   * The environment's secrets from now on: names, each followed by its value, separated by NUL
+   * characters.
+   */
+  setEnvironment(variables: string): void
+  /** The text without its secrets, and what was found, as JSON; `null` when nothing was. */
+  text(text: string): [text: string, findings: string] | null
+  /** As `text`, for a value's JSON. */
+  json(json: string): [json: string, findings: string] | null
+}
+
 /** The JavaScript side's end of the queue. */
 export declare class Outbox {
   /** `wake` is called on the JavaScript thread when messages wait; it must not throw. */
@@ -155,6 +178,8 @@ export interface ContextStats {
   misses: number
   /** Small outputs that the memory budget pushed out to disk. */
   spills: number
+  /** Secrets that were replaced in what was saved since the manager was made. */
+  redactions: number
 }
 
 /** A text between tags that it cannot forge, with everything shown that hides itself. */
@@ -205,6 +230,8 @@ export interface NativeOptions {
   isDurable: boolean
   fileSystem?: NativeFileSystem
   hasDebug: boolean
+  /** Somebody wants to know what was redacted. */
+  reportsRedaction: boolean
 }
 
 /** A number that no other file system in this process has. */

@@ -773,9 +773,10 @@ if (
   }
 }
 
-const { NativeHistory, NativeManager, Outbox, delimit, harmlessLine, newScope, sha256 } = nativeBinding
+const { NativeHistory, NativeManager, NativeRedactor, Outbox, delimit, harmlessLine, newScope, sha256 } = nativeBinding
 export { NativeHistory }
 export { NativeManager }
+export { NativeRedactor }
 export { Outbox }
 export { delimit }
 export { harmlessLine }

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" />
 
+import type { RedactionOptions } from './redaction.d.ts'
 import type { OffloadPolicy } from './retrieval.d.ts'
 
 /** A task's identifier. Code written for numbers and code written for strings both work. */
@@ -28,6 +29,8 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_LOCK_TIMEOUT'
   /** The file system lacks what the call needs, such as locks. */
   | 'ERR_CONTEXT_UNSUPPORTED'
+  /** It could not be told what is secret in a value, and so it was not written. */
+  | 'ERR_CONTEXT_REDACTION'
 
 /** What this package throws and rejects with. */
 export interface ContextError extends Error {
@@ -205,6 +208,11 @@ export interface ContextManagerOptions {
   describe?: (toolName: string, args: Record<string, unknown>) => string
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
   offload?: OffloadPolicy
+  /**
+   * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
+   * @default the built-in rules, and the values of environment variables whose names look secret
+   */
+  redaction?: false | RedactionOptions
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }
@@ -242,6 +250,11 @@ export interface ContextHistoryOptions {
    * @default 67108864 (64 MiB)
    */
   maxEntryBytes?: number
+  /**
+   * What is taken out of every line before it is written. `false`: nothing is.
+   * @default the built-in rules, and the values of environment variables whose names look secret
+   */
+  redaction?: false | RedactionOptions
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: (msg: string, data?: unknown) => void
 }

@@ -7,11 +7,15 @@ import { setInterval } from 'node:timers'
 import { newScope, Outbox } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
 import { contextError, fromNative, keepThrown } from './errors.ts'
+import { quoteValue } from './messages.ts'
+import type { Redacting } from './redaction.ts'
 
 /** What an object of this package lets the native side call. */
 export interface Hooks {
   readonly fileSystem: IFileSystem | undefined
   readonly onDebug: ((message: string, data?: unknown) => void) | undefined
+  /** `undefined`: nothing is redacted. */
+  readonly redaction: Redacting | undefined
 }
 
 /** An operation under way. */
@@ -164,14 +168,14 @@ function receive(): void {
 function dispatch(kind: Kind, id: number, text: string): void {
   if (kind === Kind.Debug) {
     const { message, data } = JSON.parse(text) as { message: string; data: unknown }
-    debug(hooksByNumber.get(id)?.deref(), message, data)
+    tell(hooksByNumber.get(id)?.deref(), message, data)
   } else if (kind === Kind.Call) {
     void call(id, text)
   } else {
     const operation = finish(id)
     try {
       if (kind === Kind.Failed) {
-        throw fromNative(text)
+        throw fromNative(text, operation?.hooks.redaction?.redactor)
       }
       // Taken in any case: those of an operation that was given up would stay for ever.
       const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
@@ -203,8 +207,17 @@ function takeTexts(operation: number): readonly string[] {
   return texts
 }
 
-/** Tells the caller's debug callback, whose failures are its own. */
-export function debug(hooks: Hooks | undefined, message: string, data?: unknown): void {
+/** Tells the caller's debug callback something that may name what callers passed or threw: secrets are taken out. */
+export function debug(hooks: Hooks, message: string, data?: unknown): void {
+  if (hooks.onDebug !== undefined) {
+    const redactor = hooks.redaction?.redactor
+    const shown = redactor === undefined ? data : quoteValue(redactor, data)
+    tell(hooks, redactor?.quote(message) ?? message, shown)
+  }
+}
+
+/** Calls the caller's debug callback, whose failures are its own. */
+function tell(hooks: Hooks | undefined, message: string, data: unknown): void {
   try {
     hooks?.onDebug?.(message, data)
   } catch {

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
 import { NativeHistory } from '../native.js'
+import type { RedactionFinding } from '../redaction.d.ts'
 import type {
   CancellationOptions,
   CompactPolicy,
@@ -22,6 +23,7 @@ import { checkEntry, parseEntries } from './context-entry.ts'
 import { asContextError, contextError, invalidArgument } from './errors.ts'
 import { checkFilter } from './history-filter.ts'
 import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
+import { checkRedaction, reportRedaction } from './redaction.ts'
 import { encode, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
 
@@ -64,9 +66,14 @@ export class ContextHistory {
     if (typeof given !== 'object') {
       throw invalidArgument('options', 'an object', options)
     }
+    const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
-    this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined }
-    this.#native = new NativeHistory(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
+    this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined, redaction }
+    this.#native = new NativeHistory(
+      outbox,
+      { ...this.#options, id: registerHooks(this.#hooks) },
+      redaction?.redactor.native,
+    )
     debug(this.#hooks, 'ContextHistory initialized', { path: this.#options.path })
   }
 
@@ -83,9 +90,10 @@ export class ContextHistory {
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
    *
    * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-   * unknown keys are the very values given, not what reading gives back of them.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_LOCK_TIMEOUT`,
-   * `ERR_CONTEXT_IO`
+   * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
+   * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   append(entry: ContextEntryInput): Promise<ContextEntry> {
     try {
@@ -101,14 +109,15 @@ export class ContextHistory {
     const maximum = this.#options.maxEntryBytes
     // A longer text need not cross to be refused.
     if (typeof result === 'string' && result.length > maximum) {
-      throw tooLarge(toolName, maximum)
+      throw this.#tooLarge(toolName)
     }
     const params = stringify(entry.params)
     const encoded = encode(result)
     // The text of a snapshot holds keys as well, and keys of absent values do not count.
     if (params.length > maximum || (encoded.kind !== FLAT && encoded.text.length > maximum)) {
-      throw tooLarge(toolName, maximum)
+      throw this.#tooLarge(toolName)
     }
+    this.#hooks.redaction?.redactor.refresh()
     // The native side copies what it is given before it returns.
     return operate(
       this.#hooks,
@@ -124,7 +133,29 @@ export class ContextHistory {
           encoded.chunks,
           rest,
         ),
-      () => entry,
+      (_, [redacted, findings]) =>
+        redacted === undefined || findings === undefined ? entry : this.#redacted(redacted, findings),
+    )
+  }
+
+  /** The entry that was written in place of one that holds secrets. */
+  #redacted(text: string, findings: string): ContextEntry {
+    const entry = JSON.parse(text) as ContextEntry
+    reportRedaction(this.#hooks.redaction, {
+      kind: 'entry',
+      toolName: entry.toolName,
+      filepath: this.path,
+      entryId: entry.id,
+      findings: JSON.parse(findings) as RedactionFinding[],
+    })
+    return entry
+  }
+
+  #tooLarge(toolName: string): Error {
+    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName
+    return contextError(
+      'ERR_CONTEXT_TOO_LARGE',
+      `the entry of ${JSON.stringify(name)} takes more than ${this.#options.maxEntryBytes} bytes; raise maxEntryBytes or store less of it`,
     )
   }
 
@@ -192,7 +223,7 @@ export class ContextHistory {
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
    * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-   * either; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy: CompactPolicy): Promise<CompactReport> {
@@ -238,17 +269,21 @@ export class ContextHistory {
       // Noted before the caller's function has them, which may change them.
       const span = spanOf(dropped)
       summary = summaryLine(span, await summarise(policy.summarise, dropped, signal))
-      const maximum = this.#options.maxEntryBytes
-      if (Buffer.byteLength(summary.line) > maximum) {
-        throw tooLarge(summary.entry.toolName, maximum)
+      if (Buffer.byteLength(summary.line) > this.#options.maxEntryBytes) {
+        throw this.#tooLarge(summary.entry.toolName)
       }
     }
     signal?.throwIfAborted()
+    this.#hooks.redaction?.redactor.refresh()
     // From here on it is done, so that a call that rejects has changed nothing.
     return operate(
       this.#hooks,
       (operation) => this.#native.compact(operation, plan, summary?.line ?? ''),
-      (text) => ({ ...(JSON.parse(text) as CompactReport), summaryEntry: summary?.entry ?? null }),
+      (_, [report = '', redacted, findings]) => {
+        const summaryEntry =
+          redacted === undefined || findings === undefined ? summary?.entry : this.#redacted(redacted, findings)
+        return { ...(JSON.parse(report) as CompactReport), summaryEntry: summaryEntry ?? null }
+      },
     )
   }
 
@@ -288,11 +323,4 @@ export function checkHistory(value: ContextHistory, name: string): ContextHistor
     throw invalidArgument(name, 'a ContextHistory', value)
   }
   return value
-}
-
-function tooLarge(toolName: string, maximum: number): Error {
-  return contextError(
-    'ERR_CONTEXT_TOO_LARGE',
-    `the entry of ${JSON.stringify(toolName)} takes more than ${maximum} bytes; raise maxEntryBytes or store less of it`,
-  )
 }

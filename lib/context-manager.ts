@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../native.js'
+import type { RedactionReport } from '../redaction.d.ts'
 import type {
   ContextSlice,
   LatestOptions,
@@ -31,6 +32,7 @@ import { loadContext, loadContexts } from './load-contexts.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
+import { checkRedaction, reportRedaction } from './redaction.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
 import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
@@ -74,14 +76,19 @@ export class ContextManager<Task extends TaskId = number> {
     if (typeof given !== 'object') {
       throw invalidArgument('options', 'an object', options)
     }
-    this.#options = checkOptions(given)
+    const redaction = checkRedaction(given.redaction, 'redaction')
+    this.#options = checkOptions(given, redaction)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
-    this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined }
+    this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined, redaction }
     this.#details = new SaveDetails(this.#hooks, given)
     this.#offloading = new Offloading(this.#hooks, given.offload, (toolName, args, result, taskId, queryId, request) =>
       this.#save(toolName, args, result, taskId, queryId, undefined, request),
     )
-    this.#native = new NativeManager(outbox, { ...this.#options, id: registerHooks(this.#hooks) })
+    this.#native = new NativeManager(
+      outbox,
+      { ...this.#options, id: registerHooks(this.#hooks) },
+      redaction?.redactor.native,
+    )
     this.#selecting = new Selecting(this.#native, this.#hooks, this.#options)
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
@@ -98,6 +105,8 @@ export class ContextManager<Task extends TaskId = number> {
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
    * JSON does not hold as an object under the key `value`.
    *
+   * Secrets are taken out of all of it, see `redaction`: they are in no file, in no pointer and in nothing that is loaded.
+   *
    * @param toolName the tool that made the output
    * @param args the tool's input
    * @param result the tool's output
@@ -106,7 +115,7 @@ export class ContextManager<Task extends TaskId = number> {
    * @param outcome how the call ended, stored beside the result
    * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
    * a small output is in memory). Saving the same call twice keeps both outputs.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_IO`
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
    */
   saveContext(
     toolName: string,
@@ -140,7 +149,7 @@ export class ContextManager<Task extends TaskId = number> {
     }
     const maximum = this.#options.maxResultBytes
     if (typeof result === 'string' && result.length > maximum) {
-      throw tooLarge(toolName, maximum)
+      throw this.#tooLarge(toolName)
     }
     const argumentsText = stringify(args)
     const isObject = argumentsText.startsWith('{')
@@ -148,7 +157,7 @@ export class ContextManager<Task extends TaskId = number> {
     const encoded: Encoded = offload?.encoded ?? (this.#details.needsSize ? encodeText(result) : encode(result))
     // The text of a snapshot holds keys as well, and keys of absent values do not count.
     if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
-      throw tooLarge(toolName, maximum)
+      throw this.#tooLarge(toolName)
     }
     if (this.#details.needsSize) {
       details.isLarge = this.#details.isLarge(toolName, args, Buffer.byteLength(encoded.text))
@@ -156,6 +165,7 @@ export class ContextManager<Task extends TaskId = number> {
     if (offload !== undefined) {
       details = { ...details, offload: { previewBytes: offload.previewBytes } }
     }
+    this.#hooks.redaction?.redactor.refresh()
     // The native side copies what it is given before it returns.
     return operate(
       this.#hooks,
@@ -174,7 +184,24 @@ export class ContextManager<Task extends TaskId = number> {
           encoded.chunks,
           details === NO_DETAILS ? undefined : JSON.stringify(details),
         ),
-      (path) => path,
+      (saved, texts) => (texts.length === 0 ? saved : this.#report(texts)),
+    )
+  }
+
+  /** Tells what was redacted; gives what was saved. */
+  #report([saved = '', report = '']: readonly string[]): string {
+    reportRedaction(this.#hooks.redaction, {
+      kind: 'context',
+      ...(JSON.parse(report) as Omit<RedactionReport, 'kind'>),
+    })
+    return saved
+  }
+
+  #tooLarge(toolName: string): Error {
+    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName
+    return contextError(
+      'ERR_CONTEXT_TOO_LARGE',
+      `the result of ${JSON.stringify(name)} takes more than ${this.#options.maxResultBytes} bytes of JSON; raise retention.maxResultBytes or store less of it`,
     )
   }
 
@@ -477,11 +504,4 @@ export class ContextManager<Task extends TaskId = number> {
     checkText(query, 'query')
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`
   }
-}
-
-function tooLarge(toolName: string, maximum: number): Error {
-  return contextError(
-    'ERR_CONTEXT_TOO_LARGE',
-    `the result of ${JSON.stringify(toolName)} takes more than ${maximum} bytes of JSON; raise retention.maxResultBytes or store less of it`,
-  )
 }

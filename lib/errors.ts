@@ -2,6 +2,11 @@
 
 import { getSystemErrorName } from 'node:util'
 import type { ContextError, ContextErrorCode } from '../types.d.ts'
+import { type Redactor, standardRedactor } from './redactor.ts'
+
+/** What is looked at of a text that is to be shown: a secret that begins in the part shown is known by it. */
+const MAXIMUM_INSPECTED = 1000
+const MAXIMUM_SHOWN = 50
 
 /** An `Error` with a code, and with a cause where there is one. */
 export function contextError(code: ContextErrorCode, message: string, cause?: unknown): ContextError {
@@ -39,10 +44,11 @@ function isOurs(error: Partial<ContextError>): boolean {
   return typeof error.code === 'string' && error.code.startsWith('ERR_CONTEXT_')
 }
 
-/** A value in a few words, for messages; runs none of its code. */
+/** A value in a few words, for messages, without secrets; runs none of its code. */
 export function inspect(value: unknown): string {
   if (typeof value === 'string') {
-    return JSON.stringify(value.length > 50 ? `${value.slice(0, 50)}…` : value)
+    const text = standardRedactor().quote(value.slice(0, MAXIMUM_INSPECTED))
+    return JSON.stringify(text.length > MAXIMUM_SHOWN ? `${text.slice(0, MAXIMUM_SHOWN)}…` : text)
   }
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) {
     return String(value)
@@ -82,9 +88,14 @@ export function keepThrown(value: unknown): number {
   return handle
 }
 
-/** The error that the native side describes. */
-export function fromNative(text: string): ContextError {
-  const { code, message, cause } = JSON.parse(text) as NativeError
+/**
+ * The error that the native side describes.
+ *
+ * @param redactor takes the secrets out of its message, which may name what the caller passed
+ */
+export function fromNative(text: string, redactor?: Redactor): ContextError {
+  const { code, message: told, cause } = JSON.parse(text) as NativeError
+  const message = redactor?.quote(told) ?? told
   if (cause === null) {
     return contextError(code, message)
   }

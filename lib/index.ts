@@ -2,6 +2,14 @@
 
 export type { ContextStats, SweepReport } from '../native.js'
 export type {
+  RedactedText,
+  RedactedValue,
+  RedactionFinding,
+  RedactionOptions,
+  RedactionPattern,
+  RedactionReport,
+} from '../redaction.d.ts'
+export type {
   ContextFilter,
   ContextSelector,
   ContextSlice,
@@ -69,5 +77,6 @@ export {
   type ToolRecorderOptions,
   type ToolResponse,
 } from './recorder.ts'
+export { redact, redactValue } from './redaction.ts'
 export type { ToolOutcome } from './save-details.ts'
 export type { SearchContextsParameters } from './search-contexts-tool.ts'

@@ -14,6 +14,7 @@ import {
 } from './checks.ts'
 import { invalidArgument } from './errors.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from './file-system.ts'
+import { type Redacting, refuseSecret } from './redaction.ts'
 
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
 export const DEFAULT_PERSIST_THRESHOLD = 32_768
@@ -35,8 +36,8 @@ export type CheckedOptions = Omit<NativeOptions, 'id'>
 /** What the native history is told, without what only this side knows. */
 export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
 
-/** Checks the options of a manager. */
-export function checkOptions(options: ContextManagerOptions): CheckedOptions {
+/** Checks the options of a manager, those of redaction aside. */
+export function checkOptions(options: ContextManagerOptions, redaction: Redacting | undefined): CheckedOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const directory = resolveDirectory(
     optional(options.contextDir, 'contextDir', checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
@@ -48,6 +49,9 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
   }
   const retention = optional(options.retention, 'retention', checkObject) ?? {}
   const session = optional(options.sessionId, 'sessionId', checkSession)
+  if (session !== undefined) {
+    refuseSecret(redaction, session, 'sessionId')
+  }
   const persist = options.persist ?? 'all'
   if (persist !== 'all' && persist !== 'large') {
     throw invalidArgument('persist', "'all' or 'large'", persist)
@@ -67,10 +71,11 @@ export function checkOptions(options: ContextManagerOptions): CheckedOptions {
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) }),
     hasDebug: typeof options.onDebug === 'function',
+    reportsRedaction: redaction?.onRedaction !== undefined,
   }
 }
 
-/** Checks the options of a history. */
+/** Checks the options of a history, those of redaction aside. */
 export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH

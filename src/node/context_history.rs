@@ -7,7 +7,10 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use napi::{Env, Result, bindgen_prelude::Unknown};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{ClassInstance, Unknown},
+};
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,6 +19,7 @@ use super::{
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
     outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource, findings},
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
     value,
@@ -24,7 +28,8 @@ use crate::{
     durable::{Durability, log::LogPath},
     error::{Code, Error},
     file_system::Payload,
-    history::{Filter, History, HistoryOptions, NewEntry, Policy},
+    history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
+    redaction::Redaction,
 };
 
 /// What the constructor is told. Checked and completed on the JavaScript side.
@@ -66,6 +71,7 @@ pub struct NativeHistory {
     history: Arc<History>,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
 }
 
 /// The log's place. An injected file system spells the paths of its directory itself.
@@ -88,14 +94,24 @@ fn texts(texts: Vec<Vec<u8>>) -> Answer {
     Answer::Texts(texts.into_iter().map(Payload::new).collect())
 }
 
+/// The entry, and what was found in it.
+fn redacted_texts(Redacted { entry, report }: Redacted) -> Vec<Vec<u8>> {
+    vec![entry, findings(&report).into_bytes()]
+}
+
 #[napi]
 impl NativeHistory {
     #[napi(constructor)]
-    pub fn new(outbox: &Outbox, options: NativeHistoryOptions) -> Self {
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeHistoryOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
         let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
         let path = log_path(&options.path, options.file_system.as_ref());
         let file_system = file_system::of(&queue, options.file_system);
-        let debug = queue.debug(options.id, options.has_debug);
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
         let options = HistoryOptions {
             path,
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
@@ -103,11 +119,12 @@ impl NativeHistory {
             max_entry_bytes: size(options.max_entry_bytes),
         };
         let history = History::new(options, file_system, debug);
-        Self { history, queue, cancellable: Arc::default() }
+        Self { history, queue, cancellable: Arc::default(), redaction }
     }
 
     /// Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
-    /// result, and the members of `rest`, a JSON object with at least one.
+    /// result, and the members of `rest`, a JSON object with at least one. Where something was
+    /// redacted, answers with the entry and what was found, both as JSON.
     #[napi]
     pub fn append(
         &self,
@@ -127,10 +144,14 @@ impl NativeHistory {
             params: value::read_text(env, &params)?,
             result: value::read(env, kind, &text, &operations, length, &chunks)?,
             rest: rest.into_string(),
+            redaction: self.redaction(),
         };
         let appending = self.history.append(entry);
         run(&self.queue, operation, async move {
-            appending.outcome().await.map(|()| Answer::Text(String::new()))
+            Ok(match appending.outcome().await? {
+                None => Answer::Text(String::new()),
+                Some(redacted) => texts(redacted_texts(redacted)),
+            })
         })?;
         Ok(())
     }
@@ -156,7 +177,9 @@ impl NativeHistory {
         let NativeFilter { tool_names, success, since, until, text, ranked, limit } =
             parse(&filter.0)?;
         let filter = Filter { tool_names, success, since, until, text, limit };
+        let redaction = self.redaction();
         self.run_cancellable(operation, async move {
+            let filter = filter.redacted(redaction)?;
             let found = match ranked {
                 Some(true) => history.rank(filter).await,
                 _ => history.search(filter).await,
@@ -185,8 +208,8 @@ impl NativeHistory {
         })
     }
 
-    /// Second half: `summary` is a line as it stands on disk, or empty. Answers with a report as
-    /// JSON.
+    /// Second half: `summary` is a line as it is to stand on disk, or empty. Answers with a report as
+    /// JSON and, where something was redacted, as `append`.
     #[napi]
     pub fn compact(
         &self,
@@ -196,9 +219,11 @@ impl NativeHistory {
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
         let plan = parse(&plan.0)?;
-        let summary = Some(summary.into_string()).filter(|summary| !summary.is_empty());
+        let line = summary.into_string();
+        let redaction = self.redaction();
+        let summary = (!line.is_empty()).then_some(Summary { line, redaction });
         run(&self.queue, operation, async move {
-            let report = history.compact(plan, summary.as_deref()).await?;
+            let (report, redacted) = history.compact(plan, summary).await?;
             let report = json!({
                 "keptEntries": report.kept_entries,
                 "droppedEntries": report.dropped_entries,
@@ -206,7 +231,9 @@ impl NativeHistory {
                 "bytesBefore": report.bytes_before,
                 "bytesAfter": report.bytes_after,
             });
-            Ok(Answer::Text(report.to_string()))
+            let mut answer = vec![report.to_string().into_bytes()];
+            answer.extend(redacted.map(redacted_texts).into_iter().flatten());
+            Ok(texts(answer))
         })?;
         Ok(())
     }
@@ -259,6 +286,11 @@ impl NativeHistory {
 }
 
 impl NativeHistory {
+    /// What is to be redacted at the time of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
     fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where
         F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use napi::{
     Env, Result,
-    bindgen_prelude::{Float64ArraySlice, Unknown},
+    bindgen_prelude::{ClassInstance, Float64ArraySlice, Unknown},
 };
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
@@ -18,18 +18,20 @@ use super::{
     file_system::{self, NativeFileSystem},
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource, as_stored},
     runtime::{Answer, Cancellable, run, run_cancellable, started},
     text::{JsText, Utf8},
     value,
 };
 use crate::{
     context::{
-        Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest,
+        Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
     },
     durable::Durability,
     error::{Code, Error},
     file_system::Payload,
     json,
+    redaction::Redaction,
 };
 
 /// Threads that one call of `loadAll` keeps busy.
@@ -55,6 +57,8 @@ pub struct NativeOptions {
     pub is_durable: bool,
     pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
+    /// Somebody wants to know what was redacted.
+    pub reports_redaction: bool,
 }
 
 /// Counts and bytes by tier.
@@ -78,6 +82,8 @@ pub struct ContextStats {
     pub misses: f64,
     /// Small outputs that the memory budget pushed out to disk.
     pub spills: f64,
+    /// Secrets that were replaced in what was saved since the manager was made.
+    pub redactions: f64,
 }
 
 /// What a sweep found and did.
@@ -124,6 +130,8 @@ pub struct NativeManager {
     pub(super) manager: Arc<Manager>,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+    reports_redaction: bool,
 }
 
 /// A JSON token of a plain string.
@@ -136,10 +144,16 @@ fn token(text: Utf8) -> String {
 #[napi]
 impl NativeManager {
     #[napi(constructor)]
-    pub fn new(outbox: &Outbox, options: NativeOptions) -> Self {
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
         let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
         let file_system = file_system::of(&queue, options.file_system);
-        let debug = queue.debug(options.id, options.has_debug);
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let reports_redaction = options.reports_redaction;
         let options = ManagerOptions {
             directory: options.directory,
             prefix: options.prefix,
@@ -159,11 +173,13 @@ impl NativeManager {
         };
         let manager = Manager::new(options, file_system, debug);
         queue.register(&manager);
-        Self { manager, queue, cancellable: Arc::default() }
+        Self { manager, queue, cancellable: Arc::default(), redaction, reports_redaction }
     }
 
     /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
-    /// and `placeholder`. `kind` to `chunks` are an encoded value, `details` is JSON.
+    /// and `placeholder`. Where something was redacted and that is to be reported, answers with two
+    /// texts instead: that, and the report as JSON. `kind` to `chunks` are an encoded value, `details`
+    /// is JSON.
     #[napi]
     pub fn save(
         &self,
@@ -220,17 +236,29 @@ impl NativeManager {
             task: task.map(Utf8::into_string),
             query: query.map(token),
             details,
+            redaction: self.redaction(),
         };
         let manager = Arc::clone(&self.manager);
         let sequence = manager.begin_save();
+        let reports_redaction = self.reports_redaction;
         run(&self.queue, operation, async move {
-            let (path, offloaded) = manager.store(sequence, request).await?;
-            let Some(Offloaded { handle, placeholder }) = offloaded else {
-                return Ok(Answer::Text(path));
+            let Saved { path, offloaded, tool_name, report } =
+                manager.store(sequence, request).await?;
+            let is_told = reports_redaction && !report.is_empty();
+            let told = is_told.then(|| {
+                serde_json::json!({ "findings": report, "toolName": tool_name, "filepath": path })
+            });
+            let answer = match offloaded {
+                None => path,
+                Some(Offloaded { handle, placeholder }) => {
+                    serde_json::json!({ "path": path, "handle": handle, "placeholder": placeholder })
+                        .to_string()
+                }
             };
-            let answer =
-                serde_json::json!({ "path": path, "handle": handle, "placeholder": placeholder });
-            Ok(Answer::Text(answer.to_string()))
+            let Some(told) = told else { return Ok(Answer::Text(answer)) };
+            Ok(Answer::Texts(
+                [answer, told.to_string()].map(|text| Payload::new(text.into_bytes())).into(),
+            ))
         })?;
         Ok(())
     }
@@ -300,7 +328,8 @@ impl NativeManager {
         #[napi(ts_arg_type = "string | undefined")] before: Option<Utf8>,
         sequences: Float64ArraySlice<'_>,
     ) -> Option<JsText> {
-        let (tool_name, before) = (tool_name.map(token), before.map(Utf8::into_string));
+        let tool_name = tool_name.map(|name| as_stored(self.redaction.as_ref(), token(name)));
+        let before = before.map(Utf8::into_string);
         let limit = sequences.len();
         let found = self.manager.latest_pointers(tool_name.as_deref(), before.as_deref(), limit)?;
         Some(fill(found, sequences))
@@ -313,7 +342,8 @@ impl NativeManager {
         #[napi(ts_arg_type = "string")] query: Utf8,
         sequences: Float64ArraySlice<'_>,
     ) -> Option<JsText> {
-        fit(self.manager.pointers_for_query(&token(query)), sequences)
+        let query = as_stored(self.redaction.as_ref(), token(query));
+        fit(self.manager.pointers_for_query(&query), sequences)
     }
 
     /// The pointers of a task (as JSON), as `pointersForQuery`.
@@ -323,7 +353,8 @@ impl NativeManager {
         #[napi(ts_arg_type = "string")] task: Utf8,
         sequences: Float64ArraySlice<'_>,
     ) -> Option<JsText> {
-        fit(self.manager.pointers_for_task(&task.into_string()), sequences)
+        let task = as_stored(self.redaction.as_ref(), task.into_string());
+        fit(self.manager.pointers_for_task(&task), sequences)
     }
 
     /// Lists a session's contexts, or all; answers with JSON arrays.
@@ -436,6 +467,7 @@ impl NativeManager {
             disk_hits: number(stats.disk_hits),
             misses: number(stats.misses),
             spills: number(stats.spills),
+            redactions: number(stats.redactions),
         }
     }
 }
@@ -459,6 +491,11 @@ async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
 }
 
 impl NativeManager {
+    /// What is to be redacted at the time of this call.
+    pub(super) fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
     /// Runs an operation that `cancel` can stop.
     pub(super) fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
     where

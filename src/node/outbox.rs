@@ -20,8 +20,11 @@ use napi::{
 use napi_derive::napi;
 use tokio::sync::oneshot;
 
-use super::text::{JsText, Utf8};
-use crate::{context::Manager, debug::Debug, file_system::Payload};
+use super::{
+    redaction::RedactionSource,
+    text::{JsText, Utf8},
+};
+use crate::{context::Manager, debug::Debug, file_system::Payload, redaction::Pass};
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;
@@ -105,14 +108,24 @@ impl Queue {
         }
     }
 
-    /// A debug callback that posts to the hooks of that number, when they listen.
-    pub fn debug(self: &Arc<Self>, hooks: u32, is_heard: bool) -> Debug {
+    /// A debug callback that posts to the hooks of that number, when they listen. Payloads pass
+    /// redaction.
+    pub fn debug(
+        self: &Arc<Self>,
+        hooks: u32,
+        is_heard: bool,
+        redaction: Option<RedactionSource>,
+    ) -> Debug {
         if !is_heard {
             return Debug::default();
         }
         let queue = Arc::clone(self);
         Debug::new(move |message, data| {
-            let text = serde_json::json!({ "message": message, "data": data }).to_string();
+            let mut text = serde_json::json!({ "message": message, "data": data }).to_string();
+            let mut pass = Pass::new(redaction.as_ref().map(RedactionSource::current));
+            if pass.token(&mut text).is_err() {
+                text = serde_json::json!({ "message": message }).to_string();
+            }
             queue.post(Message::Debug(hooks, text));
         })
     }

@@ -17,10 +17,11 @@ impl NativeManager {
         operation: u32,
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
-        let request: SearchRequest = serde_json::from_slice(&request.0)
+        let mut request: SearchRequest = serde_json::from_slice(&request.0)
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
-        let manager = Arc::clone(&self.manager);
+        let (manager, redaction) = (Arc::clone(&self.manager), self.redaction());
         self.run_cancellable(operation, async move {
+            request.filter = request.filter.redacted(redaction)?;
             let texts = manager.search(&request).await?;
             Ok(Answer::Texts(
                 texts.into_iter().map(|text| Payload::new(text.into_bytes())).collect(),

@@ -105,9 +105,11 @@ impl NativeManager {
         vector: Option<Float32ArraySlice<'_>>,
     ) -> Result<()> {
         let (manager, query) = (Arc::clone(&self.manager), query.into_string());
-        let selection: Selection = parse(&request)?;
+        let mut selection: Selection = parse(&request)?;
+        let redaction = self.redaction();
         let vector = vector.and_then(|vector| normalised(&vector));
         self.run_cancellable(operation, async move {
+            selection.filter = selection.filter.redacted(redaction)?;
             let selected = manager.select(&query, &selection, vector).await;
             let head = json!({ "isMatched": selected.is_matched }).to_string();
             Ok(payloads(head, selected.texts))
@@ -124,8 +126,10 @@ impl NativeManager {
         limit: f64,
     ) -> Result<()> {
         let manager = Arc::clone(&self.manager);
-        let selection: Selection = parse(&request)?;
+        let mut selection: Selection = parse(&request)?;
+        let redaction = self.redaction();
         self.run_cancellable(operation, async move {
+            selection.filter = selection.filter.redacted(redaction)?;
             let (sequences, texts) = manager.texts_without_vector(&selection, size(limit)).await;
             Ok(payloads(json!(sequences).to_string(), texts))
         })
