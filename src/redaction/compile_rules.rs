@@ -52,6 +52,7 @@ struct Rule {
 enum Detector {
     Assignment,
     PrivateKey,
+    Vendor,
 }
 
 #[derive(Deserialize)]

@@ -19,6 +19,7 @@ mod rules_tests;
 mod scanner;
 mod structure;
 mod value;
+mod vendor;
 
 use std::{ops::Range, sync::Arc};
 
@@ -231,9 +232,9 @@ fn may_be_json(text: &str) -> bool {
 /// equals a rule for a form tells more than a name beside the value.
 fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     let is_general = |rule: usize| {
-        RULES
-            .get(rule)
-            .is_some_and(|rule| matches!(rule.method, Method::Detector(Detector::Assignment)))
+        RULES.get(rule).is_some_and(|rule| {
+            matches!(rule.method, Method::Detector(Detector::Assignment | Detector::Vendor))
+        })
     };
     hits.sort_by_key(|hit| {
         (hit.range.start, std::cmp::Reverse(hit.range.end), is_general(hit.rule))

@@ -45,6 +45,8 @@ pub(super) enum Detector {
     Assignment,
     /// Private keys: whole, escaped, on one line, cut short.
     PrivateKey,
+    /// A random value after the name of a service.
+    Vendor,
 }
 
 /// What names and values say.

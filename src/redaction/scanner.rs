@@ -11,7 +11,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::{
     assignment, private_key,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
-    value,
+    value, vendor,
 };
 
 /// A match that fills its window may go on: the window grows up to this.
@@ -25,6 +25,8 @@ enum Seek {
     /// A rule with an expression, by its number.
     Pattern(usize),
     PrivateKey(usize),
+    /// The name of a service.
+    Vendor(usize),
     /// A name that may be followed by a secret.
     Name,
 }
@@ -80,12 +82,14 @@ impl Anchors {
             let seek = match rule.method {
                 Method::Pattern(_) => Seek::Pattern(number),
                 Method::Detector(Detector::PrivateKey) => Seek::PrivateKey(number),
+                Method::Detector(Detector::Vendor) => Seek::Vendor(number),
                 Method::Detector(Detector::Assignment) => {
                     assignment = number;
                     Seek::Name
                 }
             };
-            for anchor in rule.anchors {
+            let vendors = if matches!(seek, Seek::Vendor(_)) { NAMES.vendors } else { &[] };
+            for anchor in rule.anchors.iter().chain(vendors) {
                 add(anchor, seek);
             }
         }
@@ -136,6 +140,10 @@ impl Anchors {
                         let key = private_key::find(text, found.start());
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
+                    Seek::Vendor(rule) if !is_disabled(rule) => {
+                        let key = vendor::find(text, found.start(), found.end());
+                        hits.extend(key.map(|range| Hit { range, rule }));
+                    }
                     Seek::Pattern(rule) if !is_disabled(rule) => {
                         if ends.is_empty() {
                             ends.resize(RULES.len(), 0);
@@ -149,7 +157,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::PrivateKey(_) | Seek::Pattern(_) => {}
+                    Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(_) => {}
                 }
             }
         }
