@@ -148,6 +148,9 @@ fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
             return Some((Joint::Sibling, start));
         }
     }
+    if text.get(position..)?.starts_with("</") {
+        return sibling(text, position).map(|start| (Joint::Sibling, start));
+    }
     if at(position) == b']' {
         position += 1;
     }

@@ -18,6 +18,8 @@ mod rules;
 mod rules_tests;
 mod scanner;
 mod structure;
+#[cfg(test)]
+mod tests;
 mod value;
 mod vendor;
 
@@ -67,9 +69,10 @@ impl Redactor {
                 None => return Err(unknown_rule(name)),
             }
         }
+        let phrases: Vec<String> = options.keys.iter().map(|key| names::phrase(key)).collect();
         let further: Vec<String> = options.keys.iter().map(|key| names::joined(key)).collect();
         let anchors =
-            if further.is_empty() { Anchors::standard() } else { Arc::new(Anchors::new(&further)) };
+            if further.is_empty() { Anchors::standard() } else { Arc::new(Anchors::new(&phrases)) };
         let detector = |wanted: Detector| {
             let rule = RULES.iter().position(
                 |rule| matches!(rule.method, Method::Detector(detector) if detector == wanted),

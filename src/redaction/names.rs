@@ -45,6 +45,19 @@ pub(super) fn joined(name: &str) -> String {
     String::from_utf8_lossy(Words::of(name).text()).into_owned()
 }
 
+/// The words of a name in lower case, separated by spaces.
+pub(super) fn phrase(name: &str) -> String {
+    let words = Words::of(name);
+    let mut phrase = String::new();
+    for (at, &byte) in words.text().iter().enumerate() {
+        if at > 0 && words.is_start(at) {
+            phrase.push(' ');
+        }
+        phrase.push(char::from(byte));
+    }
+    phrase
+}
+
 /// Whether the text ends as the name of a secret does: `access_token`, but not `hunter2`.
 pub(super) fn is_made_of_names(text: &str) -> bool {
     let words = Words::of(text).without_neutral();

@@ -61,7 +61,7 @@ impl Anchors {
         Arc::clone(STANDARD.get_or_init(|| Arc::new(Self::new(&[]))))
     }
 
-    /// Those of the rules and of further names, in lower case.
+    /// Those of the rules and of further names, whose words are separated by spaces.
     pub fn new(further: &[String]) -> Self {
         let mut anchors: Vec<(String, Vec<Seek>)> = Vec::new();
         let mut numbers = rustc_hash::FxHashMap::default();

@@ -1,0 +1,312 @@
+//! Properties of redaction as a whole, on texts made of what rules look for.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn redaction(options: RedactionOptions) -> Redaction {
+    Redaction::new(Redactor::new(options).unwrap(), Arc::default())
+}
+
+fn standard() -> Redaction {
+    redaction(RedactionOptions::default())
+}
+
+fn masking() -> Redaction {
+    redaction(RedactionOptions { preserves_length: true, ..RedactionOptions::default() })
+}
+
+fn redacted(redaction: &Redaction, text: &str) -> String {
+    redaction.text(text, &mut Report::default()).unwrap().unwrap_or_else(|| text.to_owned())
+}
+
+fn redacted_json(redaction: &Redaction, json: &str) -> String {
+    let redacted = redaction.json(json.as_bytes(), &mut Report::default()).unwrap();
+    redacted.map_or_else(|| json.to_owned(), |json| String::from_utf8(json).unwrap())
+}
+
+/// Random letters and digits: what stands for a secret here.
+fn secret() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[0-9a-f]{32}",
+        "[0-9A-Za-z]{20,40}",
+        "[0-9A-Za-z+/]{40}={0,2}",
+        "[a-z]{3,8}[0-9]{1,4}[!#^~]?",
+        "[a-z]{4,10}",
+        // Tokens are assembled: none stands here.
+        "[0-9A-Za-z]{36}".prop_map(|random| format!("gh{}_{random}", 'p')),
+        "[0-9A-Z]{16}".prop_map(|random| format!("AK{}A{random}", 'I')),
+        ("[0-9A-Za-z]{24}", "[0-9A-Za-z]{24}", "[0-9A-Za-z_-]{30}").prop_map(
+            |(head, body, signature)| format!("ey{}{head}.ey{}{body}.{signature}", 'J', 'J')
+        ),
+        "[0-9A-Za-z+/]{64}".prop_map(|line| {
+            let kind = "PRIVATE KEY";
+            format!("-----BEGIN {kind}-----\n{line}\n-----END {kind}-----")
+        }),
+        Just("[REDACTED:github-token]".to_owned()),
+        Just("********".to_owned()),
+        Just("${TOKEN}".to_owned()),
+    ]
+}
+
+/// Texts in which names, signs, quotes, secrets and plain words follow each other at random.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => secret(),
+        3 => prop::sample::select(vec![
+            "password", "API_KEY", "token", "clientSecret", "Authorization", "cookie", "--password", "key", "name",
+            "value", "PGPASSWORD", "secret_access_key", "stripe", "curl -u", "machine h login u password", "https://",
+            "user", "@host.example/path", "?sig", "&access_token", "<password>", "</password>", "Bearer", "Basic",
+        ]).prop_map(str::to_owned),
+        4 => prop::sample::select(vec![
+            "=", ": ", " = ", ":", " ", "\n", "\"", "'", "\": \"", "\\\"", "\\n", ",", ";", "&", "{", "}", "[", "]", ">",
+            "(", ")", "\r\n", " | ", "`", "\\", "@", "\t", "=>", ":=",
+        ]).prop_map(str::to_owned),
+        1 => "\\PC{0,6}",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        4 => text().prop_map(Value::from),
+        2 => secret().prop_map(Value::from),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 5, |inner| {
+        let key = prop_oneof![
+            prop::sample::select(vec![
+                "password",
+                "token",
+                "name",
+                "value",
+                "apiKey",
+                "tokens",
+                "data",
+                "env",
+                "credentials"
+            ])
+            .prop_map(str::to_owned),
+            text(),
+        ];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((key, inner.clone()), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+            // JSON in a string.
+            inner.prop_map(|value| Value::from(value.to_string())),
+        ]
+    })
+}
+
+/// What of a value is no string, and in which order.
+fn shape(value: &Value, out: &mut String) {
+    match value {
+        Value::String(_) => out.push('s'),
+        Value::Array(elements) => {
+            out.push('[');
+            elements.iter().for_each(|element| shape(element, out));
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            members.values().for_each(|member| shape(member, out));
+            out.push('}');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn a_text_without_secrets_has_none(text in text()) {
+        for redaction in [standard(), masking()] {
+            let once = redacted(&redaction, &text);
+            prop_assert_eq!(&redacted(&redaction, &once), &once, "of {:?}", text);
+        }
+    }
+
+    #[test]
+    fn json_stays_json_of_the_same_shape(value in value()) {
+        let redaction = standard();
+        let json = value.to_string();
+        let once = redacted_json(&redaction, &json);
+        let parsed: Value = serde_json::from_str(&once).unwrap();
+        let (mut before, mut after) = (String::new(), String::new());
+        shape(&value, &mut before);
+        shape(&parsed, &mut after);
+        // Keys that hold secrets may become the same.
+        if !once.contains("\":") || value.to_string().matches("\":").count() == once.matches("\":").count() {
+            prop_assert_eq!(before.len() >= after.len(), true);
+        }
+        prop_assert_eq!(redacted_json(&redaction, &once), once);
+    }
+
+    #[test]
+    fn masks_keep_every_length(text in text()) {
+        let masked = redacted(&masking(), &text);
+        prop_assert_eq!(masked.encode_utf16().count(), text.encode_utf16().count());
+        prop_assert_eq!(masked.matches('\n').count(), text.matches('\n').count());
+    }
+
+    #[test]
+    fn any_text_is_survived(text in "\\PC*|(?s:.{0,200})") {
+        redacted(&standard(), &text);
+    }
+}
+
+#[test]
+fn everything_that_is_no_secret_keeps_its_bytes() {
+    let hash = "0123456789abcdef0123456789abcdef01234567".replace("0123", "9f1c");
+    let json = format!(
+        r#"{{ "n" : 1.50e+3, "password":"hunter2", "é\u00e9":"\ud800 caf\u00e9", "commit" : "{hash}" }}"#
+    );
+    let expected = json.replace("hunter2", "[REDACTED:assignment]");
+    assert_eq!(redacted_json(&standard(), &json), expected);
+}
+
+#[test]
+fn strings_are_looked_at_as_what_they_say() {
+    let cases = [
+        // Escapes hide nothing …
+        (r#"{"log":"pass\u0077ord=hunter2x"}"#, r#"{"log":"pass\u0077ord=[REDACTED:assignment]"}"#),
+        // … nor does JSON in a string, nor JSON in that.
+        (
+            r#"{"out":"{\"token\":\"abc123def\",\"n\":1}"}"#,
+            r#"{"out":"{\"token\":\"[REDACTED:assignment]\",\"n\":1}"}"#,
+        ),
+        (
+            r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"x1y2z3\\\"}\"}"}"#,
+            r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"[REDACTED:assignment]\\\"}\"}"}"#,
+        ),
+        // Numbers and literals stay.
+        (
+            r#"{"tokens":12,"password":null,"secret":true}"#,
+            r#"{"tokens":12,"password":null,"secret":true}"#,
+        ),
+        // A flag and its value, a header and its value, a name and its value.
+        (
+            r#"["mysql","--password","hunter2"]"#,
+            r#"["mysql","--password","[REDACTED:assignment]"]"#,
+        ),
+        (
+            r#"["Cookie","session=8f2b3c","Accept","*/*"]"#,
+            r#"["Cookie","[REDACTED:assignment]","Accept","*/*"]"#,
+        ),
+        (
+            r#"[{"value":"hunter2","name":"DB_PASSWORD"},{"name":"PORT","value":"8080"}]"#,
+            r#"[{"value":"[REDACTED:assignment]","name":"DB_PASSWORD"},{"name":"PORT","value":"8080"}]"#,
+        ),
+        (
+            r#"{"secrets":{"db":"hunter2","host":"db.example"}}"#,
+            r#"{"secrets":{"db":"[REDACTED:assignment]","host":"db.example"}}"#,
+        ),
+        (r#"{"required":["password","token"]}"#, r#"{"required":["password","token"]}"#),
+        (r#"{"password":{"type":"string"}}"#, r#"{"password":{"type":"string"}}"#),
+        (r#"{"password":"${DB_PASSWORD}"}"#, r#"{"password":"${DB_PASSWORD}"}"#),
+    ];
+    for (json, expected) in cases {
+        assert_eq!(redacted_json(&standard(), json), expected);
+    }
+}
+
+#[test]
+fn the_lines_of_a_key_in_an_array_are_told() {
+    let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaW";
+    let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    let json = format!(r#"["{begin}","{line}","{end}","{line}"]"#);
+    let expected = format!(r#"["{begin}","[REDACTED:private-key]","{end}","{line}"]"#);
+    assert_eq!(redacted_json(&standard(), &json), expected);
+}
+
+#[test]
+fn values_of_names_are_told_in_every_format() {
+    let cases = [
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=‹›"),
+        ("export TOKEN='abc123def456'", "export TOKEN='‹›'"),
+        ("password: hunter2\nuser: bob", "password: ‹›\nuser: bob"),
+        ("password = \"hunter2\" # old", "password = \"‹›\" # old"),
+        ("<password>hunter2</password>", "<password>‹›</password>"),
+        ("<add key=\"Password\" value=\"hunter2\"/>", "<add key=\"Password\" value=\"‹›\"/>"),
+        (
+            "<key>password</key>\n<string>hunter2</string>",
+            "<key>password</key>\n<string>‹›</string>",
+        ),
+        ("- name: DB_PASSWORD\n  value: hunter2", "- name: DB_PASSWORD\n  value: ‹›"),
+        ("Server=db;Password=hunter2;Port=1", "Server=db;Password=‹›;Port=1"),
+        ("user=bob&password=hunter2&x=1", "user=bob&password=‹›&x=1"),
+        ("mysqldump --password=hunter2 app", "mysqldump --password=‹› app"),
+        ("deploy --token abc123def app", "deploy --token ‹› app"),
+        ("const apiKey: string = 'abc123def456'", "const apiKey: string = '‹›'"),
+        ("set(\"API_TOKEN\", \"abc123def456\")", "set(\"API_TOKEN\", \"‹›\")"),
+        (r#"{\"token\": \"abc123def\"}"#, r#"{\"token\": \"‹›\"}"#),
+        (r#"x "a":"TOKEN=abc123def\nB=1""#, r#"x "a":"TOKEN=‹›\nB=1""#),
+    ];
+    for (text, expected) in cases {
+        let expected = expected.replace("‹›", "[REDACTED:assignment]");
+        assert_eq!(redacted(&standard(), text), expected);
+    }
+}
+
+#[test]
+fn what_speaks_of_secrets_is_none() {
+    let texts = [
+        "os.getenv(\"API_KEY\")",
+        "const token = process.env.TOKEN",
+        "password = getpass.getpass()",
+        "if password == confirm_password and token is not None:",
+        "password: string; token?: string",
+        "token: SyntaxKind.SuperKeyword): SuperExpression;",
+        "char *password = NULL;",
+        "docker run -p \"$PGPASSWORD\"",
+        "password: ${{ secrets.PASSWORD }}",
+        "Set API_KEY=<your key> first",
+        "API_KEY=your-api-key-here",
+        "the token is valid for 3600 seconds",
+        "\"@inquirer/password\": \"^5.2.5\"",
+        "max_tokens=4096 token_type=bearer",
+        "tokens = tokenizer.encode(text)",
+        "\"password\", \"scram-sha-256\"",
+        "createToken(token: SyntaxKind.ThisKeyword)",
+        "public_key = 9f1c2b3a4d5e6f70819a2b3c4d5e6f70",
+    ];
+    for text in texts {
+        assert_eq!(redacted(&standard(), text), text);
+    }
+}
+
+#[test]
+fn single_rules_can_be_switched_off() {
+    let off = redaction(RedactionOptions {
+        disabled: vec!["assignment".into()],
+        ..RedactionOptions::default()
+    });
+    assert_eq!(redacted(&off, "DB_PASSWORD=hunter2"), "DB_PASSWORD=hunter2");
+    assert_eq!(redacted_json(&off, r#"{"password":"hunter2"}"#), r#"{"password":"hunter2"}"#);
+    let unknown = Redactor::new(RedactionOptions {
+        disabled: vec!["no-rule".into()],
+        ..RedactionOptions::default()
+    });
+    assert_eq!(unknown.unwrap_err().code, Code::InvalidArgument);
+}
+
+#[test]
+fn further_names_of_the_caller_are_secret() {
+    let own = redaction(RedactionOptions {
+        keys: vec!["Lizenz Nummer".into()],
+        ..RedactionOptions::default()
+    });
+    assert_eq!(redacted(&own, "LIZENZ_NUMMER=abc-9"), "LIZENZ_NUMMER=[REDACTED:assignment]");
+    assert_eq!(
+        redacted_json(&own, r#"{"lizenzNummer":"abc"}"#),
+        r#"{"lizenzNummer":"[REDACTED:assignment]"}"#
+    );
+}
