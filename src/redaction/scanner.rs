@@ -22,8 +22,8 @@ const MAX_COMPILED: usize = 4 << 20;
 /// What is looked for at an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seek {
-    /// A rule with an expression, by its number.
-    Pattern(usize),
+    /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
+    Pattern(usize, Option<&'static str>),
     PrivateKey(usize),
     /// The name of a service.
     Vendor(usize),
@@ -79,18 +79,21 @@ impl Anchors {
         };
         let mut assignment = RULES.len();
         for (number, rule) in RULES.iter().enumerate() {
-            let seek = match rule.method {
-                Method::Pattern(_) => Seek::Pattern(number),
-                Method::Detector(Detector::PrivateKey) => Seek::PrivateKey(number),
-                Method::Detector(Detector::Vendor) => Seek::Vendor(number),
+            let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
+                Method::Pattern(_) => Seek::Pattern,
+                Method::Detector(Detector::PrivateKey) => |number, _| Seek::PrivateKey(number),
+                Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
                 Method::Detector(Detector::Assignment) => {
                     assignment = number;
-                    Seek::Name
+                    |_, _| Seek::Name
                 }
             };
-            let vendors = if matches!(seek, Seek::Vendor(_)) { NAMES.vendors } else { &[] };
-            for anchor in rule.anchors.iter().chain(vendors) {
-                add(anchor, seek);
+            let ignores_case =
+                matches!(&rule.method, Method::Pattern(rule) if rule.pattern.contains("(?i"));
+            let is_vendor = matches!(rule.method, Method::Detector(Detector::Vendor));
+            let vendors = if is_vendor { NAMES.vendors } else { &[] };
+            for &anchor in rule.anchors.iter().chain(vendors) {
+                add(anchor, seek(number, (!ignores_case).then_some(anchor)));
             }
         }
         let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.weak).copied();
@@ -144,7 +147,10 @@ impl Anchors {
                         let key = vendor::find(text, found.start(), found.end());
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
-                    Seek::Pattern(rule) if !is_disabled(rule) => {
+                    Seek::Pattern(rule, spelt) if !is_disabled(rule) => {
+                        if spelt.is_some_and(|spelt| text.get(found.range()) != Some(spelt)) {
+                            continue;
+                        }
                         if ends.is_empty() {
                             ends.resize(RULES.len(), 0);
                         }
@@ -157,7 +163,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(_) => {}
+                    Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
         }

@@ -187,6 +187,7 @@ pub(super) fn is_random(bytes: &[u8]) -> bool {
     // Digits among letters, or letters whose case changes as no name's does.
     digits >= 2 && changes(bytes) * 6 >= bytes.len() && !is_date(bytes)
         || bytes.len() >= 20 && changes_of_case(bytes) * 20 >= bytes.len() * 9
+        || bytes.len() >= 24 && is_mixed && signs * 8 > bytes.len()
 }
 
 /// Whether it is a date, perhaps with a time.
