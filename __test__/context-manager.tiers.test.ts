@@ -226,6 +226,7 @@ describe('stats', () => {
         diskHits: 0,
         misses: 0,
         spills: 0,
+        redactions: 0,
       })
       const small = await manager.saveContext('small', {}, 1)
       const large = await manager.saveContext('large', {}, 'x'.repeat(40_000))

@@ -18,6 +18,8 @@ const DOCUMENTED = [
   'contextTools',
   'createToolRecorder',
   'readContextTool',
+  'redact',
+  'redactValue',
 ]
 
 interface Manifest {

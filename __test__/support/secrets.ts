@@ -1,15 +1,65 @@
 /** Secrets for tests. Whole ones stand nowhere in the repository: hosting services refuse such pushes. */
 
+import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MemoryFileSystem } from './fixtures.ts'
 
 const LETTERS_AND_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** A text that no rule knows, as long as something else does not tell that it is secret. */
+/** Letters and digits, which are no secret as long as nothing beside them says so. */
 export function randomText(length: number): string {
   return Array.from({ length }, () => LETTERS_AND_DIGITS[randomInt(LETTERS_AND_DIGITS.length)]).join('')
 }
 
-/** What a well-known rule finds by its form alone: a token of GitHub, as <https://docs.github.com> describes it. */
-export function makeToken(): string {
-  return ['gh', 'p_', randomText(36)].join('')
+/** Secrets that were planted, to be looked for afterwards. */
+export class Canaries {
+  readonly #planted: string[] = []
+
+  /** A secret that is known by its form alone: a token as GitHub documents them. */
+  token(): string {
+    return this.plant(['gh', 'p_', randomText(36)].join(''))
+  }
+
+  plant(secret: string): string {
+    this.#planted.push(secret)
+    return secret
+  }
+
+  get count(): number {
+    return this.#planted.length
+  }
+
+  /** None of them stands in a text. */
+  assertAbsent(text: string, where: string): void {
+    for (const [number, secret] of this.#planted.entries()) {
+      // What is left of a secret that was cut is one as well.
+      const half = secret.slice(0, Math.ceil(secret.length / 2))
+      const at = text.indexOf(half)
+      assert.ok(at < 0, `secret ${number} in ${where}: ${text.slice(Math.max(0, at - 200), at + 10)}…`)
+    }
+  }
+
+  /** All of them stand in a text. */
+  assertPresent(text: string, where: string): void {
+    for (const [number, secret] of this.#planted.entries()) {
+      assert.ok(text.includes(secret), `secret ${number} is not in ${where}`)
+    }
+  }
+}
+
+/** Every name and every byte below a directory, hidden files included. */
+export function everythingBelow(directory: string): string {
+  const parts: string[] = []
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    parts.push(path, entry.isDirectory() ? everythingBelow(path) : readFileSync(path, 'latin1'))
+  }
+  return parts.join('\n')
+}
+
+/** Everything that an injected file system was ever told. */
+export function everythingTold(fileSystem: MemoryFileSystem): string {
+  return fileSystem.calls.map((call) => call.join('\n')).join('\n')
 }
