@@ -8,6 +8,7 @@
 //! | [`context`] | `ContextManager`: every tool output of a session |
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
+//! | [`expressions`] | regular expressions of callers: JavaScript's syntax, and all matches in linear time |
 //! | [`redaction`] | what is secret, and what stands in its place |
 //! | [`json`] | JSON as text: what comes from JavaScript, canonical form, walks that keep the text |
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
@@ -22,6 +23,7 @@ pub mod context;
 pub mod debug;
 pub mod durable;
 pub mod error;
+pub mod expressions;
 pub mod file_system;
 pub mod history;
 pub mod json;

@@ -6,12 +6,11 @@
 //! |---|---|
 //! | `text` | the text that is sliced, and its lines |
 //! | `bytes`, `lines`, `grep` | the slices |
-//! | `pattern`, `javascript` | regular expressions, and those of JavaScript |
+//! | `pattern` | regular expressions, matched line by line |
 //! | `json_path` | JSON paths, on the text of a value |
 
 mod bytes;
 mod grep;
-mod javascript;
 mod json_path;
 mod lines;
 mod pattern;

@@ -4,11 +4,15 @@ use std::ops::Range;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{
-    javascript,
-    text::{ceil, floor},
+use super::text::{ceil, floor};
+use crate::{
+    error::{Code, Error, Result},
+    expressions::{
+        Fault, MAX_NESTING,
+        javascript::{self, Translated},
+        shown,
+    },
 };
-use crate::error::{Code, Error, Result};
 
 /// Compiled expressions take at most so many bytes: at worst, time is this times the text's length.
 const MAX_COMPILED: usize = 1 << 20;
@@ -16,27 +20,18 @@ const MAX_COMPILED: usize = 1 << 20;
 const SMALL: usize = 1 << 17;
 /// Bytes of a very long line.
 const VERY_LONG: usize = 4 << 20;
-/// Groups in groups.
-const MAX_NESTING: u32 = 100;
 
 /// Whose syntax a pattern is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax<'a> {
     /// That of the `regex` crate, and so of ripgrep.
     Rust,
-    /// A JavaScript `RegExp` with these flags.
+    /// A JavaScript `RegExp` with these flags. `^` and `$` are a line's ends whatever the flag `m`
+    /// says.
     JavaScript {
         /// Its `flags`.
         flags: &'a str,
     },
-}
-
-/// What is wrong with a pattern.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct PatternFault {
-    /// Where, in characters from 0.
-    pub position: usize,
-    pub reason: String,
 }
 
 /// A regular expression, matched line by line.
@@ -63,7 +58,7 @@ impl Pattern {
                 (Some(translated), ignore_case || flags.contains('i'))
             }
         };
-        let expression = translated.as_deref().unwrap_or(pattern);
+        let expression = translated.as_ref().map_or(pattern, |translated| &translated.expression);
         let build = |max_bytes| {
             RegexBuilder::new(expression)
                 .case_insensitive(ignore_case)
@@ -78,7 +73,11 @@ impl Pattern {
             .map(|regex| Self { regex, source: pattern.to_owned(), is_small })
             .map_err(|error| match error {
                 regex::Error::CompiledTooBig(_) => refused(pattern, "it repeats too much"),
-                _ => invalid(pattern, &fault_of(expression)),
+                _ => {
+                    let fault =
+                        translated.as_ref().map_or_else(|| Fault::of(pattern), Translated::fault);
+                    invalid(pattern, &fault)
+                }
             })
     }
 
@@ -103,9 +102,8 @@ impl Pattern {
     }
 }
 
-fn invalid(pattern: &str, fault: &PatternFault) -> Error {
-    let PatternFault { position, reason } = fault;
-    refused(pattern, &format!("{reason}, at character {}", position + 1))
+fn invalid(pattern: &str, fault: &Fault) -> Error {
+    refused(pattern, &fault.to_string())
 }
 
 fn refused(pattern: &str, reason: &str) -> Error {
@@ -116,27 +114,4 @@ fn refused(pattern: &str, reason: &str) -> Error {
             shown(pattern)
         ),
     )
-}
-
-/// A pattern in messages.
-fn shown(pattern: &str) -> String {
-    let end = floor(pattern, 50);
-    let more = if end < pattern.len() { "…" } else { "" };
-    format!("/{}{more}/", pattern.get(..end).unwrap_or_default())
-}
-
-/// Why a pattern does not compile.
-fn fault_of(pattern: &str) -> PatternFault {
-    let error = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern);
-    let (offset, reason) = match error {
-        Err(regex_syntax::Error::Parse(error)) => {
-            (error.span().start.offset, error.kind().to_string())
-        }
-        Err(regex_syntax::Error::Translate(error)) => {
-            (error.span().start.offset, error.kind().to_string())
-        }
-        _ => (0, "it does not compile".to_owned()),
-    };
-    let before = pattern.get(..offset).unwrap_or(pattern);
-    PatternFault { position: before.chars().count(), reason }
 }

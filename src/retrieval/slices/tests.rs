@@ -263,6 +263,8 @@ fn a_bad_pattern_is_told_with_its_place() {
         ("aé(?<!b)", script, "look-around is not supported, at character 3"),
         (r"(a)\1", script, "back references are not supported, at character 4"),
         (r"(?<n>a)\k<n>", script, "back references are not supported, at character 8"),
+        ("é. *a(b", script, "unclosed group, at character 6"),
+        (r"\./[a-z](?:*)", script, "repetition operator missing expression, at character 12"),
         (r"\ud83d", script, "half of a surrogate pair is no character, at character 1"),
         ("a", Syntax::JavaScript { flags: "v" }, "the flag v is not supported"),
         ("a", Syntax::JavaScript { flags: "y" }, "the flag y is not supported"),

@@ -1,10 +1,10 @@
-//! JavaScript's regular expressions in the syntax of the `regex` crate. They are matched line by
-//! line and by characters, and so `^` and `$` are a line's ends whatever the flag `m` says, and the
-//! flag `u` decides only what is an escape.
+//! JavaScript's regular expressions in the syntax of the `regex` crate. They are matched by
+//! characters, and so the flag `u` decides only what is an escape. What `^` and `$` mean, and
+//! whether letters have a case, is up to whoever compiles the translation.
 
 use std::fmt::Write;
 
-use super::pattern::PatternFault;
+use super::fault::{Fault, fault_of};
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
@@ -14,23 +14,42 @@ const NOT_LINE_END: &str = r"[^\n\r\x{2028}\x{2029}]";
 const ANYTHING: &str = "(?s:.)";
 const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 
+/// An expression in the syntax of the `regex` crate. Groups named `secret` are named with that and a
+/// number, all others do not capture.
+#[derive(Debug)]
+pub(crate) struct Translated {
+    /// The expression.
+    pub expression: String,
+    /// Where parts of it begin, in bytes, and the characters of the source that they come from.
+    origins: Vec<(usize, usize)>,
+}
+
+impl Translated {
+    /// Why the translation does not compile, and where in the source.
+    pub fn fault(&self) -> Fault {
+        let (offset, reason) = fault_of(&self.expression);
+        let parts = self.origins.partition_point(|(start, _)| *start <= offset);
+        let origin = parts.checked_sub(1).and_then(|part| self.origins.get(part));
+        Fault { position: origin.map_or(0, |(_, position)| *position), reason }
+    }
+}
+
 /// Translates a `RegExp`'s `source`.
-pub(super) fn translate(source: &str, flags: &str) -> Result<String, PatternFault> {
+pub(crate) fn translate(source: &str, flags: &str) -> Result<Translated, Fault> {
     if let Some(flag) = flags.chars().find(|flag| !"dgimsu".contains(*flag)) {
-        return Err(PatternFault {
-            position: 0,
-            reason: format!("the flag {flag} is not supported"),
-        });
+        return Err(Fault { position: 0, reason: format!("the flag {flag} is not supported") });
     }
     let mut translation = Translation {
         source: source.chars().collect(),
         at: 0,
         is_unicode: flags.contains('u'),
         dot: if flags.contains('s') { ANYTHING } else { NOT_LINE_END },
+        secrets: 0,
         out: String::new(),
+        origins: Vec::new(),
     };
     translation.run()?;
-    Ok(translation.out)
+    Ok(Translated { expression: translation.out, origins: translation.origins })
 }
 
 struct Translation {
@@ -39,7 +58,10 @@ struct Translation {
     is_unicode: bool,
     /// What `.` means.
     dot: &'static str,
+    /// How many groups named `secret` there were.
+    secrets: usize,
     out: String,
+    origins: Vec<(usize, usize)>,
 }
 
 /// What an escape sequence, or a plain character of a class, stands for.
@@ -58,12 +80,13 @@ impl Translation {
         self.source.get(self.at + ahead).copied()
     }
 
-    fn fault<T>(&self, position: usize, reason: &str) -> Result<T, PatternFault> {
-        Err(PatternFault { position, reason: reason.to_owned() })
+    fn fault<T>(&self, position: usize, reason: &str) -> Result<T, Fault> {
+        Err(Fault { position, reason: reason.to_owned() })
     }
 
-    fn run(&mut self) -> Result<(), PatternFault> {
+    fn run(&mut self) -> Result<(), Fault> {
         while let Some(character) = self.peek(0) {
+            self.origins.push((self.out.len(), self.at));
             match character {
                 '\\' => match self.escape()? {
                     Atom::Character(character) => push_character(&mut self.out, character),
@@ -96,8 +119,8 @@ impl Translation {
         Ok(())
     }
 
-    /// A group's beginning. Nobody asks what groups captured.
-    fn group(&mut self) -> Result<(), PatternFault> {
+    /// A group's beginning.
+    fn group(&mut self) -> Result<(), Fault> {
         let start = self.at;
         self.at += 1;
         if self.peek(0) == Some('?') {
@@ -108,10 +131,15 @@ impl Translation {
                     return self.fault(start, "look-around is not supported");
                 }
                 (Some('<'), _) => {
-                    while self.peek(0).is_some_and(|character| character != '>') {
-                        self.at += 1;
+                    let rest = self.source.get(self.at + 2..).unwrap_or_default();
+                    let name: String =
+                        rest.iter().take_while(|&&character| character != '>').collect();
+                    self.at += 3 + name.chars().count();
+                    if name == "secret" {
+                        let _ = write!(self.out, "(?<secret{}>", self.secrets);
+                        self.secrets += 1;
+                        return Ok(());
                     }
-                    self.at += 1;
                 }
                 _ => return self.fault(start, "flags of a group are not supported"),
             }
@@ -137,7 +165,7 @@ impl Translation {
     }
 
     /// A character class.
-    fn class(&mut self) -> Result<(), PatternFault> {
+    fn class(&mut self) -> Result<(), Fault> {
         let start = self.at;
         self.at += 1;
         let is_negated = self.peek(0) == Some('^');
@@ -188,7 +216,7 @@ impl Translation {
         Ok(())
     }
 
-    fn class_atom(&mut self) -> Result<Atom, PatternFault> {
+    fn class_atom(&mut self) -> Result<Atom, Fault> {
         match self.peek(0) {
             Some('\\') => Ok(match self.escape()? {
                 Atom::Boundary('b') => Atom::Character('\u{8}'),
@@ -203,7 +231,7 @@ impl Translation {
     }
 
     /// An escape sequence, `at` being its backslash.
-    fn escape(&mut self) -> Result<Atom, PatternFault> {
+    fn escape(&mut self) -> Result<Atom, Fault> {
         let start = self.at;
         let Some(letter) = self.peek(1) else { return self.fault(start, "an escape is cut off") };
         self.at += 2;
@@ -242,7 +270,7 @@ impl Translation {
     }
 
     /// What follows `\u`.
-    fn unicode_escape(&mut self, start: usize) -> Result<Atom, PatternFault> {
+    fn unicode_escape(&mut self, start: usize) -> Result<Atom, Fault> {
         if self.is_unicode && self.peek(0) == Some('{') {
             let rest = self.source.get(self.at + 1..).unwrap_or_default();
             let digits: String = rest.iter().take_while(|&&character| character != '}').collect();
