@@ -48,6 +48,9 @@ impl<const WORDS: usize> Set<WORDS> {
 
     /// Which of the eight positions from 8 × `octet` on are there.
     pub fn octet(&self, octet: usize) -> u8 {
-        self.0.get(octet / 8).map_or(0, |word| word.to_le_bytes()[octet % 8])
+        self.0
+            .get(octet / 8)
+            .and_then(|word| word.to_le_bytes().get(octet % 8).copied())
+            .unwrap_or_default()
     }
 }

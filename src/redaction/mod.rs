@@ -5,7 +5,9 @@
 //! ([`assignment`]). JSON is walked, and its strings are looked at as what they say
 //! ([`structure`]).
 
+mod allowed;
 mod assignment;
+mod custom;
 mod environment;
 mod names;
 mod options;
@@ -30,6 +32,8 @@ pub use options::{Allowed, CustomFind, CustomRule, RedactionOptions};
 pub use pass::Pass;
 pub use report::{Finding, Report};
 
+use allowed::AllowList;
+use custom::CustomRules;
 use names::NameClass;
 use rules::{Detector, Method, RULES};
 use scanner::{Anchors, Hit};
@@ -37,6 +41,8 @@ use structure::{Edit, NotRedacted};
 
 use crate::error::{Code, Error, Result};
 
+/// The name of the rule for values of environment variables.
+const ENVIRONMENT: &str = "environment";
 /// Taking secrets out can bring others to light, but not for long.
 const MAX_PASSES: usize = 8;
 
@@ -50,6 +56,8 @@ pub struct Redactor {
     disabled: Vec<bool>,
     /// Further names whose values are secret, in lower case without separators.
     further: Vec<String>,
+    custom: CustomRules,
+    allowed: AllowList,
     preserves_length: bool,
     assignment: Option<usize>,
     private_key: Option<usize>,
@@ -60,7 +68,14 @@ impl Redactor {
     /// `InvalidArgument` with the position for a pattern that does not compile, needs backtracking
     /// or is too large, and for the name of a rule that is not there.
     pub fn new(options: RedactionOptions) -> Result<Arc<Self>> {
-        let names: Vec<Arc<str>> = RULES.iter().map(|rule| Arc::from(rule.name)).collect();
+        let custom = CustomRules::new(&options.rules)?;
+        let own = custom.names().iter().map(Arc::clone);
+        let names: Vec<Arc<str>> = RULES
+            .iter()
+            .map(|rule| Arc::from(rule.name))
+            .chain([Arc::from(ENVIRONMENT)])
+            .chain(own)
+            .collect();
         let mut disabled = vec![false; names.len()];
         for name in &options.disabled {
             let rule = names.iter().position(|known| **known == **name);
@@ -82,6 +97,8 @@ impl Redactor {
         Ok(Arc::new(Self {
             assignment: detector(Detector::Assignment),
             private_key: detector(Detector::PrivateKey),
+            custom,
+            allowed: AllowList::new(&options.allowed)?,
             anchors,
             names,
             disabled,
@@ -188,6 +205,15 @@ impl Redaction {
         let redactor = &self.redactor;
         let mut hits = Vec::new();
         redactor.anchors.find(text, &redactor.further, &redactor.disabled, &mut hits);
+        let (environment, custom) = (RULES.len(), RULES.len() + 1);
+        if redactor.disabled.get(environment) == Some(&false) {
+            let mut ranges = Vec::new();
+            self.environment.find(text, &mut ranges);
+            hits.extend(ranges.into_iter().map(|range| Hit { range, rule: environment }));
+        }
+        let mut own = Vec::new();
+        redactor.custom.find(text, &mut own).map_err(NotRedacted::Failed)?;
+        hits.extend(own.into_iter().map(|(range, rule)| Hit { range, rule: custom + rule }));
         hits.retain(|hit| !self.is_allowed(text.get(hit.range.clone()).unwrap_or_default()));
         Ok(merged(hits)
             .into_iter()
@@ -210,8 +236,8 @@ impl Redaction {
         self.redactor.private_key
     }
 
-    fn is_allowed(&self, _secret: &str) -> bool {
-        false
+    fn is_allowed(&self, secret: &str) -> bool {
+        self.redactor.allowed.contains(secret)
     }
 
     fn replacement(&self, secret: &str, rule: usize) -> String {

@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn a_panic_lets_nothing_through() {
-        let error = closed::<()>(|| panic!("a fault")).unwrap_err();
+        let error = closed::<()>(|| panic!("a detail")).unwrap_err();
         assert_eq!(error.code, Code::Redaction);
-        assert!(!error.message.contains("a fault"), "{error}");
+        assert!(!error.message.contains("a detail"), "{error}");
     }
 }

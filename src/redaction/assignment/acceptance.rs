@@ -1,0 +1,156 @@
+//! Whether a value is taken for the secret that its name speaks of.
+
+use super::{
+    Name,
+    found::Found,
+    joint::{Joint, before_quote},
+};
+use crate::redaction::{
+    names::{self, NameClass},
+    value::{self, Look},
+};
+
+/// Whether the value is taken for the secret that its name speaks of.
+pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
+    let Some(value) = text.get(found.range.clone()) else { return false };
+    if name.class == NameClass::Plain {
+        return false;
+    }
+    let look = value::look(value);
+    if look == Look::Nothing {
+        return false;
+    }
+    let is_random = look == Look::Random;
+    if name.class == NameClass::Weak {
+        let is_loud = name.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        return is_random
+            && (joint != Joint::Space || is_loud && value.len() >= 20)
+            && joint != Joint::Element
+            && !value::is_digest(value)
+            && (found.is_quoted || !value::is_code(value));
+    }
+    let is_password = name.class == NameClass::Password;
+    match joint {
+        Joint::Space => {
+            // Prose speaks of tokens: only what a machine has made is one.
+            is_random && value.len() >= 20 && !value::is_code(value)
+        }
+        Joint::Flag => {
+            !value.starts_with('-')
+                && (is_random || look == Look::Chosen || is_password)
+                && !value::is_code(value)
+        }
+        Joint::Argument => {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_.-~:".contains(&byte);
+            let is_first = before_quote(text, name) == Some(b'(');
+            (is_random || is_first && look == Look::Chosen && value.len() >= 8)
+                && value.bytes().all(is_plain)
+        }
+        Joint::Sibling if !found.is_quoted && value::is_code(value) => false,
+        Joint::Element | Joint::Sibling => {
+            is_random
+                || !value.contains(char::is_whitespace)
+                    && (is_password || look == Look::Chosen && value.len() >= 6)
+        }
+        Joint::Assignment | Joint::Tight if found.is_quoted => {
+            accepts_quoted(name, value, look, found)
+        }
+        Joint::Assignment | Joint::Tight => accepts_plain(text, name, joint, value, look, found),
+    }
+}
+
+fn accepts_quoted(name: &Name<'_>, value: &str, look: Look, found: &Found) -> bool {
+    if look == Look::Random {
+        return true;
+    }
+    if value.len() < 4 || value::is_prose(value) || value.contains(['\t']) {
+        return false;
+    }
+    if look == Look::Chosen {
+        // A piece of code in quotes, a format, a path.
+        return !value.contains(' ')
+            && (name.class == NameClass::Password || is_likely_token(value))
+            && !value.starts_with(['/', '.', '#', '?', '^', '('])
+            && !value.contains("${")
+            && !value.contains("{{")
+            && !value.contains("%s");
+    }
+    // Words: what another name is (`token: 'access_token'`) is none.
+    let same = names::joined(value) == names::joined(name.text);
+    let is_name = value.contains(['_', '-', '.', ' '])
+        || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    let says_names = names::is_made_of_names(value) && (is_name || value.len() < 6);
+    name.class == NameClass::Password
+        && !(same || says_names || value.contains(' ') || found.after == b']')
+}
+
+fn accepts_plain(
+    text: &str,
+    name: &Name<'_>,
+    joint: Joint,
+    value: &str,
+    look: Look,
+    found: &Found,
+) -> bool {
+    if value::is_code(value) && !is_variable(name, joint) {
+        return false;
+    }
+    if look == Look::Random {
+        return true;
+    }
+    let is_call = value.contains('(') && value::is_code(value);
+    if is_call || value.len() < 4 {
+        return false;
+    }
+    if is_variable(name, joint) {
+        return !value.starts_with('/')
+            && (look == Look::Chosen || name.class == NameClass::Password || value.len() >= 8);
+    }
+    if name.class == NameClass::Secret && !is_likely_token(value) {
+        return false;
+    }
+    let starts_line = starts_line(text, name.range.start);
+    let is_field = joint == Joint::Tight || (starts_line && found.ends_line);
+    look == Look::Chosen
+        && is_field
+        && has_digit_or_sign(value)
+        && (name.class == NameClass::Password || value.len() >= 8)
+        && !matches!(found.after, b'(' | b'[')
+}
+
+/// Whether what somebody may have chosen is rather a token than a piece of code.
+fn is_likely_token(value: &str) -> bool {
+    let is_code = value.contains(['[', ']', '{', '}', '(', ')', '|', '\\', '<', '>']);
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_path = value.len() < 16 && value::is_path(value.as_bytes());
+    !(is_code || is_number || is_path)
+}
+
+/// Whether the name is that of an environment variable, which is set: `DB_PASSWORD=…`.
+fn is_variable(name: &Name<'_>, joint: Joint) -> bool {
+    joint == Joint::Tight
+        && name.text.bytes().any(|byte| byte.is_ascii_uppercase())
+        && name
+            .text
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+fn has_digit_or_sign(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+        || value.bytes().any(|byte| {
+            matches!(
+                byte,
+                b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'~' | b'+' | b'='
+            )
+        })
+}
+
+/// Whether only white space, a list's dash or a variable's `export` stands before on the line.
+fn starts_line(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+    let line = line
+        .trim_start_matches(['+', '-', '>', '<', '#', '/', '*', ' ', '\t', '"', '\'', '{', ',']);
+    line.is_empty() || line.ends_with("\\n") || line == "export " || line == "set "
+}

@@ -1,0 +1,189 @@
+//! A value as it stands in a text: in quotes of all kinds, or plain.
+
+use std::ops::Range;
+
+use super::joint::Joint;
+
+/// Values are at most so long.
+const MAX_VALUE: usize = 16 << 10;
+
+/// A value as it stands in the text.
+pub(super) struct Found {
+    pub range: Range<usize>,
+    pub is_quoted: bool,
+    /// Whether the line ends behind it, but for punctuation.
+    pub ends_line: bool,
+    /// What follows.
+    pub after: u8,
+}
+
+impl Found {
+    pub fn read(text: &str, start: usize, joint: Joint) -> Option<Self> {
+        let rest = text.get(start..)?;
+        if joint == Joint::Element {
+            let end = rest
+                .bytes()
+                .take(MAX_VALUE)
+                .position(|byte| byte == b'<')
+                .unwrap_or(rest.len().min(MAX_VALUE));
+            let inside = text.get(start..start + floor(rest, end))?.trim_end();
+            return Some(Self {
+                range: start..start + inside.len(),
+                is_quoted: true,
+                ends_line: true,
+                after: b'<',
+            });
+        }
+        Self::quoted(text, start).or_else(|| Self::plain(text, start, joint))
+    }
+
+    /// A value in quotes, which may be escaped, doubled, or stand behind a letter (`b"…"`).
+    fn quoted(text: &str, start: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
+        let mut open = start;
+        if matches!(at(open), b'b' | b'r' | b'f' | b'u' | b'@' | b'L' | b'$')
+            && matches!(at(open + 1), b'"' | b'\'')
+        {
+            open += 1;
+        }
+        let backslashes =
+            bytes.get(open..)?.iter().take(64).take_while(|&&byte| byte == b'\\').count();
+        let quote = at(open + backslashes);
+        if !matches!(quote, b'"' | b'\'' | b'`') {
+            return None;
+        }
+        let mut inside = open + backslashes + 1;
+        // `'"…"'`: the inner quotes are not the value's.
+        let inner = at(inside);
+        let has_inner = matches!(inner, b'"' | b'\'') && inner != quote && backslashes == 0;
+        let quote = if has_inner { inner } else { quote };
+        inside += usize::from(has_inner);
+        let end = closing_quote(bytes, inside, quote, backslashes);
+        let length = end.unwrap_or_else(|| {
+            let rest = text.get(inside..).unwrap_or_default();
+            let cut = rest.bytes().take(MAX_VALUE).position(|byte| byte.is_ascii_whitespace());
+            inside + floor(rest, cut.unwrap_or(rest.len().min(MAX_VALUE)))
+        });
+        let after = at(length + backslashes + 1);
+        Some(Self { range: inside..length, is_quoted: true, ends_line: false, after })
+    }
+
+    /// A value without quotes ends with white space, or where the format around it goes on.
+    fn plain(text: &str, start: usize, joint: Joint) -> Option<Self> {
+        let rest = text.get(start..)?;
+        let bytes = rest.as_bytes();
+        let mut end = 0;
+        while let Some(&byte) = bytes.get(end) {
+            let next = bytes.get(end + 1).copied().unwrap_or_default();
+            let stops = match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' => true,
+                b'\\' => matches!(next, b'n' | b'r' | b't' | b'"' | b'\'' | b'\\'),
+                b'&' | b';' | b',' => goes_on(bytes, end + 1),
+                b'#' => false,
+                _ => end >= MAX_VALUE,
+            };
+            if stops {
+                break;
+            }
+            end += 1;
+        }
+        let end = floor(rest, end);
+        let value = rest.get(..end)?;
+        let trimmed = trim_punctuation(value, joint);
+        let behind = rest.get(end..)?.trim_start_matches([' ', '\t']);
+        let ends_line = behind.is_empty()
+            || behind.starts_with(['\n', '\r', '#'])
+            || behind.starts_with("\\n")
+            || behind.starts_with("//");
+        let after = bytes.get(trimmed.len()).copied().unwrap_or_default();
+        (!trimmed.is_empty()).then(|| Self {
+            range: start..start + trimmed.len(),
+            is_quoted: false,
+            ends_line,
+            after,
+        })
+    }
+}
+
+/// Whether behind `&`, `;` or `,` the next field begins, or nothing.
+fn goes_on(bytes: &[u8], start: usize) -> bool {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let space = rest.iter().take_while(|&&byte| byte == b' ').count();
+    let name = rest.get(space..).unwrap_or_default();
+    let length = name
+        .iter()
+        .take(64)
+        .take_while(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-' | b'.' | b' ' | b'%' | b'"' | b'\'')
+        })
+        .count();
+    match name.get(length) {
+        None => {
+            length == 0
+                || name.get(..length).is_some_and(|_| rest.len() == space + length && space > 0)
+        }
+        Some(b'=' | b':') => length > 0,
+        Some(b'\n' | b'\r') => length == 0,
+        Some(_) => space > 0,
+    }
+}
+
+/// Takes off what closes sentences, calls and lists around a value.
+fn trim_punctuation(value: &str, joint: Joint) -> &str {
+    let mut value = value;
+    loop {
+        let Some(last) = value.chars().next_back() else { return value };
+        let opens = match last {
+            ')' => '(',
+            ']' => '[',
+            '}' => '{',
+            ',' | ';' => {
+                value = value.get(..value.len() - 1).unwrap_or_default();
+                continue;
+            }
+            '.' | ':' | '|' | '>' if joint == Joint::Space => {
+                value = value.get(..value.len() - 1).unwrap_or_default();
+                continue;
+            }
+            _ => return value,
+        };
+        if value.matches(last).count() <= value.matches(opens).count() {
+            return value;
+        }
+        value = value.get(..value.len() - 1).unwrap_or_default();
+    }
+}
+
+/// The quote that closes a value: with as many backslashes as the opening one, on the same line.
+fn closing_quote(bytes: &[u8], start: usize, quote: u8, backslashes: usize) -> Option<usize> {
+    let mut at = start;
+    let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
+    while at < limit {
+        let byte = bytes.get(at).copied()?;
+        if byte == b'\n' && quote != b'`' {
+            return None;
+        }
+        if byte == b'\\' {
+            let run = bytes.get(at..)?.iter().take_while(|&&byte| byte == b'\\').count();
+            let is_quote = bytes.get(at + run) == Some(&quote);
+            if is_quote && backslashes > 0 && run <= backslashes {
+                return Some(at);
+            }
+            // An escaped quote belongs to the value.
+            at += run + usize::from(is_quote && (backslashes > 0 || run % 2 == 1));
+            continue;
+        }
+        if byte == quote {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+fn floor(text: &str, position: usize) -> usize {
+    let position = position.min(text.len());
+    (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+}

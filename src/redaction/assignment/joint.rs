@@ -1,0 +1,204 @@
+//! How a value is joined to its name, in all languages and formats.
+
+use super::Name;
+
+/// Between a name and its value stands at most so much white space and punctuation.
+const MAX_GAP: usize = 80;
+
+/// How a value is joined to its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joint {
+    /// `=`, `:` and their like.
+    Assignment,
+    /// As [`Joint::Assignment`], without a space before it and after: `NAME=value`.
+    Tight,
+    /// An element of XML.
+    Element,
+    /// The next argument of a call: `set("token", "value")`.
+    Argument,
+    /// The value of a flag: `--password value`.
+    Flag,
+    /// A field that names another: `name: TOKEN`, `value: …`.
+    Sibling,
+    /// Nothing but space.
+    Space,
+}
+
+/// How the value is joined to the name, and where it begins.
+pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
+    let bytes = text.as_bytes();
+    let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
+    let mut position = name.range.end;
+    let opens_element = name.range.start > 0
+        && at(name.range.start - 1) == b'<'
+        // A group of an expression: `(?P<secret>`.
+        && !matches!(name.range.start.checked_sub(2).map(at), Some(b'P' | b'?'));
+    if opens_element {
+        let close =
+            position + text.get(position..)?.bytes().take(MAX_GAP).position(|byte| byte == b'>')?;
+        let is_plain = !text.get(position..close)?.contains(['<', '\n', '=']);
+        return (is_plain && at(close.wrapping_sub(1)) != b'/')
+            .then(|| (Joint::Element, skip_space(bytes, close + 1, true)));
+    }
+    let is_flag = name.range.start > 0 && at(name.range.start - 1) == b'-';
+    // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
+    let closed = text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len());
+    let is_quoted = !name.quote.is_empty() && closed.is_some();
+    if let Some(closed) = closed.filter(|_| is_quoted) {
+        position = closed;
+        if let Some(start) = sibling(text, position) {
+            return Some((Joint::Sibling, start));
+        }
+    }
+    if text.get(position..)?.starts_with("</") {
+        return sibling(text, position).map(|start| (Joint::Sibling, start));
+    }
+    if at(position) == b']' {
+        position += 1;
+    }
+    let gap = skip_space(bytes, position, false);
+    let operator = bytes
+        .get(gap..)?
+        .iter()
+        .take(5)
+        .take_while(|byte| {
+            matches!(byte, b':' | b'=' | b'>' | b'?' | b'~' | b'+' | b'|' | b'!' | b'<' | b'-')
+        })
+        .count();
+    let sign = text.get(gap..gap + operator).unwrap_or_default();
+    let after = gap + operator;
+    match sign {
+        "=" | ":" | ":=" | "::=" | ":::=" | "=>" | "->" | "?=" | "+=" | "||=" | "||:" | "?:"
+        | "~>" | "|" => {
+            let start = skip_space(bytes, after, false);
+            if (sign == ":" || sign == "?:")
+                && let Some(start) = after_type(text, start)
+            {
+                return Some((Joint::Assignment, start));
+            }
+            if at(start) == b'\n' && sign != "=" {
+                // The value of YAML may stand on the next line, as a block.
+                return None;
+            }
+            // A union of types, the branch of a condition.
+            if is_quoted && (sign == "|" || before_quote(text, name) == Some(b'?')) {
+                return None;
+            }
+            let is_tight = sign == "=" && gap == position && start == after;
+            Some((if is_tight { Joint::Tight } else { Joint::Assignment }, start))
+        }
+        // `--token=-abc`
+        "=-" => Some((Joint::Tight, gap + 1)),
+        "" | "-" | "--" => {
+            if at(gap) == b',' && is_quoted {
+                let start = skip_space(bytes, gap + 1, true);
+                return matches!(at(start), b'"' | b'\'' | b'`' | b'\\')
+                    .then_some((Joint::Argument, start));
+            }
+            if is_field_value(bytes, name.range.start)
+                && let Some(start) = sibling(text, position)
+            {
+                return Some((Joint::Sibling, start));
+            }
+            if gap == position || is_quoted || sign == "--" {
+                return None;
+            }
+            if is_flag {
+                return Some((Joint::Flag, gap));
+            }
+            if let Some(start) = after_type(text, gap) {
+                return Some((Joint::Assignment, start));
+            }
+            let is = ["is ", "was ", "of ", "for "]
+                .iter()
+                .find(|word| text.get(gap..).is_some_and(|rest| rest.starts_with(**word)));
+            let start = is.map_or(gap, |word| skip_space(bytes, gap + word.len(), false));
+            Some((Joint::Space, start))
+        }
+        _ => None,
+    }
+}
+
+/// Behind a type between a name and its value: `: string = "…"`, ` string = "…"`.
+fn after_type(text: &str, start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    let length = rest
+        .bytes()
+        .take(48)
+        .take_while(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'<' | b'>' | b'[' | b']' | b'?' | b'.' | b'&' | b'\'')
+        })
+        .count();
+    if length == 0 {
+        return None;
+    }
+    let gap = rest.get(length..)?;
+    let sign = gap.trim_start_matches(' ');
+    let after = sign
+        .strip_prefix(":=")
+        .or_else(|| sign.strip_prefix('=').filter(|after| !after.starts_with(['=', '>'])))?;
+    if gap.len() == sign.len() && !gap.starts_with('=') {
+        return None;
+    }
+    let value = after.trim_start_matches(' ');
+    value.starts_with(['"', '\'', '`']).then(|| text.len() - value.len())
+}
+
+/// Whether the name is the value of a field itself: `name: TOKEN`.
+fn is_field_value(bytes: &[u8], start: usize) -> bool {
+    let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
+    before.len() < start && matches!(before.last(), Some(b':' | b'='))
+}
+
+/// Where the value of a field stands that this name names: `"name": "TOKEN", "value": "…"`.
+fn sibling(text: &str, position: usize) -> Option<usize> {
+    let end = (position + MAX_GAP).min(text.len());
+    let rest = text.as_bytes().get(position..end)?;
+    let mut at = 0;
+    let skip = |at: &mut usize, signs: &[u8]| {
+        while rest.get(*at).is_some_and(|byte| signs.contains(byte)) {
+            *at += 1;
+        }
+    };
+    let starts = |at: usize, word: &str| {
+        rest.get(at..at + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if starts(at, "</") {
+        // `<key>token</key><string>…`, `<name>token</name><value>…`
+        at += rest.get(at..)?.iter().position(|&byte| byte == b'>')? + 1;
+        skip(&mut at, b" \t\r\n");
+        for element in ["<string>", "<value>"] {
+            if starts(at, element) {
+                return Some(position + at + element.len());
+            }
+        }
+        return None;
+    }
+    skip(&mut at, b" \t\r\n,;\\\"'");
+    if !starts(at, "value") {
+        return None;
+    }
+    at += "value".len();
+    skip(&mut at, b"\\\"'");
+    skip(&mut at, b" \t");
+    if !matches!(rest.get(at), Some(b':' | b'=')) {
+        return None;
+    }
+    at += 1;
+    skip(&mut at, b" \t");
+    Some(position + at)
+}
+
+fn skip_space(bytes: &[u8], position: usize, over_lines: bool) -> usize {
+    let rest = bytes.get(position..).unwrap_or_default();
+    let is_space =
+        |byte: &u8| matches!(byte, b' ' | b'\t') || over_lines && matches!(byte, b'\r' | b'\n');
+    position + rest.iter().take(MAX_GAP).take_while(|byte| is_space(byte)).count()
+}
+
+/// What stands before the name's opening quote, but for space.
+pub(super) fn before_quote(text: &str, name: &Name<'_>) -> Option<u8> {
+    let start = name.range.start.checked_sub(name.quote.len())?;
+    text.get(..start)?.trim_ascii_end().bytes().next_back()
+}
