@@ -3,9 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
-use agent_context::expressions::Expression;
+use agent_context::expressions::{Expression, TooManySteps};
 
 /// What is repeated.
 const PARTS: [&str; 20] = [
@@ -92,48 +95,60 @@ fn texts(bytes: usize) -> Vec<(&'static str, String)> {
 fn hostile_patterns_need_a_bounded_number_of_steps() {
     const BYTES: usize = 1 << 12;
     let texts = texts(BYTES);
-    let (mut compiled, mut most) = (0, 0);
+    let (mut searched, mut failed, mut most) = (0, 0, 0);
     for pattern in patterns() {
         let Ok(expression) = Expression::new(&pattern, "gu") else { continue };
-        compiled += 1;
-        for (name, text) in &texts {
-            let steps = expression.find(text, &mut Vec::new());
-            let steps = steps.unwrap_or_else(|error| panic!("/{pattern}/ on {name}: {error:?}"));
-            most = most.max(steps / text.len() as u64);
+        for (_, text) in &texts {
+            searched += 1;
+            match expression.find(text, &mut Vec::new()) {
+                Ok(steps) => most = most.max(steps / text.len() as u64),
+                Err(TooManySteps) => failed += 1,
+            }
         }
     }
-    assert!(compiled > 400, "{compiled} are searched for");
-    assert!(most <= 300, "{most} steps for a byte");
+    assert!(searched > 3000, "{searched} are searched for");
+    assert!(failed < searched / 25, "{failed} of {searched} need too many steps");
+    assert!(most <= 160, "{most} steps for a byte");
+}
+
+/// Time that this thread has run, where the system tells, or else time that has gone by.
+fn time() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    match text.split(' ').next().and_then(|ran| ran.parse().ok()) {
+        Some(ran) => Duration::from_nanos(ran),
+        None => START.get_or_init(Instant::now).elapsed(),
+    }
 }
 
 #[test]
 #[ignore = "measures, and so wants a release build and a quiet machine"]
 fn times_of_hostile_patterns() {
     let texts = texts(1_000_000);
-    let mut times = Vec::new();
+    let (mut compiling, mut finding) = (Vec::new(), Vec::new());
     let (mut refused, mut failed) = (0, 0);
     for pattern in patterns() {
-        let start = Instant::now();
+        let start = time();
         let compiled = Expression::new(&pattern, "gu");
-        times.push((start.elapsed(), 0, format!("compiling /{pattern}/")));
+        compiling.push((time() - start, format!("/{pattern}/")));
         let Ok(expression) = compiled else {
             refused += 1;
             continue;
         };
         for (name, text) in &texts {
             let mut hits = Vec::new();
-            let start = Instant::now();
+            let start = time();
             let steps = expression.find(text, &mut hits);
+            let time = time() - start;
             failed += usize::from(steps.is_err());
-            let what = format!("/{pattern}/ on {name}: {} hits", hits.len());
-            times.push((start.elapsed(), steps.unwrap_or(u64::MAX), what));
+            finding.push((time, format!("{steps:?} {} hits of /{pattern}/ on {name}", hits.len())));
         }
     }
-    times.sort_by(|left, right| right.cmp(left));
-    for (time, steps, what) in times.iter().take(30) {
-        println!("{time:?} {steps} {what}");
+    for (title, times) in [("to compile", &mut compiling), ("to find in 1 MB", &mut finding)] {
+        times.sort();
+        let at = |part: usize| times[(times.len() - 1) * part / 100].0;
+        println!("{title}: median {:?}, 99 % {:?}, worst", at(50), at(99));
+        times.iter().rev().take(20).for_each(|(time, what)| println!("  {time:?} {what}"));
     }
-    let total: Duration = times.iter().map(|(time, ..)| *time).sum();
-    println!("{} measured, mean {:?}", times.len(), total / times.len() as u32);
     println!("{refused} refused, {failed} need too many steps");
 }

@@ -55,23 +55,20 @@ impl<const WORDS: usize> Characters<WORDS> {
             }
         }
         let mut characters = Self { ascii: Vec::new(), borders, sets };
-        characters.ascii = (0..128).map(|code| characters.search(code)).collect();
+        characters.ascii = (0..128).map(|code| *characters.search(code)).collect();
         Ok(characters)
     }
 
     /// The positions that take a character.
     #[inline]
-    pub fn takers(&self, character: char) -> Set<WORDS> {
+    pub fn takers(&self, character: char) -> &Set<WORDS> {
         let code = u32::from(character);
-        match self.ascii.get(code as usize) {
-            Some(set) => *set,
-            None => self.search(code),
-        }
+        self.ascii.get(code as usize).unwrap_or_else(|| self.search(code))
     }
 
-    fn search(&self, code: u32) -> Set<WORDS> {
+    fn search(&self, code: u32) -> &Set<WORDS> {
         let after = self.borders.partition_point(|(border, _)| *border <= code);
         let border = after.checked_sub(1).and_then(|border| self.borders.get(border));
-        border.and_then(|(_, set)| self.sets.get(*set)).copied().unwrap_or(Set::EMPTY)
+        border.and_then(|(_, set)| self.sets.get(*set)).unwrap_or(&Set::EMPTY)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use regex_syntax::{
     ParserBuilder,
     hir::{
@@ -91,5 +91,8 @@ fn prefixes(expression: &Hir) -> Option<AhoCorasick> {
     prefixes.optimize_for_prefix_by_preference();
     let prefixes = prefixes.literals()?;
     let is_telling = prefixes.iter().all(|prefix| !prefix.is_empty());
-    is_telling.then(|| AhoCorasick::new(prefixes).ok()).flatten()
+    // The leftmost, not the one that ends first.
+    let mut builder = AhoCorasick::builder();
+    let builder = builder.match_kind(MatchKind::LeftmostFirst);
+    is_telling.then(|| builder.build(prefixes).ok()).flatten()
 }

@@ -6,11 +6,14 @@
 //! | `fault` | what is wrong with an expression, and where |
 //! | `expression` | a JavaScript expression, of which all matches are found in linear time |
 //! | `program`, `assertions` | its states, and what they say of places |
-//! | `set`, `characters`, `steps` | sets of its positions: by character, and before others |
+//! | `set`, `characters` | sets of its positions, and which takes what |
+//! | `closure`, `steps`, `ways`, `context` | what leads where, backwards and onwards |
 //! | `search`, `walk` | the two passes through a text |
 
 mod assertions;
 mod characters;
+mod closure;
+mod context;
 mod expression;
 mod fault;
 pub(crate) mod javascript;
@@ -21,6 +24,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod ways;
 
 pub use expression::Expression;
 pub use fault::Fault;

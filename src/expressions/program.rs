@@ -5,9 +5,9 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 use super::assertions;
 
 /// Places at which an expression takes a character. At worst, time is in proportion to them.
-pub(super) const MAX_POSITIONS: usize = 1024;
+pub(super) const MAX_POSITIONS: usize = 512;
 /// States and the ways that lead from them.
-const MAX_SIZE: usize = 4 * MAX_POSITIONS;
+const MAX_SIZE: usize = 8 * MAX_POSITIONS;
 
 /// A state's place among the states.
 pub(super) type StateId = usize;
@@ -15,13 +15,8 @@ pub(super) type StateId = usize;
 /// A state.
 #[derive(Debug)]
 pub(super) enum State {
-    /// Takes a character.
-    Position {
-        /// Which of the positions.
-        position: usize,
-        /// What comes after it.
-        next: StateId,
-    },
+    /// Takes a character: which of the positions.
+    Position(usize),
     /// The first of these that leads to a match.
     Branch(Vec<StateId>),
     /// What must be true of the place.
@@ -158,7 +153,7 @@ impl Program {
             self.classes.len() - 1
         });
         self.positions.push((class, next));
-        self.push(State::Position { position, next })
+        self.push(State::Position(position))
     }
 }
 

@@ -11,16 +11,17 @@ use std::{ops::Range, sync::OnceLock};
 use super::{
     assertions,
     characters::Characters,
+    context::Context,
     program::{Program, TooLarge},
     set::Set,
-    steps::Steps,
     walk::Walk,
 };
 
-/// What a search may do for each byte of a text. An expression of 256 positions never does more.
-const STEPS_PER_BYTE: u64 = 300;
+/// What a search may do for each byte of a text. An expression of 128 positions hardly ever comes to
+/// it, and one of more only on texts that are made for it.
+const STEPS_PER_BYTE: u64 = 160;
 /// What any search may do.
-const MIN_STEPS: u64 = 1 << 20;
+const MIN_STEPS: u64 = 1 << 16;
 /// A block's sets of positions take so many words; in tests few, so that short texts have several.
 const BLOCK_WORDS: usize = if cfg!(test) { 1 << 5 } else { 1 << 13 };
 
@@ -47,8 +48,9 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
 pub(super) fn search(program: Program) -> Result<Box<dyn Search>, TooLarge> {
     Ok(match program.positions.len() {
         0..=64 => Box::new(Searcher::<1>::new(program)?),
-        65..=256 => Box::new(Searcher::<4>::new(program)?),
-        _ => Box::new(Searcher::<16>::new(program)?),
+        65..=128 => Box::new(Searcher::<2>::new(program)?),
+        129..=256 => Box::new(Searcher::<4>::new(program)?),
+        _ => Box::new(Searcher::<8>::new(program)?),
     })
 }
 
@@ -57,14 +59,14 @@ pub(super) struct Searcher<const WORDS: usize> {
     pub program: Program,
     characters: Characters<WORDS>,
     /// By what is asserted and true of a place.
-    steps: Vec<OnceLock<Steps<WORDS>>>,
+    contexts: Vec<OnceLock<Context<WORDS>>>,
 }
 
 impl<const WORDS: usize> Searcher<WORDS> {
     fn new(program: Program) -> Result<Self, TooLarge> {
         let characters = Characters::new(&program)?;
-        let steps = std::iter::repeat_with(OnceLock::new).take(assertions::SETS).collect();
-        Ok(Self { program, characters, steps })
+        let contexts = std::iter::repeat_with(OnceLock::new).take(assertions::SETS).collect();
+        Ok(Self { program, characters, contexts })
     }
 
     /// What of the assertions that matter is true between these characters.
@@ -75,9 +77,10 @@ impl<const WORDS: usize> Searcher<WORDS> {
         }
     }
 
-    fn steps(&self, asserted: u8) -> Option<&Steps<WORDS>> {
-        let steps = self.steps.get(usize::from(asserted))?;
-        Some(steps.get_or_init(|| Steps::new(&self.program, asserted)))
+    /// What may come before and after places of which this is true.
+    pub fn context(&self, asserted: u8) -> Option<&Context<WORDS>> {
+        let context = self.contexts.get(usize::from(asserted))?;
+        Some(context.get_or_init(|| Context::new(&self.program, asserted)))
     }
 
     /// Goes back through a part of the text. `live` are the positions that lead to a match from its
@@ -95,20 +98,24 @@ impl<const WORDS: usize> Searcher<WORDS> {
         let mut characters = before.char_indices().rev().peekable();
         let last = characters.peek().map(|(_, character)| *character);
         let mut asserted = self.asserted(last, after.chars().next());
-        let mut steps = self.steps(asserted);
+        let mut context = self.context(asserted);
         while let Some((place, character)) = characters.next()
             && place >= part.start
-            && let Some(here) = steps
+            && let Some(here) = context
         {
-            live = here.before(&live, spent).intersection(&self.characters.takers(character));
+            live = here.steps.before(&live, spent).intersection(self.characters.takers(character));
             if self.program.asserted != 0 {
                 let before = characters.peek().map(|(_, character)| *character);
                 let now = self.asserted(before, Some(character));
                 if now != asserted {
-                    (asserted, steps) = (now, self.steps(now));
+                    (asserted, context) = (now, self.context(now));
                 }
             }
-            visit(place, &live, steps.is_some_and(|steps| live.intersects(&steps.first)));
+            visit(
+                place,
+                &live,
+                context.is_some_and(|context| live.intersects(&context.steps.first)),
+            );
         }
         live
     }

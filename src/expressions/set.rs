@@ -17,18 +17,26 @@ impl<const WORDS: usize> Set<WORDS> {
         self.0.get(position / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 
+    #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(word, other)| word & other != 0)
+        self.0.iter().zip(&other.0).fold(0, |both, (word, other)| both | word & other) != 0
     }
 
-    pub fn union(mut self, other: &Self) -> Self {
+    #[inline]
+    pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
-        self
     }
 
-    pub fn intersection(mut self, other: &Self) -> Self {
-        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
-        self
+    #[inline]
+    pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+
+    #[inline]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let mut both = *self;
+        both.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
+        both
     }
 
     /// What is in one of them alone.
@@ -37,20 +45,41 @@ impl<const WORDS: usize> Set<WORDS> {
         self
     }
 
-    /// Every position one higher.
-    pub fn shifted(mut self) -> Self {
-        let mut carry = 0;
-        for word in &mut self.0 {
-            (*word, carry) = (*word << 1 | carry, *word >> 63);
-        }
-        self
+    /// `more`, what is in `staying` as well, and one higher what is in `rising` as well.
+    #[inline]
+    pub fn stepped(&self, staying: &Self, rising: &Self, more: &Self) -> Self {
+        let mut risen = self.intersection(rising);
+        let mut stepped = self.intersection(staying);
+        stepped.add(more);
+        stepped.0.iter_mut().zip(&risen.0).for_each(|(word, risen)| *word |= risen << 1);
+        risen.0.iter_mut().for_each(|word| *word >>= 63);
+        stepped.0.iter_mut().skip(1).zip(&risen.0).for_each(|(word, carry)| *word |= carry);
+        stepped
     }
 
-    /// Which of the eight positions from 8 × `octet` on are there.
-    pub fn octet(&self, octet: usize) -> u8 {
-        self.0
-            .get(octet / 8)
-            .and_then(|word| word.to_le_bytes().get(octet % 8).copied())
-            .unwrap_or_default()
+    /// The lowest position.
+    pub fn first(&self) -> Option<usize> {
+        let (number, word) = self.0.iter().enumerate().find(|(_, word)| **word != 0)?;
+        Some(64 * number + word.trailing_zeros() as usize)
+    }
+
+    /// The highest position.
+    pub fn last(&self) -> Option<usize> {
+        let (number, word) = self.0.iter().enumerate().rfind(|(_, word)| **word != 0)?;
+        Some(64 * number + word.ilog2() as usize)
+    }
+}
+
+impl<const WORDS: usize> Extend<usize> for Set<WORDS> {
+    fn extend<T: IntoIterator<Item = usize>>(&mut self, positions: T) {
+        positions.into_iter().for_each(|position| self.insert(position));
+    }
+}
+
+impl<const WORDS: usize> FromIterator<usize> for Set<WORDS> {
+    fn from_iter<T: IntoIterator<Item = usize>>(positions: T) -> Self {
+        let mut set = Self::EMPTY;
+        set.extend(positions);
+        set
     }
 }

@@ -1,9 +1,6 @@
 //! The way back: from the positions that lead to a match to those before them.
 
-use super::{
-    program::{Program, State, StateId},
-    set::Set,
-};
+use super::{closure::Closure, program::Program, set::Set};
 
 /// What leads where, at places of which the same is true.
 #[derive(Debug)]
@@ -17,114 +14,92 @@ pub(super) struct Steps<const WORDS: usize> {
     /// Positions that may follow the one numbered after them. Numbers descend along an expression,
     /// and so this is what most do.
     chained: Set<WORDS>,
-    /// Whatever else there is to follow.
+    /// Positions that may follow yet others.
+    branching: Set<WORDS>,
+    /// What these may follow, for each 64 of them.
     others: Vec<Others<WORDS>>,
 }
 
-/// What eight positions in a row may follow.
-#[derive(Debug)]
-struct Others<const WORDS: usize> {
-    /// The first of the positions by eight.
-    octet: usize,
-    /// By which of the eight are there.
-    before: Vec<Set<WORDS>>,
-}
+/// What 64 positions may follow: for each four in a row, by which of the four are there.
+type Others<const WORDS: usize> = [[Set<WORDS>; 16]; 16];
+
+/// More positions than this of 64 are looked up without asking which fours are empty.
+const MANY: u32 = 6;
 
 impl<const WORDS: usize> Steps<WORDS> {
     /// `asserted` is what is true of the places.
     pub fn new(program: &Program, asserted: u8) -> Self {
-        let mut closure = Closure { program, asserted, seen: vec![0; program.states()], turn: 0 };
+        let mut closure = Closure::new(program, asserted);
         let mut steps = Self {
             first: Set::EMPTY,
             last: Set::EMPTY,
             looping: Set::EMPTY,
             chained: Set::EMPTY,
+            branching: Set::EMPTY,
             others: Vec::new(),
         };
-        closure.walk(program.start, |position| {
-            if let Some(position) = position {
-                steps.first.insert(position);
-            }
-        });
-        let mut before = vec![Set::EMPTY; program.positions.len()];
+        closure.walk(program.start, |first, _| steps.first.extend(first));
+        let mut others = vec![Set::EMPTY; program.positions.len()];
         for (position, (_, next)) in program.positions.iter().enumerate() {
-            closure.walk(*next, |next| match next {
+            closure.walk(*next, |next, _| match next {
                 None => steps.last.insert(position),
                 Some(next) if next == position => steps.looping.insert(next),
                 Some(next) if next + 1 == position => steps.chained.insert(next),
                 Some(next) => {
-                    if let Some(set) = before.get_mut(next) {
-                        set.insert(position);
-                    }
+                    steps.branching.insert(next);
+                    others.get_mut(next).into_iter().for_each(|set| set.insert(position));
                 }
             });
         }
-        for (octet, before) in before.chunks(8).enumerate() {
-            if before.iter().all(|set| *set == Set::EMPTY) {
-                continue;
-            }
-            let mut unions = vec![Set::EMPTY];
-            for set in before {
-                for known in 0..unions.len() {
-                    unions.extend(unions.get(known).map(|known| known.union(set)));
-                }
-            }
-            steps.others.push(Others { octet, before: unions });
-        }
+        steps.others = others.chunks(64).map(unions).collect();
         steps
     }
 
     /// The positions after which `live` or a match may come. Work is added to `spent`.
     #[inline]
     pub fn before(&self, live: &Set<WORDS>, spent: &mut u64) -> Set<WORDS> {
-        let mut before = self
-            .last
-            .union(&live.intersection(&self.looping))
-            .union(&live.intersection(&self.chained).shifted());
+        let mut before = live.stepped(&self.looping, &self.chained, &self.last);
         *spent += WORDS as u64;
-        for others in &self.others {
-            let octet = live.octet(others.octet);
-            if octet != 0 {
-                if let Some(set) = others.before.get(usize::from(octet)) {
-                    before = before.union(set);
+        for ((mut word, branching), others) in
+            live.words().zip(self.branching.words()).zip(&self.others)
+        {
+            word &= branching;
+            if word == 0 {
+                continue;
+            }
+            if word.count_ones() > MANY {
+                for others in others {
+                    others.get(word as usize & 15).into_iter().for_each(|set| before.add(set));
+                    word >>= 4;
                 }
-                *spent += WORDS as u64;
+                *spent += 16 * WORDS as u64;
+                continue;
+            }
+            while word != 0 {
+                let four = word.trailing_zeros() / 4;
+                let others = others.get(four as usize);
+                let others =
+                    others.and_then(|four_sets| four_sets.get((word >> (4 * four)) as usize & 15));
+                others.into_iter().for_each(|set| before.add(set));
+                word &= !(15 << (4 * four));
+                *spent += 2 * WORDS as u64;
             }
         }
         before
     }
 }
 
-/// What can be reached from a state without taking a character.
-struct Closure<'p> {
-    program: &'p Program,
-    asserted: u8,
-    /// The turn in which a state was last seen.
-    seen: Vec<usize>,
-    turn: usize,
-}
-
-impl Closure<'_> {
-    /// Visits positions, and for a match `None`.
-    fn walk(&mut self, from: StateId, mut visit: impl FnMut(Option<usize>)) {
-        self.turn += 1;
-        let mut stack = vec![from];
-        while let Some(id) = stack.pop() {
-            match self.seen.get_mut(id) {
-                Some(turn) if *turn != self.turn => *turn = self.turn,
-                _ => continue,
-            }
-            match self.program.state(id) {
-                State::Position { position, .. } => visit(Some(*position)),
-                State::Match => visit(None),
-                State::Branch(ways) => stack.extend(ways),
-                State::Assertion { assertion, next } => {
-                    if self.asserted & assertion != 0 {
-                        stack.push(*next);
-                    }
+/// What these positions may follow, by which of them are there.
+fn unions<const WORDS: usize>(sets: &[Set<WORDS>]) -> Others<WORDS> {
+    let mut others = [[Set::EMPTY; 16]; 16];
+    for (sets, unions) in sets.chunks(4).zip(&mut others) {
+        for (those, union) in unions.iter_mut().enumerate() {
+            for (number, set) in sets.iter().enumerate() {
+                if those >> number & 1 == 1 {
+                    union.add(set);
                 }
-                State::SecretStart(next) | State::SecretEnd(next) => stack.push(*next),
             }
         }
     }
+    others
 }
