@@ -15,6 +15,7 @@ interface Run {
 
 const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.meta.url))
 const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
+const REDACTION = fileURLToPath(new URL('../examples/redaction.ts', import.meta.url))
 const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
@@ -127,6 +128,19 @@ describe('npm run example:retrieval', () => {
     assert.match(output, /Searched +line 218: .*timed out after 30 s/)
     assert.match(output, /Read +218:10:03:37 checkout PaymentDeclined/)
     assert.match(output, /Tool +read_context_slice/)
+  })
+})
+
+describe('npm run example:redaction', () => {
+  test('leaves no secret on disk, and says what stood where', async () => {
+    const { code, output, errors } = await runExample(REDACTION)
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+    assert.match(output, /Stored +# deploy\.env of the shop\n +HOST=shop\.example\.com\n/)
+    assert.match(output, /postgres:\/\/shop:\[REDACTED:[\w.-]+\]@db\.example\.com:5432\/shop\n/)
+    assert.match(output, /GITHUB_TOKEN=\[REDACTED:[\w.-]+\]\n +RETRIES=3\n/)
+    assert.match(output, /Reported +context of read_file: .*\n.*entry of git_push: /)
+    assert.match(output, /On disk +0 of 2 secrets/)
+    assert.match(output, /A text .*Authorization: .*\[REDACTED:[\w.-]+\]" https:\/\/api\.github\.com\/user/)
   })
 })
 
