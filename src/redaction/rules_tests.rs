@@ -235,6 +235,52 @@ fn positive_examples_lose_their_secrets() {
     hold(&problems);
 }
 
+/// Where a token may stand: what is around it neither hides it nor belongs to it.
+const CONTEXTS: [&str; 18] = [
+    "{}",
+    "\u{1b}[32m{}\u{1b}[0m",
+    r"first\n{}\nlast",
+    r#"{\"value\": \"{}\"}"#,
+    "x%3D{}%26y",
+    "({})",
+    "see {}.",
+    "a, {}, b",
+    "value='{}'",
+    "`{}`",
+    "<b>{}</b>",
+    "label:{}",
+    "- {}\r\n",
+    "+{}\n",
+    "https://corp.net/hook/{}/call",
+    "https://corp.net/list?q=1&v={}&page=2",
+    "https://dev:{}@corp.net/r.git",
+    "|{}|\t{}\t|",
+];
+
+#[test]
+fn tokens_are_found_wherever_they_stand() {
+    let redaction = redaction();
+    let mut problems = Vec::new();
+    let mut random = Random(7);
+    for examples in EXAMPLES {
+        let rule = RULES.iter().find(|rule| rule.name == examples.name).unwrap();
+        let Some(pattern) = pattern(rule).filter(|pattern| !pattern.pattern.contains("?P<secret>"))
+        else {
+            continue;
+        };
+        let from = made_from(rule, examples);
+        for context in CONTEXTS {
+            let (_, made) = filled(&[Part::Secret], &from, pattern.entropy, &mut random);
+            let text = context.replace("{}", &made[0]);
+            let out = redacted(&redaction, &text).unwrap_or_else(|| text.clone());
+            if leaks(&made[0], &out) {
+                problems.push(format!("{} leaves a secret in {text:?}: {out:?}", rule.name));
+            }
+        }
+    }
+    hold(&problems);
+}
+
 #[test]
 fn negative_examples_stay_as_they_are() {
     let redaction = redaction();

@@ -16,6 +16,8 @@ use super::{
 
 /// A match that fills its window may go on: the window grows up to this.
 const MAX_WINDOW: usize = 64 << 10;
+/// The numbers of a terminal's colour are at most so long.
+const MAX_COLOUR: usize = 24;
 /// A compiled rule takes at most so many bytes.
 const MAX_COMPILED: usize = 4 << 20;
 
@@ -182,8 +184,11 @@ fn matched(
     number: usize,
 ) -> Option<(Range<usize>, Range<usize>)> {
     let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
-    let expression = expression(number, rule)?;
     let bytes = text.as_bytes();
+    if rule.reach == 0 && rule.bounded && continues_before(bytes, anchor.start) {
+        return None;
+    }
+    let expression = expression(number, rule)?;
     let mut at = anchor.start.saturating_sub(rule.reach);
     let mut length = rule.reach + rule.length;
     loop {
@@ -247,7 +252,17 @@ fn continues_before(bytes: &[u8], start: usize) -> bool {
     };
     let is_escape = at(2) == b'\\' && matches!(at(1), b'n' | b'r' | b't')
         || at(3) == b'%' && at(2).is_ascii_hexdigit() && at(1).is_ascii_hexdigit();
-    at(1).is_ascii_alphanumeric() && !is_escape
+    at(1).is_ascii_alphanumeric() && !is_escape && !ends_colour(bytes, start)
+}
+
+/// Whether a terminal's colour ends right before: `ESC[32m`.
+fn ends_colour(bytes: &[u8], start: usize) -> bool {
+    let Some(before) = bytes.get(..start).and_then(|before| before.strip_suffix(b"m")) else {
+        return false;
+    };
+    let numbers = before.iter().rev().take(MAX_COLOUR);
+    let length = numbers.take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
+    before.len().checked_sub(length + 1).and_then(|at| before.get(at)) == Some(&b'[')
 }
 
 fn continues_after(bytes: &[u8], end: usize) -> bool {
