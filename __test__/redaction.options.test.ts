@@ -165,6 +165,53 @@ describe('options of redaction', () => {
     assert.equal(redact(text).text, text, 'the default knows nothing of it')
   })
 
+  it('add rules of the caller: expressions, their groups, and texts', () => {
+    const patterns = [
+      { name: 'employee', pattern: /e-\d{6}/i },
+      { name: 'customer', pattern: 'c-(?<secret>\\d{8})', flags: 'i' },
+      { name: 'visitor', pattern: /v-\d{4}/, flags: 'i' },
+      { name: 'codename', literals: ['bluebird', 'red.fox'] },
+    ]
+    const { text, findings } = redact('E-123456 C-12345678 V-1234 bluebird red.fox redXfox', { patterns })
+    const label = (rule: string) => `[REDACTED:${rule}]`
+    assert.equal(
+      text,
+      `${label('employee')} C-${label('customer')} ${label('visitor')} ${label('codename')} ${label('codename')} redXfox`,
+    )
+    assert.deepEqual(findings.map(({ rule, count }) => `${count} ${rule}`).sort(), [
+      '1 customer',
+      '1 employee',
+      '1 visitor',
+      '2 codename',
+    ])
+  })
+
+  it('refuse what takes more than linear time, with the place and the position', () => {
+    const good = { name: 'good', pattern: 'x' }
+    for (const [pattern, what] of [
+      ['a(?=b)', /look/i],
+      ['(?<!a)b', /look/i],
+      ['(a)\\1', /back ?reference/i],
+      ['a(b', /./],
+    ] as const) {
+      for (const make of made({ patterns: [good, { name: 'bad', pattern }] })) {
+        const error = throwsWith(make, 'ERR_CONTEXT_INVALID_ARGUMENT', /^redaction\.patterns\[1\]\.pattern: .*\d/)
+        assert.match(error.message, what)
+      }
+      for (const make of made({ allow: ['x', new RegExp(pattern.replace('a(b', 'a(?=b)'))] })) {
+        throwsWith(make, 'ERR_CONTEXT_INVALID_ARGUMENT', /^redaction\.allow\[1\]: /)
+      }
+    }
+  })
+
+  it('leave alone what is allowed', () => {
+    const token = new Canaries().token()
+    const other = new Canaries().token()
+    for (const allow of [[token], [new RegExp(`^${token.slice(0, 12)}`)]]) {
+      assert.equal(redact(`${token} ${other}`, { allow }).text, `${token} [REDACTED:github-token]`)
+    }
+  })
+
   it('leave single rules out', () => {
     const token = new Canaries().token()
     const { text } = redact(`a ${token} b`, { disable: ['github-token'] })
