@@ -114,7 +114,8 @@ impl Redactor {
     }
 
     fn class(&self, name: &str) -> NameClass {
-        if self.anchors.hold_name(name) {
+        // A label names a rule, and no value.
+        if !name.contains(replacement::START) && self.anchors.hold_name(name) {
             names::classify(name, &self.further)
         } else {
             NameClass::Plain
@@ -152,7 +153,11 @@ impl Redaction {
             if edits.is_empty() {
                 break;
             }
+            let is_settled = edits.iter().all(|edit| self.is_apart(text, edit));
             redacted = Some(self.apply(text, &edits, report));
+            if is_settled {
+                break;
+            }
         }
         Ok(redacted)
     }
@@ -173,9 +178,27 @@ impl Redaction {
             }
             let text = std::str::from_utf8(json)
                 .map_err(|_| failed(NotRedacted::Json(crate::json::ScanError::Incomplete)))?;
+            let is_settled = edits.iter().all(|edit| is_whole(json, &edit.range));
             redacted = Some(self.apply(text, &edits, report).into_bytes());
+            if is_settled {
+                break;
+            }
         }
         Ok(redacted)
+    }
+
+    /// Whether a secret stands between quotes, white space or the text's ends, or behind its own
+    /// name: taking it out brings nothing else to light.
+    fn is_apart(&self, text: &str, edit: &Edit) -> bool {
+        let is_border = |byte: Option<&u8>| {
+            byte.is_none_or(|byte| {
+                byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`')
+            })
+        };
+        let bytes = text.as_bytes();
+        let before = edit.range.start.checked_sub(1).and_then(|before| bytes.get(before));
+        let is_named = before == Some(&b'=') && Some(edit.rule) == self.assignment();
+        (is_named || is_border(before)) && is_border(bytes.get(edit.range.end))
     }
 
     fn apply(&self, text: &str, edits: &[Edit], report: &mut Report) -> String {
@@ -246,6 +269,12 @@ impl Redaction {
         replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
         replacement
     }
+}
+
+/// Whether all of a string of JSON goes.
+fn is_whole(json: &[u8], range: &Range<usize>) -> bool {
+    let before = range.start.checked_sub(1).and_then(|before| json.get(before));
+    (before, json.get(range.end)) == (Some(&b'"'), Some(&b'"'))
 }
 
 /// Whether it is worth trying to walk the text as JSON.

@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
-    assignment, private_key,
+    assignment, private_key, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
 };
@@ -18,6 +18,8 @@ use super::{
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
 const MAX_COLOUR: usize = 24;
+/// Labels of redacted secrets are at most so long.
+const MAX_LABEL: usize = 128;
 /// A compiled rule takes at most so many bytes.
 const MAX_COMPILED: usize = 4 << 20;
 
@@ -139,6 +141,7 @@ impl Anchors {
                         let position = found.end() - 1;
                         let (end, value) = assignment::find(text, position, further);
                         name_end = end;
+                        let value = value.filter(|_| !is_label(text, found.start()));
                         hits.extend(value.map(|range| Hit { range, rule: self.assignment }));
                     }
                     Seek::PrivateKey(rule) if !is_disabled(rule) => {
@@ -147,6 +150,7 @@ impl Anchors {
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
                         let key = vendor::find(text, found.start(), found.end());
+                        let key = key.filter(|_| !is_label(text, found.start()));
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
                     Seek::Pattern(rule, spelt) if !is_disabled(rule) => {
@@ -194,8 +198,7 @@ fn matched(
     loop {
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
-        let found = expression.captures(window)?;
-        let whole = found.get(0)?;
+        let whole = expression.find(window)?;
         let (start, end) = (at + whole.start(), at + whole.end());
         if end == window_end && end < bytes.len() && length < MAX_WINDOW {
             length *= 4;
@@ -213,7 +216,9 @@ fn matched(
             length = (anchor.start + rule.length).saturating_sub(at);
             continue;
         }
-        let secret = found.name("secret").unwrap_or(whole);
+        // Groups take longer to tell, and most rules have none.
+        let group = (expression.captures_len() > 1).then(|| expression.captures(window)).flatten();
+        let secret = group.as_ref().and_then(|group| group.name("secret")).unwrap_or(whole);
         let secret = at + secret.start()..at + secret.end();
         let shown = text.get(floor(text, secret.start)..ceil(text, secret.end))?;
         let fits = !(rule.bounded
@@ -223,6 +228,14 @@ fn matched(
             && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
         return fits.then(|| (start..end, floor(text, secret.start)..ceil(text, secret.end)));
     }
+}
+
+/// Whether a name stands in the label of something that was redacted, which names the rule.
+fn is_label(text: &str, position: usize) -> bool {
+    let from = position.saturating_sub(MAX_LABEL);
+    let before = text.as_bytes().get(from..position).unwrap_or_default();
+    memchr::memmem::rfind(before, replacement::START.as_bytes())
+        .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
 }
 
 /// Whether the secret only stands for one.

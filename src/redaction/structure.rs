@@ -239,10 +239,18 @@ impl<'a> Walk<'a> {
             && let Some(rule) = redaction.assignment()
             && !redaction.is_allowed(&text)
         {
+            let rule = self.rule_of(&text)?.unwrap_or(rule);
             self.replace_whole(&text, &range, Some(rule));
             return Ok(());
         }
         self.text_edits(raw, at, &text)
+    }
+
+    /// The rule that finds most of a text: it tells more than the name beside it.
+    fn rule_of(&self, text: &str) -> Result<Option<usize>, NotRedacted> {
+        let edits = self.redaction.edits(text, self.embedded + 1)?;
+        let longest = edits.into_iter().max_by_key(|edit| edit.range.len());
+        Ok(longest.filter(|edit| edit.range.len() * 2 > text.len()).map(|edit| edit.rule))
     }
 
     /// Whether the member says its own name: `"cookie": "cookie"`.

@@ -1,6 +1,8 @@
 //! What a value looks like: random, chosen by somebody, or none at all.
 
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
+
+use rustc_hash::FxHashSet;
 
 use super::{names, replacement, rules::NAMES};
 
@@ -116,7 +118,10 @@ pub(super) fn is_reference(value: &str) -> bool {
         b'!' => {
             value.starts_with("!Ref ") || value.starts_with("!Sub ") || value.starts_with("!vault")
         }
-        _ => NAMES.references.iter().any(|start| value.starts_with(start)),
+        first => {
+            words().begins_reference.get(usize::from(first)) == Some(&true)
+                && NAMES.references.iter().any(|start| value.starts_with(start))
+        }
     }
 }
 
@@ -133,23 +138,52 @@ fn is_identifier(value: &str, start: usize) -> bool {
 
 /// Whether the value only stands for one: `xxxx`, `your-token-here`, `changeme`, `********`.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    if value.starts_with(replacement::START) {
+    if memchr::memmem::find(value.as_bytes(), replacement::START.as_bytes()).is_some() {
         return true;
     }
     let bytes = value.as_bytes();
     if has_filling(bytes) {
         return true;
     }
-    let lower = value.to_ascii_lowercase();
-    if NAMES.literals.contains(&lower.as_str()) {
-        return true;
+    if value.len() > LONGEST_PLACEHOLDER {
+        return false;
     }
+    let lower = value.to_ascii_lowercase();
+    let words = words();
     // Words such as `your` count as words of their own.
-    lower.len() <= 64
-        && lower
-            .split(|letter: char| !letter.is_alphabetic())
-            .any(|word| NAMES.placeholders.contains(&word))
-        && !is_random(bytes)
+    words.literals.contains(lower.as_str())
+        || lower
+            .split(|letter: char| !letter.is_alphanumeric())
+            .any(|word| words.placeholders.contains(word))
+            && !is_random(bytes)
+}
+
+/// Longer values are no placeholders.
+const LONGEST_PLACEHOLDER: usize = 64;
+
+/// The words of the rules' file, ready to be looked up.
+struct Words {
+    literals: FxHashSet<&'static str>,
+    placeholders: FxHashSet<&'static str>,
+    /// Which bytes references begin with.
+    begins_reference: [bool; 256],
+}
+
+fn words() -> &'static Words {
+    static WORDS: OnceLock<Words> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let mut begins_reference = [false; 256];
+        for first in NAMES.references.iter().filter_map(|reference| reference.bytes().next()) {
+            if let Some(begins) = begins_reference.get_mut(usize::from(first)) {
+                *begins = true;
+            }
+        }
+        Words {
+            literals: NAMES.literals.iter().copied().collect(),
+            placeholders: NAMES.placeholders.iter().copied().collect(),
+            begins_reference,
+        }
+    })
 }
 
 /// Whether a value holds a run of what people fill forms with, or is one character alone.

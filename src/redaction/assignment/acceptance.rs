@@ -33,7 +33,7 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
     match joint {
         Joint::Space => {
             // Prose speaks of tokens: only what a machine has made is one.
-            is_random && value.len() >= 20 && !value::is_code(value)
+            is_random && is_plain(value) && value.len() >= 20 && !value::is_code(value)
         }
         Joint::Flag => {
             !value.starts_with('-')
@@ -41,10 +41,8 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
                 && !value::is_code(value)
         }
         Joint::Argument => {
-            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_.-~:".contains(&byte);
             let is_first = before_quote(text, name) == Some(b'(');
-            (is_random || is_first && look == Look::Chosen && value.len() >= 8)
-                && value.bytes().all(is_plain)
+            (is_random || is_first && look == Look::Chosen && value.len() >= 8) && is_plain(value)
         }
         Joint::Sibling if !found.is_quoted && value::is_code(value) => false,
         Joint::Element | Joint::Sibling => {
@@ -116,6 +114,12 @@ fn accepts_plain(
         && has_digit_or_sign(value)
         && (name.class == NameClass::Password || value.len() >= 8)
         && !matches!(found.after, b'(' | b'[')
+}
+
+/// Whether it is made of what tokens are made of.
+fn is_plain(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_.-~:".contains(&byte))
+        && !value.contains("//")
 }
 
 /// Whether what somebody may have chosen is rather a token than a piece of code.
