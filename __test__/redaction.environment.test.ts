@@ -67,6 +67,19 @@ describe('a secret of the environment', () => {
     assert.equal(redact(secret).text, secret)
   })
 
+  it('is not the working directory, whose name looks like one', () => {
+    const { PWD: before } = process.env
+    try {
+      for (const name of ['PWD', 'OLDPWD']) {
+        process.env[name] = '/home/wombat/burrow'
+      }
+      assert.equal(redact('at /home/wombat/burrow/dig.ts:4:2').text, 'at /home/wombat/burrow/dig.ts:4:2')
+    } finally {
+      process.env['PWD'] = before ?? process.cwd()
+      delete process.env['OLDPWD']
+    }
+  })
+
   it('can be named by the caller', () => {
     const secret = value()
     process.env[OTHER] = secret

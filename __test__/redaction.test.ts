@@ -203,7 +203,7 @@ describe('names of files, and handles', () => {
       const manager = new ContextManager({ contextDir, offload: { threshold: 1 } })
       const told = []
       for (let round = 0; round < 2; round++) {
-        const { filepath, handle } = await manager.offload('tool', { key: canaries.token() }, `a ${canaries.token()}`)
+        const { filepath, handle } = await manager.offload('tool', { about: canaries.token() }, `a ${canaries.token()}`)
         told.push([/_([0-9a-f]{12})_/.exec(filepath ?? '')?.[1], handle])
       }
       assert.deepEqual(told[0], told[1])
