@@ -2024,7 +2024,7 @@ function loadMissing(hooks, native, filepaths, missing, loaded) {
         const first = texts[position2++] ?? "";
         try {
           if (first.startsWith("!")) {
-            throw fromNative(first.slice(1), hooks.redaction?.redactor);
+            throw fromNative(first.slice(1));
           }
           const parts = texts.slice(position2, position2 + Number(first));
           position2 += parts.length;

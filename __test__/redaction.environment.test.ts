@@ -42,18 +42,26 @@ describe('a secret of the environment', () => {
       const manager = new ContextManager({ contextDir: join(directory, 'contexts') })
       const history = new ContextHistory({ path: join(directory, 'h.jsonl') })
       const secrets: string[] = []
-      for (let round = 0; round < 3; round++) {
+      /** A value that is set now, and gone when the work is done elsewhere: what counts is the time of the call. */
+      const withSecret = async (call: (secret: string) => Promise<unknown>): Promise<void> => {
         const secret = value()
-        process.env[NAME] = secret
         secrets.push(secret)
-        // Set now and gone when the work is done elsewhere: what counts is the time of the call.
-        const stored = Promise.all([
-          manager.saveContext(`tool ${secret}`, { a: secret }, { list: [secret] }, secret, secret),
-          history.append({ toolName: secret, params: secret, result: [secret], summary: secret }),
-        ])
+        process.env[NAME] = secret
+        const calling = call(secret)
         delete process.env[NAME]
-        await stored
+        await calling
       }
+      for (let round = 0; round < 3; round++) {
+        await withSecret((secret) => manager.saveContext(`tool ${secret}`, { a: secret }, [secret], secret, secret))
+        await withSecret((secret) => history.append({ toolName: secret, params: secret, result: [secret] }))
+      }
+      const summarised = value()
+      secrets.push(summarised)
+      const summarise = () => {
+        process.env[NAME] = summarised
+        return summarised
+      }
+      await history.compact({ keepLast: 1, summarise })
       const everything = everythingBelow(directory)
       for (const secret of secrets) {
         assert.ok(!everything.includes(secret), 'a value is on disk')
