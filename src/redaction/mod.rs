@@ -287,7 +287,8 @@ fn may_be_json(text: &str) -> bool {
 }
 
 /// Hits in order; those that touch each other become one, under the name of the longest. Between
-/// equals a rule for a form tells more than a name beside the value.
+/// equals a rule for a form tells more than a name beside the value, and what comes first in the
+/// rules' file more than what comes later.
 fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     let is_general = |rule: usize| {
         RULES.get(rule).is_some_and(|rule| {
@@ -295,7 +296,7 @@ fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
         })
     };
     hits.sort_by_key(|hit| {
-        (hit.range.start, std::cmp::Reverse(hit.range.end), is_general(hit.rule))
+        (hit.range.start, std::cmp::Reverse(hit.range.end), is_general(hit.rule), hit.rule)
     });
     let mut merged: Vec<Hit> = Vec::with_capacity(hits.len());
     let mut longest = 0;
