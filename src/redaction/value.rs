@@ -150,12 +150,16 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     }
     let lower = value.to_ascii_lowercase();
     let words = words();
-    // Words such as `your` count as words of their own.
-    words.literals.contains(lower.as_str())
-        || lower
-            .split(|letter: char| !letter.is_alphanumeric())
-            .any(|word| words.placeholders.contains(word))
-            && !is_random(bytes)
+    if words.literals.contains(lower.as_str()) {
+        return true;
+    }
+    // Words such as `your` count as words of their own. Digits may join long ones; short ones, such
+    // as `my`, stand between digits by chance.
+    let is_word = |word: &str| words.placeholders.contains(word);
+    let by_signs = || lower.split(|letter: char| !letter.is_alphanumeric());
+    let by_digits = || lower.split(|letter: char| !letter.is_alphabetic());
+    (by_signs().any(is_word) || by_digits().any(|word| word.len() > SHORT && is_word(word)))
+        && !is_random(bytes)
 }
 
 /// Longer values are no placeholders.
@@ -204,6 +208,8 @@ fn has_filling(bytes: &[u8]) -> bool {
     longest == bytes.len() || matches!(bytes, b"xxx" | b"XXX" | b"***" | b"...")
 }
 
+/// Words of up to so many letters stand between digits by chance.
+const SHORT: usize = 3;
 /// So many of the same sign are no accident.
 const FILLING: usize = 6;
 
