@@ -1,190 +1,299 @@
-//! Rules of the caller's own.
+//! The caller's own rules.
 
 use std::{ops::Range, sync::Arc};
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::FxHashSet;
 
-use super::options::{CustomFind, CustomRule};
+use super::{
+    literals::Literals,
+    options::{CustomFind, CustomRule},
+};
 use crate::{
     error::{Code, Error, Result},
-    expressions::{Expression, Fault, shown},
+    expressions::{Expression, Fault, TooManySteps},
 };
 
-/// Shorter literals occur by accident.
-const SHORTEST_LITERAL: usize = 4;
+/// Characters of a rule's name, which stands in every replacement.
+const MAX_NAME: usize = 64;
+/// Characters of a literal: what is shorter is found where nobody means it.
+const MIN_LITERAL: usize = 4;
+/// Bytes of all literals: memory is in proportion to them.
+const MAX_LITERALS: usize = 1 << 20;
+/// Places of literals for each byte of a text: they can be ends of each other.
+const MAX_PLACES: usize = 16;
 
 /// All rules of a caller, compiled.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CustomRules {
     names: Vec<Arc<str>>,
-    /// Expressions, with the numbers of their rules.
+    nameless: Arc<str>,
+    /// Each with the number of its rule.
     expressions: Vec<(usize, Expression)>,
-    literals: Option<AhoCorasick>,
-    /// The rules' numbers, by those of their literals.
-    rules_of_literals: Vec<usize>,
+    literals: Option<Literals>,
+    /// For each of the literals the number of its rule.
+    literal_rules: Vec<usize>,
 }
 
 impl CustomRules {
     /// # Errors
-    /// `InvalidArgument`, with the position, for an expression that does not compile, needs
-    /// backtracking, is too large or matches the empty text; for a short literal; for a name that
-    /// is none, or that two rules have.
+    /// `InvalidArgument` with the rule, and for an expression with the position, for what is
+    /// malformed, needs backtracking, becomes too large, or finds the empty text.
     pub fn new(rules: &[CustomRule]) -> Result<Self> {
-        let mut custom = Self::default();
-        let mut literals = Vec::new();
+        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut known = FxHashSet::default();
+        let mut expressions = Vec::new();
+        let (mut literals, mut literal_rules) = (Vec::new(), Vec::new());
         for (number, CustomRule { name, find }) in rules.iter().enumerate() {
-            custom.add_name(name)?;
+            check_name(number, name)?;
+            if !known.insert(name) {
+                return Err(refused(number, name, "there is another rule of that name"));
+            }
+            names.push(name.as_str().into());
             match find {
                 CustomFind::Expression { source, flags } => {
-                    let expression = Expression::new(source, flags);
-                    let expression = expression.map_err(|fault| refused(source, &fault))?;
-                    custom.expressions.push((number, expression));
+                    let expression = Expression::new(source, flags)
+                        .map_err(|fault| refused(number, name, &not_searchable(&fault)))?;
+                    expressions.push((number, expression));
                 }
                 CustomFind::Literals(texts) => {
-                    for text in texts {
-                        if text.chars().count() < SHORTEST_LITERAL {
-                            return Err(invalid(format!(
-                                "a literal of the rule {name:?} has less than {SHORTEST_LITERAL} characters and would be found everywhere"
-                            )));
-                        }
-                        literals.push(text.as_str());
-                        custom.rules_of_literals.push(number);
+                    if texts.is_empty() {
+                        return Err(refused(number, name, "the list of literals is empty"));
                     }
+                    for (place, text) in texts.iter().enumerate() {
+                        if text.chars().nth(MIN_LITERAL - 1).is_none() {
+                            let reason =
+                                format!("literal {place} has less than {MIN_LITERAL} characters");
+                            return Err(refused(number, name, &reason));
+                        }
+                    }
+                    literals.extend(texts);
+                    literal_rules.resize(literals.len(), number);
                 }
             }
         }
-        if !literals.is_empty() {
-            let automaton =
-                AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&literals);
-            custom.literals = Some(
-                automaton
-                    .map_err(|error| invalid(format!("the literals are too large: {error}")))?,
-            );
+        let bytes: usize = literals.iter().map(|text| text.len()).sum();
+        let too_many =
+            || Error::new(Code::InvalidArgument, "the literals of patterns are too many");
+        if bytes > MAX_LITERALS {
+            return Err(too_many());
         }
-        Ok(custom)
+        let literals = match literals.as_slice() {
+            [] => None,
+            literals => Some(Literals::new(literals).map_err(|_| too_many())?),
+        };
+        Ok(Self { names, nameless: "".into(), expressions, literals, literal_rules })
     }
 
-    fn add_name(&mut self, name: &str) -> Result<()> {
-        let is_plain =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || !name.bytes().all(is_plain) {
-            return Err(invalid(format!(
-                "a rule's name stands in replacements and is made of letters, digits, '-', '_' and '.', not {name:?}"
-            )));
-        }
-        if self.names.iter().any(|known| **known == *name) {
-            return Err(invalid(format!("two rules have the name {name:?}")));
-        }
-        self.names.push(Arc::from(name));
-        Ok(())
-    }
-
-    /// The rules' names, by their numbers.
-    pub fn names(&self) -> &[Arc<str>] {
-        &self.names
-    }
-
-    /// Appends what the rules find, with their numbers.
+    /// Appends every hit: its bytes, on boundaries of characters, and the number of the rule. Hits
+    /// of several rules can overlap.
     ///
     /// # Errors
-    /// `Redaction` when an expression would take too long.
+    /// `Redaction` when it would take too long to tell.
     pub fn find(&self, text: &str, hits: &mut Vec<(Range<usize>, usize)>) -> Result<()> {
-        if let Some(literals) = &self.literals {
-            for found in literals.find_iter(text) {
-                let rule = self.rules_of_literals.get(found.pattern().as_usize());
-                hits.extend(rule.map(|&rule| (found.range(), rule)));
-            }
-        }
-        let mut ranges = Vec::new();
+        let mut found = Vec::new();
         for (rule, expression) in &self.expressions {
-            expression.find(text, &mut ranges).map_err(|_| self.too_slow(*rule, text))?;
-            hits.extend(ranges.drain(..).map(|range| (range, *rule)));
+            expression.find(text, &mut found).map_err(|TooManySteps| self.too_long(*rule, text))?;
+            hits.extend(found.drain(..).map(|range| (range, *rule)));
         }
-        Ok(())
+        let Some(literals) = &self.literals else { return Ok(()) };
+        let (mut places, mut too_many) = (text.len().saturating_mul(MAX_PLACES), None);
+        literals.find(text, |range, literal| {
+            let rule = self.literal_rules.get(literal).copied().unwrap_or_default();
+            let mut hit = range;
+            // They come ordered by their ends.
+            while let Some((last, same)) = hits.last()
+                && *same == rule
+                && hit.start < last.end
+            {
+                hit.start = hit.start.min(last.start);
+                hits.pop();
+            }
+            hits.push((hit, rule));
+            places = places.saturating_sub(1);
+            if places == 0 {
+                too_many = Some(rule);
+            }
+            places > 0
+        });
+        too_many.map_or(Ok(()), |rule| Err(self.too_long(rule, text)))
     }
 
-    fn too_slow(&self, rule: usize, text: &str) -> Error {
-        let name = self.names.get(rule).map_or("", |name| name);
+    /// The name of a rule.
+    pub fn name(&self, rule: usize) -> &Arc<str> {
+        self.names.get(rule).unwrap_or(&self.nameless)
+    }
+
+    fn too_long(&self, rule: usize, text: &str) -> Error {
+        let name = self.name(rule);
         Error::new(
             Code::Redaction,
             format!(
-                "nothing was written: the pattern {name:?} takes too long for a text of {} bytes; bound its repetitions",
+                "the text was not redacted: the pattern {name} needs too many steps for its {} bytes; \
+                 anchor it, or bound its repetitions",
                 text.len()
             ),
         )
     }
 }
 
-/// An expression that is no good.
-pub(super) fn refused(source: &str, fault: &Fault) -> Error {
-    invalid(format!(
-        "a pattern must be a regular expression of the linear-time kind, not {}: {fault}",
-        shown(source)
-    ))
+/// Why an expression is refused. It is not shown: there may be a secret in it.
+pub(super) fn not_searchable(fault: &Fault) -> String {
+    format!("it must be a regular expression of the linear-time kind: {fault}")
 }
 
-fn invalid(message: String) -> Error {
-    Error::new(Code::InvalidArgument, message)
+fn refused(number: usize, name: &str, reason: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("patterns[{number}] ({name}) is refused: {reason}"))
+}
+
+fn check_name(number: usize, name: &str) -> Result<()> {
+    let mut characters = name.chars();
+    let is_plain = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
+    if characters.next().is_some_and(is_plain)
+        && characters.all(|character| is_plain(character) || "_.-".contains(character))
+        && name.len() <= MAX_NAME
+    {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidArgument,
+        format!(
+            "the name of patterns[{number}] must be up to {MAX_NAME} of the characters a-z, 0-9, _, . \
+             and -, the first a letter or digit, not {name:.80?}"
+        ),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    fn expression(name: &str, source: &str) -> CustomRule {
-        CustomRule {
-            name: name.to_owned(),
-            find: CustomFind::Expression { source: source.to_owned(), flags: String::new() },
-        }
+    fn expression(name: &str, source: &str, flags: &str) -> CustomRule {
+        let find = CustomFind::Expression { source: source.to_owned(), flags: flags.to_owned() };
+        CustomRule { name: name.to_owned(), find }
     }
 
     fn literals(name: &str, texts: &[&str]) -> CustomRule {
-        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        CustomRule { name: name.to_owned(), find: CustomFind::Literals(texts) }
+        let find = CustomFind::Literals(texts.iter().copied().map(str::to_owned).collect());
+        CustomRule { name: name.to_owned(), find }
     }
 
-    fn found<'a>(rules: &[CustomRule], text: &'a str) -> Vec<(&'a str, usize)> {
+    fn found(rules: &[CustomRule], text: &str) -> Vec<(String, String)> {
+        let rules = CustomRules::new(rules).unwrap();
         let mut hits = Vec::new();
-        CustomRules::new(rules).unwrap().find(text, &mut hits).unwrap();
-        hits.into_iter().map(|(range, rule)| (&text[range], rule)).collect()
+        rules.find(text, &mut hits).unwrap();
+        hits.into_iter()
+            .map(|(hit, rule)| (rules.name(rule).to_string(), text[hit].to_owned()))
+            .collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        expected.iter().map(owned).collect()
     }
 
     #[test]
-    fn expressions_and_literals_are_found() {
-        let rules =
-            [expression("ticket", "TICKET-\\d+"), literals("name", &["Ada Lovelace", "Ada"])];
-        assert!(CustomRules::new(&rules).is_err_and(|error| error.message.contains("less than 4")));
-        let rules =
-            [expression("ticket", "TICKET-\\d+"), literals("name", &["Ada Lovelace", "Lovelace"])];
-        assert_eq!(
-            found(&rules, "Ada Lovelace and Lovelace: TICKET-123"),
-            [("Ada Lovelace", 1), ("Lovelace", 1), ("TICKET-123", 0)]
-        );
-    }
-
-    #[test]
-    fn a_group_named_secret_narrows_what_goes() {
-        let rules = [expression("pin", "pin: (?<secret>\\d+)!")];
-        assert_eq!(found(&rules, "pin: 1234! pin: 99"), [("1234", 0)]);
-    }
-
-    #[test]
-    fn what_is_no_rule_is_refused() {
-        let cases = [
-            (expression("a", "a(?=b)"), "look-around"),
-            (expression("a", "(a)\\1"), "back reference"),
-            (expression("a", "a(b"), "at character 2"),
-            (expression("a", "a*"), "empty text"),
-            (expression("a b", "ab"), "name"),
-            (expression("", "ab"), "name"),
-            (literals("a", &[""]), "less than"),
+    fn hits_are_those_of_all_rules() {
+        let rules = [
+            literals("words", &["swordfish", "fishbone", "naïveté"]),
+            expression("employee", r"\bemp-(?<secret>\d{4,6})\b", "gi"),
+            literals("more", &["bone-marrow"]),
         ];
-        for (rule, message) in cases {
-            let error = CustomRules::new(std::slice::from_ref(&rule)).unwrap_err();
+        assert_eq!(
+            found(&rules, "EMP-12345, swordfish naïveté fish emp-1 swordfishbone-marrow"),
+            pairs(&[
+                ("employee", "12345"),
+                ("words", "swordfish"),
+                ("words", "naïveté"),
+                ("words", "swordfishbone"),
+                ("more", "bone-marrow"),
+            ])
+        );
+        assert_eq!(found(&rules, "Swordfish naivete"), []);
+    }
+
+    #[test]
+    fn what_is_in_a_literal_is_one_hit_with_it() {
+        let rules = [literals("it", &["beta", "alpha beta beta gamma"])];
+        let text = "beta alpha beta beta gamma";
+        assert_eq!(found(&rules, text), pairs(&[("it", "beta"), ("it", "alpha beta beta gamma")]));
+    }
+
+    #[test]
+    fn bad_rules_are_refused_with_their_place() {
+        let good = expression("good", "a+b", "");
+        let long = "n".repeat(65);
+        for (rule, expected) in [
+            (
+                expression("bad", "é(?=b)", ""),
+                "patterns[1] (bad) is refused: it must be a regular expression of the linear-time kind: look-around is not supported, at character 2",
+            ),
+            (expression("bad", "a(b", ""), "unclosed group, at character 2"),
+            (expression("bad", "a", "k"), "the flag k is not supported, at character 1"),
+            (expression("bad", "a?", ""), "it matches the empty text, at character 1"),
+            (expression("bad", "", ""), "it matches the empty text, at character 1"),
+            (
+                expression("good", "a", ""),
+                "patterns[1] (good) is refused: there is another rule of that name",
+            ),
+            (expression("", "a", ""), "the name of patterns[1] must be"),
+            (expression("-a", "a", ""), "the name of patterns[1] must be"),
+            (expression("A", "a", ""), "the name of patterns[1] must be"),
+            (expression("a]", "a", ""), "the name of patterns[1] must be"),
+            (expression("é", "a", ""), "the name of patterns[1] must be"),
+            (expression(&long, "a", ""), "the name of patterns[1] must be"),
+            (literals("bad", &[]), "patterns[1] (bad) is refused: the list of literals is empty"),
+            (literals("bad", &["long enough", "äöü"]), "literal 1 has less than 4 characters"),
+            (
+                literals("bad", &[&"ab".repeat(MAX_LITERALS)]),
+                "the literals of patterns are too many",
+            ),
+        ] {
+            let error = CustomRules::new(&[good.clone(), rule]).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument);
-            assert!(error.message.contains(message), "{} ({rule:?})", error.message);
+            assert!(error.message.contains(expected), "{}", error.message);
         }
-        let twice = [expression("a", "ab"), expression("a", "cd")];
-        assert!(CustomRules::new(&twice).is_err_and(|error| error.message.contains("two rules")));
+        assert!(CustomRules::new(&[good, expression("a.b_c-0", "a", "dgimsuy")]).is_ok());
+    }
+
+    #[test]
+    fn what_takes_too_long_fails() {
+        let hostile = CustomRules::new(&[expression("hostile", "(?:[ab]?){500}b", "")]).unwrap();
+        let text = "ab".repeat(10_000);
+        let error = hostile.find(&text, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.code, Code::Redaction);
+        assert!(
+            error.message.contains("the pattern hostile needs too many steps for its 20000 bytes"),
+            "{}",
+            error.message
+        );
+        let texts: Vec<_> = (4..40).map(|length| "a".repeat(length)).collect();
+        let find = CustomFind::Literals(texts);
+        let hostile = CustomRules::new(&[CustomRule { name: "ends".to_owned(), find }]).unwrap();
+        let error = hostile.find(&"a".repeat(10_000), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.code, Code::Redaction);
+    }
+
+    proptest! {
+        #[test]
+        fn every_literal_is_found(texts in prop::collection::vec("[ab]{4,6}", 1..90), text in "[ab é]{0,60}") {
+            let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+            let rules = CustomRules::new(&[literals("it", &texts)]).unwrap();
+            let mut hits = Vec::new();
+            rules.find(&text, &mut hits).unwrap();
+            let mut expected = vec![false; text.len()];
+            for literal in &texts {
+                for start in (0..text.len()).filter(|start| text.as_bytes()[*start..].starts_with(literal.as_bytes())) {
+                    expected[start..start + literal.len()].fill(true);
+                }
+            }
+            let mut covered = vec![false; text.len()];
+            for (hit, _) in hits {
+                prop_assert!(covered[hit.clone()].iter().all(|covered| !covered), "{hit:?}");
+                covered[hit].fill(true);
+            }
+            prop_assert_eq!(covered, expected);
+        }
     }
 }

@@ -1,28 +1,21 @@
-//! Values of the process's environment variables whose names look secret: looked for wherever they
-//! occur, as they are and as addresses and encodings spell them.
+//! Values of the process's environment variables whose names look secret.
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use base64::{
-    Engine,
-    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
-};
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::value;
+use super::{common_values::is_common, literals::Literals, replacement::START};
+use crate::error::{Code, Error, Result};
 
-/// Shorter values occur by accident.
-const SHORTEST: usize = 8;
-/// Lines of a value of several are looked for by themselves from this length on.
-const SHORTEST_LINE: usize = 16;
-/// Longer values are looked for by their beginning: nobody meets it by accident.
-const LONGEST: usize = 4096;
-/// Beyond so many bytes of values the rest is not looked for: no environment is as large.
-const MAX_BYTES: usize = 4 << 20;
-
-/// What `encodeURIComponent` encodes.
-const NOT_IN_ADDRESSES: &AsciiSet = &NON_ALPHANUMERIC
+/// Characters of a value that is looked for.
+const MIN_VALUE: usize = 8;
+/// Characters of a line of a value that is looked for by itself.
+const MIN_LINE: usize = 16;
+/// Bytes of a value that is looked for in other encodings: memory is in proportion to them.
+const MAX_ENCODED: usize = 1 << 14;
+/// What `encodeURIComponent` escapes.
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -36,62 +29,102 @@ const NOT_IN_ADDRESSES: &AsciiSet = &NON_ALPHANUMERIC
 /// The values to look for, as they were at the time of a call.
 #[derive(Debug, Default)]
 pub struct EnvironmentValues {
-    automaton: Option<AhoCorasick>,
+    /// `None` when there is nothing to look for; an error when that could not be prepared.
+    literals: Option<std::result::Result<Literals, ()>>,
 }
 
 impl EnvironmentValues {
     /// From pairs of name and value; those that are too short or too common to be looked for are
-    /// left out.
+    /// left out. A value is looked for as it is, encoded for URLs, in base64 and as JSON writes it,
+    /// and so is each of its long lines.
     #[must_use]
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut texts = Vec::new();
-        let mut bytes = 0;
+        let mut texts: Vec<String> = Vec::new();
         for (_, value) in variables {
-            bytes += value.len();
-            if bytes > MAX_BYTES {
-                break;
-            }
-            add_spellings(value.trim(), SHORTEST, &mut texts);
-            if value.trim().contains('\n') {
-                for line in value.lines() {
-                    add_spellings(line.trim(), SHORTEST_LINE, &mut texts);
+            let value = value.trim();
+            if is_looked_for(value, MIN_VALUE) {
+                texts.push(value.to_owned());
+                if value.len() <= MAX_ENCODED {
+                    texts.extend(encoded(value));
                 }
             }
+            // Files of settings often write the end of a line as an escape.
+            let lines = value.lines().flat_map(|line| line.split("\\n")).map(str::trim);
+            let lines = lines.filter(|line| line.len() < value.len() && !line.starts_with("-----"));
+            texts.extend(lines.filter(|line| is_looked_for(line, MIN_LINE)).map(str::to_owned));
         }
         texts.sort_unstable();
         texts.dedup();
-        if texts.is_empty() {
-            return Self::default();
-        }
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
-        Self { automaton: automaton.ok() }
+        let literals = (!texts.is_empty()).then(|| Literals::new(&texts).map_err(|_| ()));
+        Self { literals }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there is nothing to look for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.automaton.is_none()
+        self.literals.is_none()
     }
 
-    /// Appends where values stand in a text.
-    pub(super) fn find(&self, text: &str, hits: &mut Vec<Range<usize>>) {
-        if let Some(automaton) = &self.automaton {
-            hits.extend(automaton.find_iter(text).map(|found| found.range()));
+    /// Appends the bytes of every value in a text, on boundaries of characters, those that overlap
+    /// as one. Nothing within what already stands in place of a secret.
+    ///
+    /// # Errors
+    /// `Redaction` when the values are too many.
+    pub(super) fn find(&self, text: &str, hits: &mut Vec<Range<usize>>) -> Result<()> {
+        let Some(literals) = &self.literals else { return Ok(()) };
+        let literals = literals.as_ref().map_err(|()| {
+            Error::new(Code::Redaction, "the environment's secrets are too many to be looked for")
+        })?;
+        let before = hits.len();
+        literals.find(text, |mut hit, _| {
+            while hits.len() > before
+                && let Some(last) = hits.last()
+                && hit.start < last.end
+            {
+                hit.start = hit.start.min(last.start);
+                hits.pop();
+            }
+            hits.push(hit);
+            true
+        });
+        if hits.len() > before {
+            let markers = markers(text);
+            let found = hits.split_off(before);
+            hits.extend(found.into_iter().filter(|hit| {
+                let marker = markers.partition_point(|marker| marker.end <= hit.start);
+                markers.get(marker).is_none_or(|marker| hit.end <= marker.start)
+            }));
         }
+        Ok(())
     }
 }
 
-/// Adds a value as it is, as a part of an address and in base64.
-fn add_spellings(value: &str, shortest: usize, texts: &mut Vec<String>) {
-    let end = (0..=value.len().min(LONGEST)).rev().find(|&at| value.is_char_boundary(at));
-    let value = value.get(..end.unwrap_or_default()).unwrap_or_default();
-    if value.len() < shortest || !value::is_worth_looking_for(value) {
-        return;
-    }
-    texts.push(utf8_percent_encode(value, NOT_IN_ADDRESSES).to_string());
-    texts.push(STANDARD_NO_PAD.encode(value));
-    texts.push(STANDARD.encode(value));
-    texts.push(value.to_owned());
+fn is_looked_for(value: &str, least: usize) -> bool {
+    value.chars().nth(least - 1).is_some() && !value.contains(START) && !is_common(value)
+}
+
+/// A value in other encodings, where they differ.
+fn encoded(value: &str) -> impl Iterator<Item = String> {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).map(str::to_owned);
+    // What may pad it tells nothing.
+    let base64 = STANDARD_NO_PAD.encode(value);
+    let component = utf8_percent_encode(value, COMPONENT).to_string();
+    let different = move |text: &String| text != value;
+    json.into_iter().chain([base64, component]).filter(different).collect::<Vec<_>>().into_iter()
+}
+
+/// What stands in place of secrets.
+fn markers(text: &str) -> Vec<Range<usize>> {
+    let starts = text.match_indices(START).map(|(start, _)| start);
+    let marker = |start: usize| {
+        let name = text.get(start + START.len()..)?;
+        let is_name =
+            |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+        let end = name.find(|character| !is_name(character))?;
+        name.get(end..)?.starts_with(']').then(|| start..start + START.len() + end + 1)
+    };
+    starts.filter_map(marker).collect()
 }
 
 #[cfg(test)]
@@ -99,58 +132,78 @@ mod tests {
     use super::*;
 
     fn values(values: &[&str]) -> EnvironmentValues {
-        EnvironmentValues::new(values.iter().map(|value| ("TOKEN".to_owned(), (*value).to_owned())))
+        EnvironmentValues::new(values.iter().map(|value| ("NAME".to_owned(), (*value).to_owned())))
     }
 
-    fn found<'a>(values: &EnvironmentValues, text: &'a str) -> Vec<&'a str> {
+    fn found<'t>(value: &str, text: &'t str) -> Vec<&'t str> {
         let mut hits = Vec::new();
-        values.find(text, &mut hits);
+        values(&[value]).find(text, &mut hits).unwrap();
         hits.into_iter().map(|hit| &text[hit]).collect()
     }
 
     #[test]
-    fn values_are_found_wherever_they_stand() {
-        let values = values(&["s3cr3t/valué", "s3cr3t/valué-and-more"]);
-        assert_eq!(
-            found(&values, "a s3cr3t/valué, bs3cr3t/valué-and-more"),
-            ["s3cr3t/valué", "s3cr3t/valué-and-more"]
-        );
-        assert_eq!(found(&values, "S3CR3T/VALUÉ"), [""; 0]);
+    fn a_value_is_found_wherever_it_is() {
+        let value = "gT7#kq/2 é\"w";
+        assert_eq!(found(value, &format!("a{value}b{value}{value}")), [value, value, value]);
+        assert_eq!(found(value, "?key=gT7%23kq%2F2%20%C3%A9%22w&"), ["gT7%23kq%2F2%20%C3%A9%22w"]);
+        assert_eq!(found(value, r#"{"key":"gT7#kq/2 é\"w"}"#), [r#"gT7#kq/2 é\"w"#]);
+        assert_eq!(found(value, "Basic Z1Q3I2txLzIgw6kidw== "), ["Z1Q3I2txLzIgw6kidw"]);
+        assert_eq!(found(value, "gT7#kq/2 É\"w gT7#kq/2"), [""; 0]);
+        assert_eq!(found(&format!(" {value}\n"), value), [value]);
     }
 
     #[test]
-    fn values_are_found_as_they_are_encoded() {
-        let values = values(&["s3cr3t/valu=1"]);
-        assert_eq!(found(&values, "?a=s3cr3t%2Fvalu%3D1&b"), ["s3cr3t%2Fvalu%3D1"]);
-        assert_eq!(found(&values, "czNjcjN0L3ZhbHU9MQ=="), ["czNjcjN0L3ZhbHU9MQ=="]);
-        assert_eq!(found(&values, "czNjcjN0L3ZhbHU9MQ."), ["czNjcjN0L3ZhbHU9MQ"]);
+    fn each_long_line_of_a_value_is_looked_for() {
+        let (first, second) = ("MIIEpAIBAAKCAQEA7b9z", "kq2dT0xWcN5vR8sLhYpF");
+        for value in [
+            format!(
+                "-----BEGIN PRIVATE KEY-----\n{first}\r\n{second}\nab12\n-----END PRIVATE KEY-----\n"
+            ),
+            format!(
+                "-----BEGIN PRIVATE KEY-----\\n{first}\\n{second}\\nab12\\n-----END PRIVATE KEY-----"
+            ),
+        ] {
+            assert_eq!(found(&value, &value), [value.trim()]);
+            let text = format!("> {second}\n> {first}\n> ab12 -----BEGIN PRIVATE KEY-----");
+            assert_eq!(found(&value, &text), [second, first]);
+        }
     }
 
     #[test]
-    fn lines_of_a_value_are_found_by_themselves() {
-        let values = values(&["MIIEpAIBAAKCAQEA3yLb\nshort1\nu4S0gvcUONLHTaWaUP1g"]);
-        assert_eq!(found(&values, "x u4S0gvcUONLHTaWaUP1g short1"), ["u4S0gvcUONLHTaWaUP1g"]);
+    fn values_that_overlap_are_one_hit() {
+        let earlier = 0..1;
+        let mut hits = vec![earlier.clone()];
+        let values = values(&["abcd1234efgh", "efgh5678ijkl", "8ijklmn0pqrs"]);
+        values.find("abcd1234efgh5678ijklmn0pqrs abcd1234efgh", &mut hits).unwrap();
+        assert_eq!(hits, [earlier, 0..27, 28..40]);
     }
 
     #[test]
-    fn what_is_short_or_common_is_not_looked_for() {
-        let common = [
-            "",
-            "short1",
-            "production",
-            "localhost",
-            "undefined",
-            "password",
-            "11111111",
-            "1234567890",
-            "/run/user/1000/keyring",
-            "https://example.com/auth",
-            "[REDACTED:token]",
-            "true",
-            "db.internal.example",
-        ];
-        assert!(values(&common).is_empty());
-        assert!(!values(&["hunter2hunter3"]).is_empty());
-        assert!(!values(&["correct horse battery"]).is_empty());
+    fn what_stands_for_a_secret_is_left_alone() {
+        let value = "environment-key-1";
+        assert_eq!(found(value, &format!("[REDACTED:{value}]")), [""; 0]);
+        let text = format!("[REDACTED:a]{value}[REDACTED:{value}] [REDACTED:{value}");
+        assert_eq!(found(value, &text), [value, value]);
+        assert!(values(&["x[REDACTED:generic]y"]).is_empty());
+    }
+
+    #[test]
+    fn many_values_are_found_as_few_are() {
+        let all: Vec<_> =
+            (0..2000).map(|number| format!("key{number:x}Zq{}w", number * 7919)).collect();
+        let all: Vec<_> =
+            all.iter().map(String::as_str).filter(|value| value.len() >= MIN_VALUE).collect();
+        let text = all.join(" ");
+        let mut hits = Vec::new();
+        values(&all).find(&text, &mut hits).unwrap();
+        assert_eq!(hits.iter().map(|hit| &text[hit.clone()]).collect::<Vec<_>>(), all);
+    }
+
+    #[test]
+    fn nothing_is_looked_for_without_secrets() {
+        assert!(values(&[]).is_empty());
+        assert!(values(&["", "kX9#v2q", "password123"]).is_empty());
+        assert!(EnvironmentValues::default().is_empty());
+        assert!(!values(&["kX9#v2qp"]).is_empty());
     }
 }

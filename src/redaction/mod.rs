@@ -7,8 +7,10 @@
 
 mod allowed;
 mod assignment;
+mod common_values;
 mod custom;
 mod environment;
+mod literals;
 mod names;
 mod options;
 mod pass;
@@ -69,7 +71,7 @@ impl Redactor {
     /// or is too large, and for the name of a rule that is not there.
     pub fn new(options: RedactionOptions) -> Result<Arc<Self>> {
         let custom = CustomRules::new(&options.rules)?;
-        let own = custom.names().iter().map(Arc::clone);
+        let own = (0..options.rules.len()).map(|rule| Arc::clone(custom.name(rule)));
         let names: Vec<Arc<str>> = RULES
             .iter()
             .map(|rule| Arc::from(rule.name))
@@ -231,7 +233,7 @@ impl Redaction {
         let (environment, custom) = (RULES.len(), RULES.len() + 1);
         if redactor.disabled.get(environment) == Some(&false) {
             let mut ranges = Vec::new();
-            self.environment.find(text, &mut ranges);
+            self.environment.find(text, &mut ranges).map_err(NotRedacted::Failed)?;
             hits.extend(ranges.into_iter().map(|range| Hit { range, rule: environment }));
         }
         let mut own = Vec::new();

@@ -46,22 +46,6 @@ pub(super) fn look(value: &str) -> Look {
     }
 }
 
-/// Whether finding the value elsewhere is no accident: it is no word, number, path, address or name
-/// that everybody uses.
-pub(super) fn is_worth_looking_for(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    let is_word = bytes.iter().all(u8::is_ascii_alphabetic) && !is_random(bytes);
-    let is_number =
-        bytes.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b':'));
-    let is_address = value.contains("://") && !value.contains('@')
-        || value.starts_with(['/', '~'])
-        || value.contains('.') && is_path(bytes) && !is_random(bytes);
-    let mut distinct = bytes.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    !is_no_secret(value) && !is_word && !is_number && !is_address && distinct.len() >= 5
-}
-
 /// Whether it is somebody's prose or label: several words, or letters beyond ASCII.
 pub(super) fn is_prose(value: &str) -> bool {
     let is_word = |word: &str| {
