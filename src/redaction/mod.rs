@@ -48,6 +48,9 @@ const ENVIRONMENT: &str = "environment";
 /// Taking secrets out can bring others to light, but not for long.
 const MAX_PASSES: usize = 8;
 
+/// Anchors within so many bytes of a secret may find something else once it is gone.
+const NEAR: usize = 512;
+
 /// The rules in force. One for many texts, on any thread.
 #[derive(Debug)]
 pub struct Redactor {
@@ -149,19 +152,41 @@ impl Redaction {
     /// `Redaction` when it could not be told what is secret: the text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
         let mut redacted = None;
+        // All of it first, and then what is near secrets that did not stand apart.
+        let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let edits = self.edits(text, 0).map_err(failed)?;
+            let edits = self.edits_near(text, &parts, 0).map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
-            let is_settled = edits.iter().all(|edit| self.is_apart(text, edit));
+            parts = self.unsettled(text, &edits);
             redacted = Some(self.apply(text, &edits, report));
-            if is_settled {
+            if parts.is_empty() {
                 break;
             }
         }
         Ok(redacted)
+    }
+
+    /// The parts of the text to come that have to be looked at again once the edits are made.
+    fn unsettled(&self, text: &str, edits: &[Edit]) -> Vec<Range<usize>> {
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let (mut removed, mut added) = (0, 0);
+        for edit in edits {
+            let start = edit.range.start + added - removed;
+            removed += edit.range.len();
+            added += edit.replacement.len();
+            if self.is_apart(text, edit) {
+                continue;
+            }
+            let part = start.saturating_sub(NEAR)..start + edit.replacement.len() + NEAR;
+            match parts.last_mut() {
+                Some(last) if last.end >= part.start => last.end = part.end,
+                _ => parts.push(part),
+            }
+        }
+        parts
     }
 
     /// The JSON text of a value without its secrets, or `None` when it has none. Everything else
@@ -221,6 +246,17 @@ impl Redaction {
     /// The edits that take the secrets out of a text, in order. JSON is walked, in strings of JSON
     /// (`embedded` is how deep) as well.
     fn edits(&self, text: &str, embedded: usize) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded)
+    }
+
+    /// As [`Redaction::edits`], where anchors stand in these parts of a text. JSON is always walked as
+    /// a whole.
+    fn edits_near(
+        &self,
+        text: &str,
+        parts: &[Range<usize>],
+        embedded: usize,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
         if embedded <= structure::MAX_EMBEDDED && may_be_json(text) {
             match structure::edits(self, text.as_bytes(), embedded) {
                 Err(NotRedacted::Json(_)) => {}
@@ -229,7 +265,10 @@ impl Redaction {
         }
         let redactor = &self.redactor;
         let mut hits = Vec::new();
-        redactor.anchors.find(text, &redactor.further, &redactor.disabled, &mut hits);
+        for part in parts {
+            let part = part.start..part.end.min(text.len());
+            redactor.anchors.find(text, part, &redactor.further, &redactor.disabled, &mut hits);
+        }
         let (environment, custom) = (RULES.len(), RULES.len() + 1);
         if redactor.disabled.get(environment) == Some(&false) {
             let mut ranges = Vec::new();

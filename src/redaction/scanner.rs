@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
@@ -101,7 +101,14 @@ impl Anchors {
             }
         }
         let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.weak).copied();
-        for phrase in phrases.chain(further.iter().map(String::as_str)) {
+        let phrases: Vec<&str> = phrases.chain(further.iter().map(String::as_str)).collect();
+        let words: Vec<&str> = phrases.iter().copied().filter(|name| !name.contains(' ')).collect();
+        for phrase in phrases {
+            // Names are looked at as a whole: where one of their words is an anchor, they need none.
+            let is_met = phrase.contains(' ') && words.iter().any(|word| phrase.contains(word));
+            if is_met {
+                continue;
+            }
             for joint in ["", "_", "-", " ", "."] {
                 add(&phrase.replace(' ', joint), Seek::Name);
             }
@@ -124,13 +131,21 @@ impl Anchors {
         })
     }
 
-    /// Appends the secrets of a text, in no particular order. Rules of `disabled` are left out.
-    pub fn find(&self, text: &str, further: &[String], disabled: &[bool], hits: &mut Vec<Hit>) {
+    /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
+    /// Rules of `disabled` are left out.
+    pub fn find(
+        &self,
+        text: &str,
+        part: Range<usize>,
+        further: &[String],
+        disabled: &[bool],
+        hits: &mut Vec<Hit>,
+    ) {
         let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
         // What a rule has looked at is not looked at again for its next anchor in there.
         let mut name_end = 0;
         let mut ends: Vec<usize> = Vec::new();
-        for found in self.automaton.find_overlapping_iter(text) {
+        for found in self.automaton.find_overlapping_iter(Input::new(text).range(part)) {
             let seeks = self.seeks.get(found.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
             for &seek in seeks {
                 match seek {
