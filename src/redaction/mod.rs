@@ -6,6 +6,7 @@
 //! ([`structure`]).
 
 mod allowed;
+mod anchors;
 mod assignment;
 mod common_values;
 mod custom;
@@ -89,6 +90,10 @@ impl Redactor {
                 None => return Err(unknown_rule(name)),
             }
         }
+        if let Some(key) = options.keys.iter().find(|key| names::joined(key).len() < anchors::HEAD)
+        {
+            return Err(short_key(key));
+        }
         let phrases: Vec<String> = options.keys.iter().map(|key| names::phrase(key)).collect();
         let further: Vec<String> = options.keys.iter().map(|key| names::joined(key)).collect();
         let anchors =
@@ -126,6 +131,14 @@ impl Redactor {
             NameClass::Plain
         }
     }
+}
+
+fn short_key(key: &str) -> Error {
+    let least = anchors::HEAD;
+    Error::new(
+        Code::InvalidArgument,
+        format!("a name of secrets has at least {least} letters and digits, and {key:?} has not"),
+    )
 }
 
 fn unknown_rule(name: &str) -> Error {

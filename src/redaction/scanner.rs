@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
+    anchors::AnchorSet,
     assignment, private_key, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
@@ -43,9 +43,9 @@ pub(super) struct Hit {
     pub rule: usize,
 }
 
-/// Where in a text something may be: one automaton for the anchors of all rules.
+/// Where in a text something may be: the anchors of all rules.
 pub(super) struct Anchors {
-    automaton: AhoCorasick,
+    set: AnchorSet,
     /// What is looked for, by the number of the anchor.
     seeks: Vec<Vec<Seek>>,
     /// The number of the rule for assignments.
@@ -113,22 +113,18 @@ impl Anchors {
                 add(&phrase.replace(' ', joint), Seek::Name);
             }
         }
-        let (patterns, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&patterns)
-            .unwrap_or_else(|_| unreachable_automaton());
-        Self { automaton, seeks, assignment }
+        let (texts, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
+        Self { set: AnchorSet::new(texts), seeks, assignment }
     }
 
     /// Whether a name holds what names of secrets hold. Most do not, and need not be taken apart.
     pub fn hold_name(&self, name: &str) -> bool {
-        self.automaton.find_overlapping_iter(name).any(|found| {
-            let seeks = self.seeks.get(found.pattern().as_usize());
-            seeks.is_some_and(|seeks| seeks.contains(&Seek::Name))
-        })
+        let mut holds = false;
+        self.set.visit(name.as_bytes(), 0..name.len(), |_, anchor| {
+            holds = self.seeks.get(anchor).is_some_and(|seeks| seeks.contains(&Seek::Name));
+            !holds
+        });
+        holds
     }
 
     /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
@@ -145,41 +141,41 @@ impl Anchors {
         // What a rule has looked at is not looked at again for its next anchor in there.
         let mut name_end = 0;
         let mut ends: Vec<usize> = Vec::new();
-        for found in self.automaton.find_overlapping_iter(Input::new(text).range(part)) {
-            let seeks = self.seeks.get(found.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
+        self.set.visit(text.as_bytes(), part, |found, anchor| {
+            let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
             for &seek in seeks {
                 match seek {
                     Seek::Name => {
-                        if found.end() <= name_end || is_disabled(self.assignment) {
+                        if found.end <= name_end || is_disabled(self.assignment) {
                             continue;
                         }
-                        let position = found.end() - 1;
+                        let position = found.end - 1;
                         let (end, value) = assignment::find(text, position, further);
                         name_end = end;
-                        let value = value.filter(|_| !is_label(text, found.start()));
+                        let value = value.filter(|_| !is_label(text, found.start));
                         hits.extend(value.map(|range| Hit { range, rule: self.assignment }));
                     }
                     Seek::PrivateKey(rule) if !is_disabled(rule) => {
-                        let key = private_key::find(text, found.start());
+                        let key = private_key::find(text, found.start);
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
-                        let key = vendor::find(text, found.start(), found.end());
-                        let key = key.filter(|_| !is_label(text, found.start()));
+                        let key = vendor::find(text, found.start, found.end);
+                        let key = key.filter(|_| !is_label(text, found.start));
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
                     Seek::Pattern(rule, spelt) if !is_disabled(rule) => {
-                        if spelt.is_some_and(|spelt| text.get(found.range()) != Some(spelt)) {
+                        if spelt.is_some_and(|spelt| text.get(found.clone()) != Some(spelt)) {
                             continue;
                         }
                         if ends.is_empty() {
                             ends.resize(RULES.len(), 0);
                         }
                         let Some(end) = ends.get_mut(rule) else { continue };
-                        if found.end() <= *end {
+                        if found.end <= *end {
                             continue;
                         }
-                        if let Some((whole, secret)) = matched(text, found.range(), rule) {
+                        if let Some((whole, secret)) = matched(text, found.clone(), rule) {
                             *end = whole.end;
                             hits.push(Hit { range: secret, rule });
                         }
@@ -187,13 +183,9 @@ impl Anchors {
                     Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
-        }
+            true
+        });
     }
-}
-
-/// The anchors are short texts: they always make an automaton.
-fn unreachable_automaton() -> AhoCorasick {
-    AhoCorasick::builder().build::<_, &str>([]).unwrap_or_else(|_| unreachable_automaton())
 }
 
 /// The match of a rule's expression that holds an anchor, and the secret in it.
