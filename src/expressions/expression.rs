@@ -43,12 +43,12 @@ impl Expression {
             .parse(&translated.expression)
             .map_err(|_| translated.fault())?;
         let refused = |reason: &str| Fault { position: 0, reason: reason.to_owned() };
-        if expression.properties().minimum_len() == Some(0) {
+        let too_large = |TooLarge| refused("it repeats too much, or has too many parts");
+        let program = Program::new(&expression).map_err(too_large)?;
+        if program.matches_empty_text() {
             return Err(refused("it matches the empty text"));
         }
-        let search = Program::new(&expression)
-            .and_then(search)
-            .map_err(|TooLarge| refused("it repeats too much, or has too many parts"))?;
+        let search = search(program).map_err(too_large)?;
         Ok(Self { search, prefixes: prefixes(&expression) })
     }
 

@@ -2,7 +2,7 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
-use super::assertions;
+use super::{assertions, closure::Closure};
 
 /// Places at which an expression takes a character. At worst, time is in proportion to them.
 pub(super) const MAX_POSITIONS: usize = 512;
@@ -69,6 +69,13 @@ impl Program {
     /// A state.
     pub fn state(&self, id: StateId) -> &State {
         self.states.get(id).unwrap_or(&State::Match)
+    }
+
+    /// Whether it can match without taking a character.
+    pub fn matches_empty_text(&self) -> bool {
+        let mut is_found = false;
+        Closure::new(self, u8::MAX).walk(self.start, |goal, _| is_found |= goal.is_none());
+        is_found
     }
 
     fn push(&mut self, state: State) -> Result<StateId, TooLarge> {

@@ -52,6 +52,17 @@ fn finds_what_javascript_finds() {
 }
 
 #[test]
+fn size_changes_nothing() {
+    for length in [62, 63, 64, 65, 127, 128, 129, 255, 256, 257, 510] {
+        let mut hits = Vec::new();
+        let expression = Expression::new(&format!("a{{{length}}}b"), "").unwrap();
+        expression.find(&format!("{}bab", "a".repeat(length + 3)), &mut hits).unwrap();
+        let expected = 3..length + 4;
+        assert_eq!(hits, [expected], "{length}");
+    }
+}
+
+#[test]
 fn a_group_named_secret_narrows() {
     let cases: [(&str, &str, &[&str]); 8] = [
         (r"key=(?<secret>\w+);", "key=abc; key=d", &["abc"]),
@@ -79,6 +90,7 @@ fn what_cannot_be_searched_for_is_refused_with_its_place() {
         ("a", "v", "the flag v is not supported, at character 1"),
         ("a", "x", "the flag x is not supported, at character 1"),
         ("a*", "", "it matches the empty text, at character 1"),
+        ("|-|[]", "", "it matches the empty text, at character 1"),
         (r"\b|a", "", "it matches the empty text, at character 1"),
         ("(?:a{1,100}){1,100}", "", "it repeats too much, or has too many parts, at character 1"),
         (
