@@ -5,7 +5,11 @@ use std::ops::Range;
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{common_values::is_common, literals::Literals, replacement::START};
+use super::{
+    common_values::is_common,
+    literals::Literals,
+    replacement::{START, without_labels},
+};
 use crate::error::{Code, Error, Result};
 
 /// Characters of a value that is looked for.
@@ -87,14 +91,7 @@ impl EnvironmentValues {
             hits.push(hit);
             true
         });
-        if hits.len() > before {
-            let markers = markers(text);
-            let found = hits.split_off(before);
-            hits.extend(found.into_iter().filter(|hit| {
-                let marker = markers.partition_point(|marker| marker.end <= hit.start);
-                markers.get(marker).is_none_or(|marker| hit.end <= marker.start)
-            }));
-        }
+        without_labels(text, before, hits, |hit| hit);
         Ok(())
     }
 }
@@ -112,19 +109,6 @@ fn encoded(value: &str) -> impl Iterator<Item = String> {
     let component = utf8_percent_encode(value, COMPONENT).to_string();
     let different = move |text: &String| text != value;
     json.into_iter().chain([base64, component]).filter(different).collect::<Vec<_>>().into_iter()
-}
-
-/// What stands in place of secrets.
-fn markers(text: &str) -> Vec<Range<usize>> {
-    let starts = text.match_indices(START).map(|(start, _)| start);
-    let marker = |start: usize| {
-        let name = text.get(start + START.len()..)?;
-        let is_name =
-            |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
-        let end = name.find(|character| !is_name(character))?;
-        name.get(end..)?.starts_with(']').then(|| start..start + START.len() + end + 1)
-    };
-    starts.filter_map(marker).collect()
 }
 
 #[cfg(test)]

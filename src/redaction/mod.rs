@@ -290,6 +290,7 @@ impl Redaction {
         }
         let mut own = Vec::new();
         redactor.custom.find(text, &mut own).map_err(NotRedacted::Failed)?;
+        replacement::without_labels(text, 0, &mut own, |(range, _)| range);
         hits.extend(own.into_iter().map(|(range, rule)| Hit { range, rule: custom + rule }));
         hits.retain(|hit| !self.is_allowed(text.get(hit.range.clone()).unwrap_or_default()));
         Ok(merged(hits)

@@ -1,5 +1,7 @@
 //! What stands in place of a secret.
 
+use std::ops::Range;
+
 /// How every label begins. What begins so is not redacted again.
 pub(super) const START: &str = "[REDACTED:";
 
@@ -17,4 +19,36 @@ pub(super) fn write(secret: &str, rule: &str, preserves_length: bool, out: &mut 
             _ => out.extend(std::iter::repeat_n('*', character.len_utf16())),
         }
     }
+}
+
+/// Takes those hits from `first` on out that touch a label: what stands in place of a secret is none.
+pub(super) fn without_labels<Hit>(
+    text: &str,
+    first: usize,
+    hits: &mut Vec<Hit>,
+    range: impl Fn(&Hit) -> &Range<usize>,
+) {
+    if hits.len() == first {
+        return;
+    }
+    let labels = labels(text);
+    let found = hits.split_off(first);
+    hits.extend(found.into_iter().filter(|hit| {
+        let hit = range(hit);
+        let label = labels.partition_point(|label| label.end <= hit.start);
+        labels.get(label).is_none_or(|label| hit.end <= label.start)
+    }));
+}
+
+/// What stands in place of secrets.
+fn labels(text: &str) -> Vec<Range<usize>> {
+    let starts = text.match_indices(START).map(|(start, _)| start);
+    let label = |start: usize| {
+        let name = text.get(start + START.len()..)?;
+        let is_name =
+            |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+        let end = name.find(|character| !is_name(character))?;
+        name.get(end..)?.starts_with(']').then(|| start..start + START.len() + end + 1)
+    };
+    starts.filter_map(label).collect()
 }

@@ -349,3 +349,13 @@ fn values_of_the_environment_and_rules_of_the_caller_count() {
         Redaction::new(Redactor::new(disabled).unwrap(), Arc::clone(&redaction.environment));
     assert_eq!(redacted(&redaction, "velvet-Otter-91"), "velvet-Otter-91");
 }
+
+#[test]
+fn a_rule_for_a_part_of_labels_changes_none() {
+    let find = CustomFind::Literals(vec!["REDACTED".into(), "word]".into()]);
+    let rules = vec![CustomRule { name: "password".into(), find }];
+    let own = redaction(RedactionOptions { rules, ..RedactionOptions::default() });
+    let once = redacted(&own, "REDACTED and a word] and PASSWORD=hunter2");
+    assert_eq!(unnamed(&once), "‹› and a ‹› and PASSWORD=‹›");
+    assert_eq!(redacted(&own, &once), once);
+}
