@@ -337,7 +337,7 @@ fn may_be_json(text: &str) -> bool {
     let text = text.trim();
     matches!(
         (text.bytes().next(), text.bytes().next_back()),
-        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
+        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')) | (Some(b'"'), Some(b'"'))
     )
 }
 

@@ -187,6 +187,11 @@ fn strings_are_looked_at_as_what_they_say() {
             r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"x1y2z3\\\"}\"}"}"#,
             r#"{"a":"{\"b\":\"{\\\"password\\\":\\\"[REDACTED:assignment]\\\"}\"}"}"#,
         ),
+        // … nor does a string of JSON in one.
+        (
+            r#"{"a":"\"<key>password</key>\\n<string>hunter2</string>\""}"#,
+            r#"{"a":"\"<key>password</key>\\n<string>[REDACTED:assignment]</string>\""}"#,
+        ),
         // Numbers and literals stay.
         (
             r#"{"tokens":12,"password":null,"secret":true}"#,
@@ -256,6 +261,8 @@ fn values_of_names_are_told_in_every_format() {
         ("user=bob&password=hunter2&x=1", "user=bob&password=‹›&x=1"),
         ("mysqldump --password=hunter2 app", "mysqldump --password=‹› app"),
         ("deploy --token abc123def app", "deploy --token ‹› app"),
+        ("ran ['mysqldump', '--password', 'hunter2']", "ran ['mysqldump', '--password', '‹›']"),
+        (r#"ran [\"--password\",\"hunter2\"]"#, r#"ran [\"--password\",\"‹›\"]"#),
         ("const apiKey: string = 'abc123def456'", "const apiKey: string = '‹›'"),
         ("set(\"API_TOKEN\", \"abc123def456\")", "set(\"API_TOKEN\", \"‹›\")"),
         (r#"{\"token\": \"abc123def\"}"#, r#"{\"token\": \"‹›\"}"#),

@@ -41,6 +41,9 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
             .then(|| (Joint::Element, skip_space(bytes, close + 1, true)));
     }
     let is_flag = name.range.start > 0 && at(name.range.start - 1) == b'-';
+    if is_flag && let Some(start) = next_element(text, name) {
+        return Some((Joint::Flag, start));
+    }
     // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
     let closed = text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len());
     let is_quoted = !name.quote.is_empty() && closed.is_some();
@@ -117,6 +120,15 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
         }
         _ => None,
     }
+}
+
+/// Where the next element of an array begins, behind a flag that is one: `["--password", "…"]`.
+fn next_element(text: &str, name: &Name<'_>) -> Option<usize> {
+    let flag = text.get(..name.range.start)?.trim_end_matches('-');
+    let quote = super::quote_before(text, flag.len());
+    let rest = text.get(name.range.end..)?.strip_prefix(quote)?;
+    let element = rest.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
+    (!quote.is_empty() && element.starts_with(quote)).then(|| text.len() - element.len())
 }
 
 /// Behind a type between a name and its value: `: string = "…"`, ` string = "…"`.
