@@ -14,6 +14,8 @@ const IMPORTS = {
   minisearch: () => import('minisearch'),
   '@orama/orama': () => import('@orama/orama'),
   flexsearch: () => import('flexsearch'),
+  '@secretlint/core': () => import('@secretlint/core'),
+  '@secretlint/secretlint-rule-preset-recommend': () => import('@secretlint/secretlint-rule-preset-recommend'),
 }
 
 export type PeerName = keyof typeof IMPORTS

@@ -59,3 +59,18 @@ declare module 'flexsearch' {
     search(query: string, options: { limit: number; suggest: boolean }): (number | string)[]
   }
 }
+
+declare module '@secretlint/core' {
+  interface Message {
+    /** Where the secret stands, in UTF-16 units. */
+    readonly range: readonly [start: number, end: number]
+  }
+  export function lintSource(parameters: {
+    source: { content: string; filePath: string; ext: string; contentType: 'text' }
+    options: { config: { rules: { id: string; rule: unknown }[] }; noPhysicFilePath?: boolean }
+  }): Promise<{ messages: Message[] }>
+}
+
+declare module '@secretlint/secretlint-rule-preset-recommend' {
+  export const creator: unknown
+}

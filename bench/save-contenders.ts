@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { closeSync, openSync, promises, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ContextManager } from '../index.js'
+import { ContextManager, type ContextManagerOptions } from '../index.js'
 import type { ToolRecord } from './payloads.ts'
 import type { Peers } from './peer-packages.ts'
 
@@ -59,11 +59,16 @@ export function durableContenders(peers: Peers): SaveContender[] {
 }
 
 function ours(durability: 'process' | 'full'): SaveContender {
+  return savingWith(OURS, { durability })
+}
+
+/** This package with options. */
+export function savingWith(name: string, options: ContextManagerOptions): SaveContender {
   return {
-    name: OURS,
+    name,
     isSynchronous: false,
     open: (directory) => {
-      const manager = new ContextManager({ contextDir: directory, durability })
+      const manager = new ContextManager({ ...options, contextDir: directory })
       return {
         save: (_, { toolName, args, result }) => manager.saveContext(toolName, args, result),
         close: () => manager.close(),
