@@ -91,8 +91,8 @@ export function readContextSliceTool(
       },
       {
         description: 'Find lines',
-        input: { id: 'ctx_1f2e3d4c5b6a7988', grep: '(?i)todo|fixme' },
-        output: '[1 match in 1204 lines. …]\n<stored-output-…>\n17:// TODO: renew\n</stored-output-…>',
+        input: { id: 'ctx_1f2e3d4c5b6a7988', grep: '(?i)deprecated' },
+        output: '[1 match in 1204 lines. …]\n<stored-output-…>\n17:// deprecated: renew\n</stored-output-…>',
       },
     ],
     execute(parameters) {

@@ -365,7 +365,8 @@ fn accepts_inherited(text: &str) -> bool {
 /// Whether the string after a header's name is its value.
 fn accepts_header(text: &str) -> bool {
     let credential = text.rsplit(' ').next().unwrap_or_default();
-    credential.len() >= 8 && value::look(credential) >= Look::Chosen
+    let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
+    credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
 }
 
 /// Whether a line can be one of a key in armour.

@@ -261,6 +261,9 @@ fn values_of_names_are_told_in_every_format() {
         ("user=bob&password=hunter2&x=1", "user=bob&password=‹›&x=1"),
         ("mysqldump --password=hunter2 app", "mysqldump --password=‹› app"),
         ("deploy --token abc123def app", "deploy --token ‹› app"),
+        ("deploy --token=gda-gAwMa-vKkmn app", "deploy --token=‹› app"),
+        ("The password: hunter2", "The password: ‹›"),
+        ("the password is hunter2 for now", "the password is ‹› for now"),
         ("ran ['mysqldump', '--password', 'hunter2']", "ran ['mysqldump', '--password', '‹›']"),
         (r#"ran [\"--password\",\"hunter2\"]"#, r#"ran [\"--password\",\"‹›\"]"#),
         ("const apiKey: string = 'abc123def456'", "const apiKey: string = '‹›'"),
@@ -293,6 +296,11 @@ fn what_speaks_of_secrets_is_none() {
         "tokens = tokenizer.encode(text)",
         "\"password\", \"scram-sha-256\"",
         "createToken(token: SyntaxKind.ThisKeyword)",
+        "self.hide_cookie2 = hide_cookie2",
+        "the flags --user and --password flags to",
+        "Password is correct.&quot;",
+        r#"["pass","keyInObj","pick"]"#,
+        "GET /x?token=<token>&page=2",
         "public_key = 9f1c2b3a4d5e6f70819a2b3c4d5e6f70",
     ];
     for text in texts {

@@ -39,11 +39,26 @@ pub(super) fn look(value: &str) -> Look {
     }
     let is_word = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
     let is_joint = |byte: &u8| matches!(byte, b' ' | b'_' | b'-' | b'.' | b',' | b':' | b'\'');
-    if bytes.iter().all(|byte| is_word(byte) || is_joint(byte)) {
+    if bytes.iter().all(|byte| is_word(byte) || is_joint(byte)) && !is_irregular(value) {
         Look::Words
     } else {
         Look::Chosen
     }
+}
+
+/// Whether one of its words is written as no name is: `gAwMa`, but not `accessToken`.
+pub(super) fn is_irregular(value: &str) -> bool {
+    value.split(|letter: char| !letter.is_alphanumeric()).any(|word| {
+        let bytes = word.as_bytes();
+        // Names begin a part with a capital, and parts have a few letters.
+        let capitals = bytes
+            .windows(2)
+            .filter(
+                |pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()),
+            )
+            .count();
+        bytes.len() >= 5 && capitals >= 2 && bytes.len() < 3 * (capitals + 1)
+    })
 }
 
 /// Whether it is somebody's prose or label: several words, or letters beyond ASCII.
@@ -354,6 +369,8 @@ mod tests {
             ("thisismypassword", Look::Words),
             ("correct horse", Look::Words),
             ("hunter2", Look::Chosen),
+            ("gda-gAwMa-vKkmn", Look::Chosen),
+            ("accessToken-forUsers", Look::Words),
             ("gde46N5EvZs=Mot", Look::Chosen),
             ("951bc382db9cfee29c68634761dd6e19", Look::Random),
             ("b42n292nb622ebn1b21bb2nnb1bc2e02231b9n92", Look::Random),

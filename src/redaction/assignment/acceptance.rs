@@ -32,8 +32,12 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
     let is_password = name.class == NameClass::Password;
     match joint {
         Joint::Space => {
-            // Prose speaks of tokens: only what a machine has made is one.
-            is_random && is_plain(value) && value.len() >= 20 && !value::is_code(value)
+            // Prose speaks of tokens: only what a machine has made is one, or what is said to be.
+            let is_told = is_password
+                && look == Look::Chosen
+                && value.bytes().any(|byte| byte.is_ascii_digit())
+                && text.get(..found.range.start).is_some_and(|before| before.ends_with(" is "));
+            is_told || is_random && is_plain(value) && value.len() >= 20 && !value::is_code(value)
         }
         Joint::Flag => {
             !value.starts_with('-')
@@ -45,6 +49,8 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
             (is_random || is_first && look == Look::Chosen && value.len() >= 8) && is_plain(value)
         }
         Joint::Sibling if !found.is_quoted && value::is_code(value) => false,
+        // `<token>&page=2`: a placeholder, and what follows it.
+        Joint::Element if value.starts_with(['&', '@', '/', ':', '?']) => false,
         Joint::Element | Joint::Sibling => {
             is_random
                 || !value.contains(char::is_whitespace)
@@ -107,12 +113,15 @@ fn accepts_plain(
     if name.class == NameClass::Secret && !is_likely_token(value) {
         return false;
     }
-    let starts_line = starts_line(text, name.range.start);
-    let is_field = joint == Joint::Tight || (starts_line && found.ends_line);
+    let is_password = name.class == NameClass::Password;
+    let is_said = is_password && text.get(name.range.end..name.range.end + 2) == Some(": ");
+    let is_field = joint == Joint::Tight
+        || (found.ends_line && (is_said || starts_line(text, name.range.start)));
     look == Look::Chosen
         && is_field
-        && has_digit_or_sign(value)
-        && (name.class == NameClass::Password || value.len() >= 8)
+        && !name.text.ends_with(value)
+        && (has_digit_or_sign(value) || value::is_irregular(value))
+        && (is_password || value.len() >= 8)
         && !matches!(found.after, b'(' | b'[')
 }
 
@@ -126,7 +135,8 @@ fn is_plain(value: &str) -> bool {
 fn is_likely_token(value: &str) -> bool {
     let is_code = value.contains(['[', ']', '{', '}', '(', ')', '|', '\\', '<', '>']);
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let is_path = value.len() < 16 && value::is_path(value.as_bytes());
+    let is_path =
+        value.len() < 16 && value::is_path(value.as_bytes()) && !value::is_irregular(value);
     !(is_code || is_number || is_path)
 }
 

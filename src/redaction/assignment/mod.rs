@@ -45,7 +45,9 @@ fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range
     let (joint, start) = joint(text, &name)?;
     let found = Found::read(text, start, joint)?;
     if text.get(found.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
-        || joint == Joint::Space && found.range.len() < SHORTEST_APART
+        || joint == Joint::Space
+            && found.range.len() < SHORTEST_APART
+            && !text.get(..found.range.start)?.ends_with(" is ")
     {
         return None;
     }
