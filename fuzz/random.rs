@@ -1,0 +1,73 @@
+//! `cargo run --release --example random [INPUTS] [SEED]`: both checks on texts that are put together
+//! from the dictionary and from random characters.
+
+use std::{env, time::Instant};
+
+use agent_context_fuzz::{check_json, check_text, json_of};
+
+/// Pieces of a text, at most.
+const PIECES: u64 = 14;
+const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/_-";
+
+/// The same numbers for the same seed: splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+
+    /// As random as secrets are: all letters, or those of hexadecimal numbers.
+    fn letters(&mut self, out: &mut String) {
+        let kinds = [&LETTERS[..16], &LETTERS[..62], LETTERS];
+        let letters = kinds[self.below(3) as usize];
+        for _ in 0..self.below(70) {
+            out.push(letters[self.below(letters.len() as u64) as usize].into());
+        }
+    }
+
+    fn text(&mut self, words: &[String]) -> String {
+        let mut text = String::new();
+        for _ in 0..=self.below(PIECES) {
+            match self.below(8) {
+                0..=4 => text.push_str(&words[self.below(words.len() as u64) as usize]),
+                5 | 6 => self.letters(&mut text),
+                _ => text.extend(char::from_u32(self.below(0x2_0000) as u32)),
+            }
+        }
+        text
+    }
+}
+
+/// The words of the dictionary, in libFuzzer's format.
+fn words() -> Vec<String> {
+    let lines = include_str!("redaction.dict").lines();
+    let quoted = lines.filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
+    quoted
+        .map(|word| {
+            let word = word.replace("\\x0a", "\n").replace("\\x0d", "\r").replace("\\x09", "\t");
+            word.replace("\\\"", "\"").replace("\\\\", "\\")
+        })
+        .collect()
+}
+
+fn main() {
+    let argument = |index, default: u64| {
+        env::args().nth(index).map_or(default, |text| text.parse().expect("a number"))
+    };
+    let (inputs, seed) = (argument(1, 1_000_000), argument(2, 5));
+    let (mut random, words, start) = (Random(seed), words(), Instant::now());
+    for input in 1..=inputs {
+        let text = random.text(&words);
+        check_text(&text);
+        check_json(json_of(&text).as_bytes());
+        check_json(text.as_bytes());
+        if input % 100_000 == 0 || input == inputs {
+            println!("{input} inputs hold, after {:.0?}", start.elapsed());
+        }
+    }
+}
