@@ -3652,8 +3652,8 @@ function readContextSliceTool(source, maxBytes) {
       },
       {
         description: "Find lines",
-        input: { id: "ctx_1f2e3d4c5b6a7988", grep: "(?i)todo|fixme" },
-        output: "[1 match in 1204 lines. \u2026]\n<stored-output-\u2026>\n17:// TODO: renew\n</stored-output-\u2026>"
+        input: { id: "ctx_1f2e3d4c5b6a7988", grep: "(?i)deprecated" },
+        output: "[1 match in 1204 lines. \u2026]\n<stored-output-\u2026>\n17:// deprecated: renew\n</stored-output-\u2026>"
       }
     ],
     execute(parameters) {
