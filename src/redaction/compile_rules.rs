@@ -60,6 +60,7 @@ enum Detector {
 struct Names {
     passwords: Vec<String>,
     secrets: Vec<String>,
+    machine: Vec<String>,
     weak: Vec<String>,
     harmless: Vec<String>,
     neutral: Vec<String>,
@@ -158,6 +159,7 @@ fn rules(file: &File) -> Result<String, std::fmt::Error> {
     let lists = [
         ("passwords", &names.passwords),
         ("secrets", &names.secrets),
+        ("machine", &names.machine),
         ("weak", &names.weak),
         ("harmless", &names.harmless),
         ("neutral", &names.neutral),

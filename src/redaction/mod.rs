@@ -117,10 +117,10 @@ impl Redactor {
         }))
     }
 
-    /// Whether the value under this name is taken for a secret.
+    /// Whether the value under this name may be taken for a secret.
     #[must_use]
     pub fn is_secret_name(&self, name: &str) -> bool {
-        self.class(name) >= NameClass::Secret
+        self.class(name) >= NameClass::Machine
     }
 
     fn class(&self, name: &str) -> NameClass {

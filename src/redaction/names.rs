@@ -17,8 +17,10 @@ const MAX_WORDS: u32 = 7;
 pub(super) enum NameClass {
     /// Nothing in particular.
     Plain,
-    /// A secret, if the value looks random.
+    /// A secret, if the value looks random and like no digest.
     Weak,
+    /// A secret, if the value looks random.
+    Machine,
     /// A secret, unless the value is a mere word of code (`token`, `cookie`).
     Secret,
     /// A secret that people choose (`password`): any value may be one.
@@ -96,6 +98,7 @@ fn phrases() -> &'static Phrases {
         let classes = [
             (NAMES.passwords, Some(NameClass::Password)),
             (NAMES.secrets, Some(NameClass::Secret)),
+            (NAMES.machine, Some(NameClass::Machine)),
             (NAMES.weak, Some(NameClass::Weak)),
             (NAMES.harmless, None),
         ];
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn names_are_told_however_they_are_joined() {
-        use NameClass::{Password, Plain, Secret, Weak};
+        use NameClass::{Machine, Password, Plain, Secret, Weak};
         let cases = [
             ("password", Password),
             ("dbPassword", Password),
@@ -230,6 +233,8 @@ mod tests {
             ("clientSecret", Secret),
             ("tokenValue", Secret),
             ("impala_key", Weak),
+            ("SERVICE_KEY", Machine),
+            ("routingKey", Machine),
             ("tokenType", Plain),
             ("token_count", Plain),
             ("max_tokens", Plain),

@@ -57,6 +57,8 @@ pub(super) struct Names {
     /// Ends of the names of other secrets.
     pub secrets: &'static [&'static str],
     /// Ends of names whose values are secret when they look random.
+    pub machine: &'static [&'static str],
+    /// As these, but for digests.
     pub weak: &'static [&'static str],
     /// Ends of names that look secret and are not.
     pub harmless: &'static [&'static str],

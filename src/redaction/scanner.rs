@@ -100,7 +100,8 @@ impl Anchors {
                 add(anchor, seek(number, (!ignores_case).then_some(anchor)));
             }
         }
-        let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.weak).copied();
+        let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.machine);
+        let phrases = phrases.chain(NAMES.weak).copied();
         let phrases: Vec<&str> = phrases.chain(further.iter().map(String::as_str)).collect();
         let words: Vec<&str> = phrases.iter().copied().filter(|name| !name.contains(' ')).collect();
         for phrase in phrases {

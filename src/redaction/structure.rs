@@ -347,6 +347,7 @@ fn accepts_member(class: NameClass, text: &str) -> bool {
     match (class, value::look(text)) {
         (_, Look::Nothing) | (NameClass::Plain, _) => false,
         (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
+        (NameClass::Machine, look) => look == Look::Random,
         (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_prose(text),
         (NameClass::Secret | NameClass::Password, _) => true,
     }

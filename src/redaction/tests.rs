@@ -214,6 +214,14 @@ fn strings_are_looked_at_as_what_they_say() {
             r#"{"secrets":{"db":"hunter2","host":"db.example"}}"#,
             r#"{"secrets":{"db":"[REDACTED:assignment]","host":"db.example"}}"#,
         ),
+        (
+            r#"{"refresh":"daily","routingKey":"orders.created","userKey":"u-1"}"#,
+            r#"{"refresh":"daily","routingKey":"orders.created","userKey":"u-1"}"#,
+        ),
+        (
+            r#"{"serviceKey":"9f1c2b3a4d5e6f70819a2b3c4d5e6f70"}"#,
+            r#"{"serviceKey":"[REDACTED:assignment]"}"#,
+        ),
         (r#"{"required":["password","token"]}"#, r#"{"required":["password","token"]}"#),
         (r#"{"password":{"type":"string"}}"#, r#"{"password":{"type":"string"}}"#),
         (r#"{"password":"${DB_PASSWORD}"}"#, r#"{"password":"${DB_PASSWORD}"}"#),

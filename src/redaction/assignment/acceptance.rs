@@ -21,12 +21,12 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
         return false;
     }
     let is_random = look == Look::Random;
-    if name.class == NameClass::Weak {
+    if name.class <= NameClass::Machine {
         let is_loud = name.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         return is_random
             && (joint != Joint::Space || is_loud && value.len() >= 20)
             && joint != Joint::Element
-            && !value::is_digest(value)
+            && (name.class == NameClass::Machine || !value::is_digest(value))
             && (found.is_quoted || !value::is_code(value));
     }
     let is_password = name.class == NameClass::Password;
