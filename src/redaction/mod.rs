@@ -10,6 +10,7 @@ mod anchors;
 mod assignment;
 mod common_values;
 mod custom;
+mod dotted_token;
 mod environment;
 mod literals;
 mod names;
@@ -227,18 +228,18 @@ impl Redaction {
         Ok(redacted)
     }
 
-    /// Whether a secret stands between quotes, white space or the text's ends, or behind its own
-    /// name: taking it out brings nothing else to light.
+    /// Whether a secret stands between quotes, on a line of its own or behind its own name: taking it
+    /// out brings nothing else to light. A mask is no label, and may read as something else.
     fn is_apart(&self, text: &str, edit: &Edit) -> bool {
         let is_border = |byte: Option<&u8>| {
-            byte.is_none_or(|byte| {
-                byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`')
-            })
+            byte.is_none_or(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r'))
         };
         let bytes = text.as_bytes();
         let before = edit.range.start.checked_sub(1).and_then(|before| bytes.get(before));
         let is_named = before == Some(&b'=') && Some(edit.rule) == self.assignment();
-        (is_named || is_border(before)) && is_border(bytes.get(edit.range.end))
+        !self.redactor.preserves_length
+            && (is_named || is_border(before))
+            && is_border(bytes.get(edit.range.end))
     }
 
     fn apply(&self, text: &str, edits: &[Edit], report: &mut Report) -> String {

@@ -45,6 +45,8 @@ pub(super) enum Detector {
     Assignment,
     /// Private keys: whole, escaped, on one line, cut short.
     PrivateKey,
+    /// Tokens of Discord, which have no anchor.
+    DottedToken,
     /// A random value after the name of a service.
     Vendor,
 }

@@ -9,7 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
     anchors::AnchorSet,
-    assignment, private_key, replacement,
+    assignment, dotted_token, private_key, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
 };
@@ -50,6 +50,8 @@ pub(super) struct Anchors {
     seeks: Vec<Vec<Seek>>,
     /// The number of the rule for assignments.
     assignment: usize,
+    /// That of the rule for tokens that have no anchor.
+    dotted_token: usize,
 }
 
 impl std::fmt::Debug for Anchors {
@@ -81,12 +83,16 @@ impl Anchors {
                 seeks.push(seek);
             }
         };
-        let mut assignment = RULES.len();
+        let (mut assignment, mut dotted_token) = (RULES.len(), RULES.len());
         for (number, rule) in RULES.iter().enumerate() {
             let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
                 Method::Pattern(_) => Seek::Pattern,
                 Method::Detector(Detector::PrivateKey) => |number, _| Seek::PrivateKey(number),
                 Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
+                Method::Detector(Detector::DottedToken) => {
+                    dotted_token = number;
+                    continue;
+                }
                 Method::Detector(Detector::Assignment) => {
                     assignment = number;
                     |_, _| Seek::Name
@@ -115,7 +121,7 @@ impl Anchors {
             }
         }
         let (texts, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
-        Self { set: AnchorSet::new(texts), seeks, assignment }
+        Self { set: AnchorSet::new(texts), seeks, assignment, dotted_token }
     }
 
     /// Whether a name holds what names of secrets hold. Most do not, and need not be taken apart.
@@ -138,6 +144,10 @@ impl Anchors {
         disabled: &[bool],
         hits: &mut Vec<Hit>,
     ) {
+        let rule = self.dotted_token;
+        if rule < RULES.len() && disabled.get(rule) != Some(&true) {
+            dotted_token::find(text, part.clone(), |range| hits.push(Hit { range, rule }));
+        }
         let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
         // What a rule has looked at is not looked at again for its next anchor in there.
         let mut name_end = 0;

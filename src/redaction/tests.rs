@@ -305,6 +305,7 @@ fn what_speaks_of_secrets_is_none() {
         "\"password\", \"scram-sha-256\"",
         "createToken(token: SyntaxKind.ThisKeyword)",
         "self.hide_cookie2 = hide_cookie2",
+        "INFO [password] request_id=9f1c2b3a4d5e6f70819a2b3c4d5e6f70 done",
         "the flags --user and --password flags to",
         "Password is correct.&quot;",
         r#"["pass","keyInObj","pick"]"#,

@@ -56,7 +56,8 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
     if text.get(position..)?.starts_with("</") {
         return sibling(text, position).map(|start| (Joint::Sibling, start));
     }
-    if at(position) == b']' {
+    // `settings["token"] = …`
+    if is_quoted && at(position) == b']' {
         position += 1;
     }
     let gap = skip_space(bytes, position, false);
