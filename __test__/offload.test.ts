@@ -133,7 +133,7 @@ describe('the placeholder', () => {
         fc.oneof(fc.string({ unit: 'binary', maxLength: 3000 }), fc.json({ maxDepth: 5 }), fc.jsonValue()),
         fc.nat(2000),
         async (result, previewBytes) => {
-          const manager = inMemory({ threshold: 0, previewBytes }, { persist: 'large' })
+          const manager = inMemory({ threshold: 0, previewBytes }, { persist: 'large', redaction: false })
           const offloaded = await manager.offload('tool', {}, result)
           const text = typeof result === 'string' ? result : JSON.stringify(result)
           assert.equal(offloaded.sizeBytes, bytesOf(text))
