@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { runCommand } from './command.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { firstLine, Peers } from './peer-packages.ts'
 import { type Case, KEPT, readCases, type Score, scoreCases, share } from './redaction-cases.ts'
@@ -229,14 +230,4 @@ function tellTargets(report: Report): void {
   }
 }
 
-const parameters = process.argv.slice(2)
-if (parameters.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`)
-} else {
-  try {
-    await main(parameters)
-  } catch (error) {
-    process.stderr.write(`bench:redaction: ${error instanceof Error ? error.message : firstLine(error)}\n`)
-    process.exitCode = 1
-  }
-}
+await runCommand('bench:redaction', USAGE, main)

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { firstLine, Peers } from './peer-packages.ts'
+import { runCommand } from './command.ts'
+import { Peers } from './peer-packages.ts'
 import { Report } from './report.ts'
 import { agentContext } from './retrieval-agent-context.ts'
 import { confidence, mean, meanScores, type Scores, score } from './retrieval-scores.ts'
@@ -140,14 +141,4 @@ function share(value: number): string {
   return Number.isNaN(value) ? '–' : value.toFixed(3)
 }
 
-const parameters = process.argv.slice(2)
-if (parameters.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`)
-} else {
-  try {
-    await main(parameters)
-  } catch (error) {
-    process.stderr.write(`bench:retrieval: ${error instanceof Error ? error.message : firstLine(error)}\n`)
-    process.exitCode = 1
-  }
-}
+await runCommand('bench:retrieval', USAGE, main)

@@ -2,13 +2,14 @@
 
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
+import { runCommand } from './command.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
 import { benchLoad } from './load.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { benchOpenLoop } from './open-loop.ts'
 import { readOptions, USAGE } from './options.ts'
-import { firstLine, Peers } from './peer-packages.ts'
+import { Peers } from './peer-packages.ts'
 import { benchPointers } from './pointers.ts'
 import { Report } from './report.ts'
 import { benchSave } from './save.ts'
@@ -58,14 +59,4 @@ async function main(parameters: string[]): Promise<void> {
   }
 }
 
-const parameters = process.argv.slice(2)
-if (parameters.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`)
-} else {
-  try {
-    await main(parameters)
-  } catch (error) {
-    process.stderr.write(`bench: ${error instanceof Error && error.stack ? error.stack : firstLine(error)}\n`)
-    process.exitCode = 1
-  }
-}
+await runCommand('bench', USAGE, main)
