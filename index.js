@@ -195,6 +195,12 @@ function checkText(value, name) {
     throw invalidArgument(name, "a string", value);
   }
 }
+function checkFilled(value, name) {
+  if (typeof value !== "string" || value === "") {
+    throw invalidArgument(name, "a non-empty string", value);
+  }
+  return value.toWellFormed();
+}
 function checkPath(value, name) {
   if (typeof value !== "string" || value === "" || value.includes("\0")) {
     throw invalidArgument(name, "a non-empty path without NUL characters", value);
@@ -338,6 +344,13 @@ function quoteError(redactor, error, depth) {
     Object.defineProperty(copy2, key, { value, configurable: true, writable: true, enumerable: false });
   }
   return copy2;
+}
+function tooLarge(redactor, what, toolName, maximum, option) {
+  const name = JSON.stringify(redactor?.quote(toolName) ?? toolName);
+  return contextError(
+    "ERR_CONTEXT_TOO_LARGE",
+    `the ${what} of ${name} takes more than ${maximum} bytes of JSON; raise ${option} or store less of it`
+  );
 }
 
 // lib/border.ts
@@ -782,12 +795,12 @@ function checkEntry(input) {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     throw invalidArgument("entry", "an object", input);
   }
-  const toolName = checkName(input.toolName, "entry.toolName");
+  const toolName = checkFilled(input.toolName, "entry.toolName");
   const known = {
     success: optional(input.success, "entry.success", checkBoolean) ?? true,
     summary: optional(input.summary, "entry.summary", checkSummary) ?? null,
     timestamp: optional(input.timestamp, "entry.timestamp", checkTimestamp) ?? (/* @__PURE__ */ new Date()).toISOString(),
-    id: optional(input.id, "entry.id", checkName) ?? globalThis.crypto.randomUUID()
+    id: optional(input.id, "entry.id", checkFilled) ?? globalThis.crypto.randomUUID()
   };
   const extras = readExtras(input);
   const extrasText = stringify(extras).slice(1);
@@ -819,12 +832,6 @@ function readExtras(input) {
     }
   }
   return extras;
-}
-function checkName(value, name) {
-  if (typeof value !== "string" || value === "") {
-    throw invalidArgument(name, "a non-empty string", value);
-  }
-  return value.toWellFormed();
 }
 function checkSummary(value, name) {
   checkText(value, name);
@@ -1075,12 +1082,6 @@ function list(values, name, check) {
   }
   return Array.from(given2, (value, index) => check(value, `${name}[${index}]`));
 }
-function checkFilled(value, name) {
-  if (typeof value !== "string" || value === "") {
-    throw invalidArgument(name, "a non-empty string", value);
-  }
-  return value.toWellFormed();
-}
 function checkPattern(given2, name) {
   checkObject(given2, name);
   if (typeof given2.name !== "string" || !RULE_NAME.test(given2.name)) {
@@ -1158,6 +1159,10 @@ function reportRedaction(redacting, report) {
     redacting?.onRedaction?.(report);
   } catch {
   }
+}
+function reportSave(redacting, [saved = "", report = ""]) {
+  reportRedaction(redacting, { kind: "context", ...JSON.parse(report) });
+  return saved;
 }
 function refuseSecret(redacting, value, name) {
   const findings = redacting === void 0 ? [] : redactText(redacting.redactor, value).findings;
@@ -1684,11 +1689,8 @@ var ContextHistory = class {
     return entry;
   }
   #tooLarge(toolName) {
-    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName;
-    return contextError(
-      "ERR_CONTEXT_TOO_LARGE",
-      `the entry of ${JSON.stringify(name)} takes more than ${this.#options.maxEntryBytes} bytes; raise maxEntryBytes or store less of it`
-    );
+    const { maxEntryBytes } = this.#options;
+    return tooLarge(this.#hooks.redaction?.redactor, "entry", toolName, maxEntryBytes, "maxEntryBytes");
   }
   /**
    * Appends a decision, so that it is recalled with the tool calls around it.
@@ -3103,23 +3105,12 @@ var ContextManager = class {
         encoded.chunks,
         details === NO_DETAILS ? void 0 : JSON.stringify(details)
       ),
-      (saved, texts) => texts.length === 0 ? saved : this.#report(texts)
+      (saved, texts) => texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)
     );
-  }
-  /** Tells what was redacted; gives what was saved. */
-  #report([saved = "", report = ""]) {
-    reportRedaction(this.#hooks.redaction, {
-      kind: "context",
-      ...JSON.parse(report)
-    });
-    return saved;
   }
   #tooLarge(toolName) {
-    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName;
-    return contextError(
-      "ERR_CONTEXT_TOO_LARGE",
-      `the result of ${JSON.stringify(name)} takes more than ${this.#options.maxResultBytes} bytes of JSON; raise retention.maxResultBytes or store less of it`
-    );
+    const { maxResultBytes } = this.#options;
+    return tooLarge(this.#hooks.redaction?.redactor, "result", toolName, maxResultBytes, "retention.maxResultBytes");
   }
   /**
    * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is

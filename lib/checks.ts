@@ -27,6 +27,13 @@ export function checkText(value: unknown, name: string): asserts value is string
   }
 }
 
+export function checkFilled(value: string, name: string): string {
+  if (typeof value !== 'string' || value === '') {
+    throw invalidArgument(name, 'a non-empty string', value)
+  }
+  return value.toWellFormed()
+}
+
 export function checkPath(value: string, name: string): string {
   if (typeof value !== 'string' || value === '' || value.includes('\0')) {
     throw invalidArgument(name, 'a non-empty path without NUL characters', value)

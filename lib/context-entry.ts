@@ -1,7 +1,7 @@
 /** Entries of a history on their way out and in. */
 
 import type { ContextEntry, ContextEntryInput } from '../types.d.ts'
-import { checkBoolean, checkText, optional } from './checks.ts'
+import { checkBoolean, checkFilled, checkText, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
 import { readMember, stringify } from './stringify.ts'
 import { checkTimestamp } from './timestamps.ts'
@@ -23,12 +23,12 @@ export function checkEntry(input: ContextEntryInput): CheckedEntry {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidArgument('entry', 'an object', input)
   }
-  const toolName = checkName(input.toolName, 'entry.toolName')
+  const toolName = checkFilled(input.toolName, 'entry.toolName')
   const known = {
     success: optional(input.success, 'entry.success', checkBoolean) ?? true,
     summary: optional(input.summary, 'entry.summary', checkSummary) ?? null,
     timestamp: optional(input.timestamp, 'entry.timestamp', checkTimestamp) ?? new Date().toISOString(),
-    id: optional(input.id, 'entry.id', checkName) ?? globalThis.crypto.randomUUID(),
+    id: optional(input.id, 'entry.id', checkFilled) ?? globalThis.crypto.randomUUID(),
   }
   const extras = readExtras(input)
   const extrasText = stringify(extras).slice(1)
@@ -62,13 +62,6 @@ function readExtras(input: ContextEntryInput): Record<string, unknown> {
     }
   }
   return extras
-}
-
-function checkName(value: string, name: string): string {
-  if (typeof value !== 'string' || value === '') {
-    throw invalidArgument(name, 'a non-empty string', value)
-  }
-  return value.toWellFormed()
 }
 
 function checkSummary(value: string, name: string): string {

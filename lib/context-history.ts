@@ -20,8 +20,9 @@ import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '
 import { checkText, checkWhole, count, optional, readSignal } from './checks.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkEntry, parseEntries } from './context-entry.ts'
-import { asContextError, contextError, invalidArgument } from './errors.ts'
+import { asContextError, invalidArgument } from './errors.ts'
 import { checkFilter } from './history-filter.ts'
+import { tooLarge } from './messages.ts'
 import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
 import { encode, FLAT } from './snapshot.ts'
@@ -152,11 +153,8 @@ export class ContextHistory {
   }
 
   #tooLarge(toolName: string): Error {
-    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName
-    return contextError(
-      'ERR_CONTEXT_TOO_LARGE',
-      `the entry of ${JSON.stringify(name)} takes more than ${this.#options.maxEntryBytes} bytes; raise maxEntryBytes or store less of it`,
-    )
+    const { maxEntryBytes } = this.#options
+    return tooLarge(this.#hooks.redaction?.redactor, 'entry', toolName, maxEntryBytes, 'maxEntryBytes')
   }
 
   /**

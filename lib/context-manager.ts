@@ -2,7 +2,6 @@
 
 import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../native.js'
-import type { RedactionReport } from '../redaction.d.ts'
 import type {
   ContextSlice,
   LatestOptions,
@@ -29,10 +28,11 @@ import { checkPointer, selectable } from './candidates.ts'
 import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from './errors.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
+import { tooLarge } from './messages.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
-import { checkRedaction, reportRedaction } from './redaction.ts'
+import { checkRedaction, reportSave } from './redaction.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
 import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
@@ -184,25 +184,13 @@ export class ContextManager<Task extends TaskId = number> {
           encoded.chunks,
           details === NO_DETAILS ? undefined : JSON.stringify(details),
         ),
-      (saved, texts) => (texts.length === 0 ? saved : this.#report(texts)),
+      (saved, texts) => (texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)),
     )
-  }
-
-  /** Tells what was redacted; gives what was saved. */
-  #report([saved = '', report = '']: readonly string[]): string {
-    reportRedaction(this.#hooks.redaction, {
-      kind: 'context',
-      ...(JSON.parse(report) as Omit<RedactionReport, 'kind'>),
-    })
-    return saved
   }
 
   #tooLarge(toolName: string): Error {
-    const name = this.#hooks.redaction?.redactor.quote(toolName) ?? toolName
-    return contextError(
-      'ERR_CONTEXT_TOO_LARGE',
-      `the result of ${JSON.stringify(name)} takes more than ${this.#options.maxResultBytes} bytes of JSON; raise retention.maxResultBytes or store less of it`,
-    )
+    const { maxResultBytes } = this.#options
+    return tooLarge(this.#hooks.redaction?.redactor, 'result', toolName, maxResultBytes, 'retention.maxResultBytes')
   }
 
   /**

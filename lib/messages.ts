@@ -1,5 +1,6 @@
 /** What debug payloads and error messages may show of what callers passed or threw. */
 
+import { contextError } from './errors.ts'
 import type { Redactor } from './redactor.ts'
 
 /** Payloads are made here, and errors have causes: neither goes deep. */
@@ -57,4 +58,19 @@ function quoteError(redactor: Redactor, error: Error, depth: number): Error {
     Object.defineProperty(copy, key, { value, configurable: true, writable: true, enumerable: false })
   }
   return copy
+}
+
+/** What of a call is larger than an option allows. */
+export function tooLarge(
+  redactor: Redactor | undefined,
+  what: 'result' | 'entry',
+  toolName: string,
+  maximum: number,
+  option: string,
+): Error {
+  const name = JSON.stringify(redactor?.quote(toolName) ?? toolName)
+  return contextError(
+    'ERR_CONTEXT_TOO_LARGE',
+    `the ${what} of ${name} takes more than ${maximum} bytes of JSON; raise ${option} or store less of it`,
+  )
 }

@@ -9,7 +9,7 @@ import type {
   RedactionPattern,
   RedactionReport,
 } from '../redaction.d.ts'
-import { checkBoolean, checkFunction, checkObject, checkText, optional } from './checks.ts'
+import { checkBoolean, checkFilled, checkFunction, checkObject, checkText, optional } from './checks.ts'
 import { asContextError, contextError, fromNative, invalidArgument } from './errors.ts'
 import { Redactor, standardRedactor } from './redactor.ts'
 import { stringify } from './stringify.ts'
@@ -87,13 +87,6 @@ function list<T, R>(
     throw invalidArgument(name, 'an array', given)
   }
   return Array.from(given as readonly T[], (value, index) => check(value, `${name}[${index}]`))
-}
-
-function checkFilled(value: string, name: string): string {
-  if (typeof value !== 'string' || value === '') {
-    throw invalidArgument(name, 'a non-empty string', value)
-  }
-  return value.toWellFormed()
 }
 
 function checkPattern(given: RedactionPattern, name: string): object {
@@ -190,6 +183,12 @@ export function reportRedaction(redacting: Redacting | undefined, report: Redact
   } catch {
     // What is stored is stored.
   }
+}
+
+/** Tells what was taken out of a context, and gives what the save answered with. */
+export function reportSave(redacting: Redacting | undefined, [saved = '', report = '']: readonly string[]): string {
+  reportRedaction(redacting, { kind: 'context', ...(JSON.parse(report) as Omit<RedactionReport, 'kind'>) })
+  return saved
 }
 
 /** Refuses a name that holds a secret: it would show in the names of files. */
