@@ -64,20 +64,6 @@ export declare class NativeManager {
    * those, or with `!` and the error as JSON.
    */
   loadAll(operation: number, paths: string): void
-  /**
-   * At most `sequences.length` pointers from call number `start` on: their numbers go into
-   * `sequences`, what is returned is a JSON array.
-   */
-  pointersFrom(start: number, sequences: Float64Array): string
-  /**
-   * The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
-   * `null` when that is not there.
-   */
-  latestPointers(toolName: string | undefined, before: string | undefined, sequences: Float64Array): string | null
-  /** The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short. */
-  pointersForQuery(query: string, sequences: Float64Array): string | null
-  /** The pointers of a task (as JSON), as `pointersForQuery`. */
-  pointersForTask(task: string, sequences: Float64Array): string | null
   /** Lists a session's contexts, or all; answers with JSON arrays. */
   list(operation: number, session?: string | undefined): void
   /** Forgets one context; answers with `true` or `false`. */
@@ -99,6 +85,20 @@ export declare class NativeManager {
    * JavaScript side. Answers with what is to be said of the part, as JSON, and its text.
    */
   read(operation: number, path: string, request: string): void
+  /**
+   * At most `sequences.length` pointers from call number `start` on: their numbers go into
+   * `sequences`, what is returned is a JSON array.
+   */
+  pointersFrom(start: number, sequences: Float64Array): string
+  /**
+   * The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
+   * `null` when that is not there.
+   */
+  latestPointers(toolName: string | undefined, before: string | undefined, sequences: Float64Array): string | null
+  /** The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short. */
+  pointersForQuery(query: string, sequences: Float64Array): string | null
+  /** The pointers of a task (as JSON), as `pointersForQuery`. */
+  pointersForTask(task: string, sequences: Float64Array): string | null
   /** Searches; `request` is a `SearchRequest` as JSON. Answers with JSON arrays of hits. */
   search(operation: number, request: string): void
   /**

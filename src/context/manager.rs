@@ -90,13 +90,8 @@ impl Manager {
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let escape = |text: &str| {
-            let mut token = Vec::new();
-            json::escape_string(text, &mut token);
-            String::from_utf8(token).unwrap_or_default()
-        };
-        let session_token = Arc::from(escape(&options.session));
-        let escaped_prefix = escape(&options.prefix).trim_matches('"').to_owned();
+        let session_token = Arc::from(json::string_token(&options.session));
+        let escaped_prefix = json::string_token(&options.prefix).trim_matches('"').to_owned();
         let manager = Arc::new(Self {
             session_token,
             escaped_prefix,

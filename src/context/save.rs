@@ -203,7 +203,8 @@ impl Manager {
         });
         let description =
             details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
-        let (tool_token, description_token) = (token(&tool_name), token(&description));
+        let (tool_token, description_token) =
+            (json::string_token(&tool_name), json::string_token(&description));
 
         let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
         record::write_head(
@@ -453,11 +454,4 @@ impl Manager {
             tokio::spawn(sweep::in_background(file_system, disk, path, retention, debug));
         }
     }
-}
-
-/// A string as a JSON token.
-fn token(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    json::escape_string(text, &mut out);
-    String::from_utf8(out).unwrap_or_default()
 }

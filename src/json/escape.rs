@@ -3,6 +3,15 @@
 /// Units looked at together when nothing needs escaping.
 const BLOCK: usize = 16;
 
+/// `text` as a JSON string literal, as `JSON.stringify` writes it.
+#[must_use]
+pub fn string_token(text: &str) -> String {
+    let mut token = Vec::new();
+    escape_string(text, &mut token);
+    // Escaping keeps UTF-8.
+    String::from_utf8(token).unwrap_or_default()
+}
+
 /// Appends `text` as a JSON string literal, as `JSON.stringify` writes it.
 pub fn escape_string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);

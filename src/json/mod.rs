@@ -11,7 +11,7 @@ mod text;
 
 pub use canonical::canonical;
 pub use encoded::Encoded;
-pub use escape::escape_string;
+pub use escape::{escape_string, string_token};
 pub use in_place::{FILLER, unescaped_in_place};
 pub use sample::append_sample;
 pub use scan::{

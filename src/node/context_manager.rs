@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use napi::{
     Env, Result,
-    bindgen_prelude::{ClassInstance, Float64ArraySlice, Unknown},
+    bindgen_prelude::{ClassInstance, Unknown},
 };
 use napi_derive::napi;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use super::{
     file_system::{self, NativeFileSystem},
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
-    redaction::{NativeRedactor, RedactionSource, as_stored},
+    redaction::{NativeRedactor, RedactionSource},
     runtime::{Answer, Cancellable, run, run_cancellable, started},
     text::{JsText, Utf8},
     value,
@@ -30,7 +30,6 @@ use crate::{
     durable::Durability,
     error::{Code, Error},
     file_system::Payload,
-    json,
     redaction::Redaction,
 };
 
@@ -130,15 +129,8 @@ pub struct NativeManager {
     pub(super) manager: Arc<Manager>,
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
-    redaction: Option<RedactionSource>,
+    pub(super) redaction: Option<RedactionSource>,
     reports_redaction: bool,
-}
-
-/// A JSON token of a plain string.
-fn token(text: Utf8) -> String {
-    let mut out = Vec::new();
-    json::escape_string(&text.into_string(), &mut out);
-    String::from_utf8(out).unwrap_or_default()
 }
 
 #[napi]
@@ -234,7 +226,7 @@ impl NativeManager {
             result,
             timestamp: time(timestamp),
             task: task.map(Utf8::into_string),
-            query: query.map(token),
+            query: query.map(Utf8::into_token),
             details,
             redaction: self.redaction(),
         };
@@ -309,52 +301,6 @@ impl NativeManager {
             Ok(Answer::Texts(texts))
         })?;
         Ok(())
-    }
-
-    /// At most `sequences.length` pointers from call number `start` on: their numbers go into
-    /// `sequences`, what is returned is a JSON array.
-    #[napi(ts_return_type = "string")]
-    pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> JsText {
-        let limit = sequences.len();
-        fill(self.manager.pointers_from(whole(start), limit), sequences)
-    }
-
-    /// The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
-    /// `null` when that is not there.
-    #[napi(ts_return_type = "string | null")]
-    pub fn latest_pointers(
-        &self,
-        #[napi(ts_arg_type = "string | undefined")] tool_name: Option<Utf8>,
-        #[napi(ts_arg_type = "string | undefined")] before: Option<Utf8>,
-        sequences: Float64ArraySlice<'_>,
-    ) -> Option<JsText> {
-        let tool_name = tool_name.map(|name| as_stored(self.redaction.as_ref(), token(name)));
-        let before = before.map(Utf8::into_string);
-        let limit = sequences.len();
-        let found = self.manager.latest_pointers(tool_name.as_deref(), before.as_deref(), limit)?;
-        Some(fill(found, sequences))
-    }
-
-    /// The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short.
-    #[napi(ts_return_type = "string | null")]
-    pub fn pointers_for_query(
-        &self,
-        #[napi(ts_arg_type = "string")] query: Utf8,
-        sequences: Float64ArraySlice<'_>,
-    ) -> Option<JsText> {
-        let query = as_stored(self.redaction.as_ref(), token(query));
-        fit(self.manager.pointers_for_query(&query), sequences)
-    }
-
-    /// The pointers of a task (as JSON), as `pointersForQuery`.
-    #[napi(ts_return_type = "string | null")]
-    pub fn pointers_for_task(
-        &self,
-        #[napi(ts_arg_type = "string")] task: Utf8,
-        sequences: Float64ArraySlice<'_>,
-    ) -> Option<JsText> {
-        let task = as_stored(self.redaction.as_ref(), task.into_string());
-        fit(self.manager.pointers_for_task(&task), sequences)
     }
 
     /// Lists a session's contexts, or all; answers with JSON arrays.
@@ -513,23 +459,6 @@ impl Drop for NativeManager {
             runtime.spawn(async move { drop(manager) });
         }
     }
-}
-
-fn fill((numbers, text): (Vec<u64>, String), mut sequences: Float64ArraySlice<'_>) -> JsText {
-    // SAFETY: this is the only reference to the array's memory while the call lasts, and no
-    // JavaScript runs meanwhile.
-    let sequences = unsafe { sequences.as_mut() };
-    for (slot, sequence) in sequences.iter_mut().zip(&numbers) {
-        *slot = number(*sequence);
-    }
-    if let Some(slot) = sequences.get_mut(numbers.len()) {
-        *slot = -1.0;
-    }
-    JsText(Payload::new(text.into_bytes()))
-}
-
-fn fit(pointers: (Vec<u64>, String), sequences: Float64ArraySlice<'_>) -> Option<JsText> {
-    (pointers.0.len() <= sequences.len()).then(|| fill(pointers, sequences))
 }
 
 /// The SHA-256 of a text, in hex.

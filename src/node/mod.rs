@@ -18,6 +18,7 @@ mod error;
 mod file_system;
 mod numbers;
 mod outbox;
+mod pointers;
 mod redaction;
 mod runtime;
 mod search;

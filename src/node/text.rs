@@ -4,7 +4,7 @@ use std::ptr;
 
 use napi::{Error, Result, Status, bindgen_prelude::*, sys};
 
-use crate::file_system::Payload;
+use crate::{file_system::Payload, json};
 
 /// A JavaScript string as UTF-8 (lone surrogates become U+FFFD).
 pub struct Utf8(pub Vec<u8>);
@@ -14,6 +14,13 @@ impl Utf8 {
     pub fn into_string(self) -> String {
         String::from_utf8(self.0)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+}
+
+impl Utf8 {
+    /// As a JSON string literal.
+    pub fn into_token(self) -> String {
+        json::string_token(&self.into_string())
     }
 }
 

@@ -381,9 +381,7 @@ fn is_key_line(text: &str) -> bool {
 
 /// The inside of a string token.
 fn escaped(text: &str) -> String {
-    let mut token = Vec::with_capacity(text.len() + 2);
-    json::escape_string(text, &mut token);
-    let token = String::from_utf8(token).unwrap_or_default();
+    let token = json::string_token(text);
     token.get(1..token.len() - 1).unwrap_or_default().to_owned()
 }
 
