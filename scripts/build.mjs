@@ -19,7 +19,7 @@ function buildAddon() {
   const cargo = spawnSync('cargo', ['--version'], { encoding: 'utf8' })
   if (cargo.status !== 0) {
     console.error(
-      'agent-context is built from Rust: install a toolchain (1.89 or newer) from https://rustup.rs, then run this again.',
+      'agent-context is built from Rust: install a toolchain (1.91 or newer) from https://rustup.rs, then run this again.',
     )
     process.exit(1)
   }

@@ -22,7 +22,7 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{Entry, FileSystem, Payload},
     json, names,
-    retrieval::{Document, Index, floor_boundary},
+    retrieval::{Document, Index},
 };
 
 /// Contexts of others are numbered from here on: no call of a manager gets there.
@@ -130,7 +130,7 @@ impl DirectoryIndex {
         let number = {
             let mut known = self.known();
             if known.text_bytes + result.len() > MAX_TEXT && result.len() > LITTLE_TEXT {
-                result.truncate(floor_boundary(&result, LITTLE_TEXT));
+                result.truncate(result.floor_char_boundary(LITTLE_TEXT));
                 is_partial = true;
             }
             known.text_bytes += result.len();

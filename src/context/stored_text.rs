@@ -10,7 +10,7 @@ use super::{
 use crate::{
     file_system::Payload,
     json::{self, Members, unescaped_in_place},
-    retrieval::{FieldText, StoredTexts, floor_boundary},
+    retrieval::{FieldText, StoredTexts},
 };
 
 /// A stored output at hand.
@@ -109,7 +109,9 @@ impl StoredText {
                 let token = self.record.get(range.clone()).unwrap_or_default();
                 json::append_text(token, out, max_bytes);
             }
-            _ => out.push_str(whole.get(..floor_boundary(whole, max_bytes)).unwrap_or_default()),
+            _ => {
+                out.push_str(whole.get(..whole.floor_char_boundary(max_bytes)).unwrap_or_default())
+            }
         }
         whole.len() <= max_bytes
     }

@@ -150,10 +150,7 @@ impl<const WORDS: usize> Searcher<WORDS> {
             if end <= from {
                 return None;
             }
-            let mut start = end.saturating_sub(BLOCK_WORDS / WORDS).max(from);
-            while !text.is_char_boundary(start) {
-                start -= 1;
-            }
+            let start = text.floor_char_boundary(end.saturating_sub(BLOCK_WORDS / WORDS).max(from));
             let mut block = Block { part: start..end, live, begins: false };
             live = self.back(text, start..end, live, spent, |_, _, begins| block.begins |= begins);
             end = start;

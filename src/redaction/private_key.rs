@@ -13,8 +13,7 @@ const DASHES: &str = "-----";
 /// The key whose header holds `PRIVATE KEY` at `position`, from the header's dashes on. What is
 /// only spoken of, without anything of a key behind it, is none.
 pub(super) fn find(text: &str, position: usize) -> Option<Range<usize>> {
-    let from = position.saturating_sub(MAX_HEADER);
-    let from = (from..=position).find(|&at| text.is_char_boundary(at))?;
+    let from = text.ceil_char_boundary(position.saturating_sub(MAX_HEADER));
     let before = text.get(from..position)?;
     let start = from + before.rfind(BEGIN)?;
     let header = text.get(start + BEGIN.len()..position)?;

@@ -238,13 +238,14 @@ fn matched(
         let group = (expression.captures_len() > 1).then(|| expression.captures(window)).flatten();
         let secret = group.as_ref().and_then(|group| group.name("secret")).unwrap_or(whole);
         let secret = at + secret.start()..at + secret.end();
-        let shown = text.get(floor(text, secret.start)..ceil(text, secret.end))?;
+        let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
+        let shown = text.get(secret.clone())?;
         let fits = !(rule.bounded
             && (continues_before(bytes, start) || continues_after(bytes, end)))
             && !shown.is_empty()
             && !is_filler(shown)
             && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
-        return fits.then(|| (start..end, floor(text, secret.start)..ceil(text, secret.end)));
+        return fits.then_some((start..end, secret));
     }
 }
 
@@ -316,12 +317,4 @@ fn entropy(bytes: &[u8]) -> f32 {
         .map(|&count| count as f32 / length)
         .map(|share| -share * share.log2())
         .sum()
-}
-
-fn floor(text: &str, position: usize) -> usize {
-    (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
-}
-
-fn ceil(text: &str, position: usize) -> usize {
-    (position..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }

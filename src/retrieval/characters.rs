@@ -51,24 +51,6 @@ fn is_unsegmented(character: char) -> bool {
         && (character.is_alphanumeric() || is_combining_mark(character))
 }
 
-/// The last boundary between characters at or before `offset`.
-pub fn floor_boundary(text: &str, offset: usize) -> usize {
-    let mut boundary = offset.min(text.len());
-    while !text.is_char_boundary(boundary) {
-        boundary -= 1;
-    }
-    boundary
-}
-
-/// The first boundary between characters at or after `offset`.
-pub(super) fn ceil_boundary(text: &str, offset: usize) -> usize {
-    let mut boundary = offset.min(text.len());
-    while !text.is_char_boundary(boundary) {
-        boundary += 1;
-    }
-    boundary
-}
-
 /// Appends `text` with compatibility forms unified (full width, ligatures) and
 /// the accents of alphabetic scripts removed. The marks of other scripts stay:
 /// there they are vowels or change the consonant.

@@ -72,7 +72,6 @@ mod tests;
 
 pub use announced::{Announced, LateText};
 pub use boosts::{Boosts, Scored, boost};
-pub use characters::floor_boundary;
 pub use document::Document;
 pub use explain::TermMatch;
 pub use index::Index;

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::memchr_iter;
 
-use super::characters::{Class, ceil_boundary, class, floor_boundary};
+use super::characters::{Class, class};
 use super::matcher::{Matcher, is_attached};
 use super::phrase::Phrase;
 use super::tokens::is_ascii_separator;
@@ -38,7 +38,7 @@ pub struct FieldText<'t> {
 
 /// The bytes that so many characters of a text take, about.
 pub(super) fn bytes_of(text: &str, characters: usize) -> usize {
-    let sample = text.get(..floor_boundary(text, 4096)).unwrap_or_default();
+    let sample = text.get(..text.floor_char_boundary(4096)).unwrap_or_default();
     let count = sample.chars().count().max(1);
     (characters * sample.len().max(1)).div_ceil(count)
 }
@@ -79,7 +79,7 @@ fn borders(text: FieldText<'_>, window: &Range<usize>, length: usize) -> Range<u
     let spare = length.saturating_sub(used);
     let lead = piece(0..window.start).char_indices().rev().take(spare / 3);
     let reach = lead.last().map_or(window.start, |(offset, _)| offset);
-    let start = begin(text.plain, ceil_boundary(text.plain, reach), window.start);
+    let start = begin(text.plain, text.plain.ceil_char_boundary(reach), window.start);
     let lead = piece(start..window.start).chars().count();
     let tail = piece(inner_end..text.raw.len()).char_indices().take(spare.saturating_sub(lead));
     let reach =
@@ -91,7 +91,7 @@ fn borders(text: FieldText<'_>, window: &Range<usize>, length: usize) -> Range<u
 /// The last place up to `position` between two characters, marks and fillers with them; `latest` is
 /// one.
 fn whole_character(text: &str, position: usize, latest: usize) -> usize {
-    let mut position = floor_boundary(text, position.min(latest));
+    let mut position = text.floor_char_boundary(position.min(latest));
     while position < latest {
         let next = text.get(position..).and_then(|rest| rest.chars().next());
         let before = text.get(..position).and_then(|before| before.chars().next_back());
@@ -209,8 +209,8 @@ fn matches_in(
 
 /// The range with the words whole that its borders cut.
 fn whole_words(text: &str, range: &Range<usize>) -> Range<usize> {
-    let earliest = floor_boundary(text, range.start.saturating_sub(BEYOND));
-    let latest = floor_boundary(text, range.end.saturating_add(BEYOND).min(text.len()));
+    let earliest = text.floor_char_boundary(range.start.saturating_sub(BEYOND));
+    let latest = text.floor_char_boundary(range.end.saturating_add(BEYOND).min(text.len()));
     let before = text.as_bytes().get(earliest..range.start).unwrap_or_default();
     let after = text.as_bytes().get(range.end..latest).unwrap_or_default();
     let start = before.iter().rposition(|&byte| is_ascii_separator(byte));

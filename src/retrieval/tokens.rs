@@ -47,8 +47,7 @@ pub(super) fn tokenize_all(text: &str, maximum_bytes: usize, mut emit: impl FnMu
 
 /// The longest prefix of at most `maximum_bytes` that ends on a character boundary.
 pub(super) fn cut(text: &str, maximum_bytes: usize) -> &str {
-    let end = (0..=maximum_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    text.split_at(end.unwrap_or(0)).0
+    text.split_at(text.floor_char_boundary(maximum_bytes)).0
 }
 
 /// Reads texts one after the other.

@@ -26,7 +26,7 @@ impl Found {
                 .take(MAX_VALUE)
                 .position(|byte| byte == b'<')
                 .unwrap_or(rest.len().min(MAX_VALUE));
-            let inside = text.get(start..start + floor(rest, end))?.trim_end();
+            let inside = text.get(start..start + rest.floor_char_boundary(end))?.trim_end();
             return Some(Self {
                 range: start..start + inside.len(),
                 is_quoted: true,
@@ -63,7 +63,7 @@ impl Found {
         let length = end.unwrap_or_else(|| {
             let rest = text.get(inside..).unwrap_or_default();
             let cut = rest.bytes().take(MAX_VALUE).position(|byte| byte.is_ascii_whitespace());
-            inside + floor(rest, cut.unwrap_or(rest.len().min(MAX_VALUE)))
+            inside + rest.floor_char_boundary(cut.unwrap_or(MAX_VALUE))
         });
         let after = at(length + backslashes + 1);
         Some(Self { range: inside..length, is_quoted: true, ends_line: false, after })
@@ -88,7 +88,7 @@ impl Found {
             }
             end += 1;
         }
-        let end = floor(rest, end);
+        let end = rest.floor_char_boundary(end);
         let value = rest.get(..end)?;
         let trimmed = trim_punctuation(value, joint);
         let behind = rest.get(end..)?.trim_start_matches([' ', '\t']);
@@ -181,9 +181,4 @@ fn closing_quote(bytes: &[u8], start: usize, quote: u8, backslashes: usize) -> O
         at += 1;
     }
     None
-}
-
-fn floor(text: &str, position: usize) -> usize {
-    let position = position.min(text.len());
-    (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
 }

@@ -81,9 +81,7 @@ fn name_at(text: &str, position: usize) -> Range<usize> {
     {
         end += 1;
     }
-    let start = (start..=position).find(|&at| text.is_char_boundary(at)).unwrap_or(position);
-    let end = (position..=end).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(position);
-    start..end
+    text.ceil_char_boundary(start)..text.floor_char_boundary(end)
 }
 
 /// `api key` and `access key` are written with a space as well.

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, ops::Range};
 use super::{
     Going, Slice, cancelled_error,
     pattern::Pattern,
-    text::{Line, Text, ceil, floor},
+    text::{Line, Text},
 };
 use crate::{aside::Cancelled, error::Result};
 
@@ -138,10 +138,10 @@ impl Page {
             return 0..content.len();
         }
         let before = BEFORE_MATCH.min(width / 4);
-        let start = floor(content, found.start.saturating_sub(before));
-        let end = floor(content, start + width);
+        let start = content.floor_char_boundary(found.start.saturating_sub(before));
+        let end = content.floor_char_boundary(start + width);
         // A window holds at least a character.
-        start..end.max(ceil(content, start + 1))
+        start..end.max(content.ceil_char_boundary(start + 1))
     }
 
     /// Adds a match with the lines before it. `false`, and nothing added, when it does not fit, unless
@@ -168,12 +168,12 @@ impl Page {
             }
             // The context has to go, and what is still too long.
             added.drain(..context);
-            added.truncate(floor(&added, self.max_bytes));
+            added.truncate(added.floor_char_boundary(self.max_bytes));
         }
         self.text.push_str(&added);
         self.last_line = last;
         let matched = line.content.get(found.clone()).unwrap_or_default();
-        let cut = floor(matched, MAX_MATCH);
+        let cut = matched.floor_char_boundary(MAX_MATCH);
         self.matches.push(Match {
             line: number,
             byte_offset: line.start + found.start,

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::text::{ceil, floor};
 use crate::{
     error::{Code, Error, Result},
     expressions::{
@@ -98,7 +97,7 @@ impl Pattern {
     pub(super) fn find_at(&self, line: &str, at: usize) -> Option<Range<usize>> {
         let found =
             (at <= line.len()).then(|| self.regex.find_at(line.as_bytes(), at)).flatten()?;
-        Some(floor(line, found.start())..ceil(line, found.end()))
+        Some(line.floor_char_boundary(found.start())..line.ceil_char_boundary(found.end()))
     }
 }
 

@@ -65,11 +65,11 @@ impl<'a> Text<'a> {
     /// The last boundary between characters at or before `offset`.
     pub fn floor(&self, offset: usize) -> usize {
         match self {
-            Self::Whole(text) => floor(text, offset),
+            Self::Whole(text) => text.floor_char_boundary(offset),
             Self::Values { .. } => {
                 for line in self.lines() {
                     if offset < line.end() {
-                        return line.start + floor(&line.content, offset - line.start);
+                        return line.start + line.content.floor_char_boundary(offset - line.start);
                     }
                 }
                 offset
@@ -124,17 +124,6 @@ impl<'a> Text<'a> {
             }
         }
     }
-}
-
-/// The last boundary between characters at or before `offset`.
-pub fn floor(text: &str, offset: usize) -> usize {
-    let offset = offset.min(text.len());
-    (0..=offset).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
-}
-
-/// The first boundary between characters at or after `offset`.
-pub fn ceil(text: &str, offset: usize) -> usize {
-    (offset..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 fn count_lines(text: &str) -> usize {

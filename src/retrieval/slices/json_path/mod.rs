@@ -27,7 +27,7 @@ use std::{num::NonZeroUsize, ops::Range, sync::Once};
 use jsonpath_rust::parser::{errors::JsonPathError, model::JpQuery, parse_json_path};
 use pest::error::{ErrorVariant, LineColLocation};
 
-use super::{cancelled_error, text::floor};
+use super::cancelled_error;
 use crate::{
     aside::Cancelled,
     error::{Code, Error, Result},
@@ -121,7 +121,7 @@ fn too_much(what: &str) -> Error {
 }
 
 fn invalid(query: &str, reason: &str) -> Error {
-    let end = floor(query, 100);
+    let end = query.floor_char_boundary(100);
     let more = if end < query.len() { "…" } else { "" };
     let shown = query.get(..end).unwrap_or_default();
     Error::new(
