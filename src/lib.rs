@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`context`] | `ContextManager`: every tool output of a session |
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
+//! | [`store`] | `ContextStore`: the Markdown memory that agents share |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
 //! | [`expressions`] | regular expressions of callers: JavaScript's syntax, and all matches in linear time |
 //! | [`redaction`] | what is secret, and what stands in its place |
@@ -32,3 +33,4 @@ pub mod names;
 mod node;
 pub mod redaction;
 pub mod retrieval;
+pub mod store;

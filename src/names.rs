@@ -11,6 +11,13 @@
 //! ├── context.jsonl.lock          locked by whoever changes the log; empty, never removed
 //! ├── context.jsonl.index         a cache: where which records are
 //! └── .context.jsonl.<16 hex>.tmp what is about to replace one of them
+//!
+//! <context store>/
+//! ├── <agent>/[<session>/]<UTC time>-<slug>[-<number>].md   an entry
+//! ├── .context-store.lock         locked by whoever changes an entry; empty, never removed
+//! ├── .context-store.journal      a change of several entries under way
+//! ├── .context-store.index        a cache: what is in which entry
+//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files, beside it
 //! ```
 //!
 //! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
@@ -26,6 +33,20 @@ const TEMPORARY_SUFFIX: &str = ".tmp";
 const LEASE_SUFFIX: &str = ".lease";
 const LOCK_SUFFIX: &str = ".lock";
 const INDEX_SUFFIX: &str = ".index";
+/// What the file names of a context store's entries end in.
+pub const ENTRY_SUFFIX: &str = ".md";
+/// The file that is locked by whoever changes an entry of a context store.
+pub const STORE_LOCK: &str = ".context-store.lock";
+/// What a change of several entries of a context store will be, once it is there.
+pub const STORE_JOURNAL: &str = ".context-store.journal";
+/// What is known of the entries of a context store.
+pub const STORE_INDEX: &str = ".context-store.index";
+/// The longest name of a directory that a caller names, in bytes.
+const MAX_DIRECTORY_NAME: usize = 100;
+/// The longest slug in a file name, in bytes.
+const MAX_SLUG: usize = 80;
+/// What no directory may be called on Windows, whatever follows after a dot.
+const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 const ARGUMENTS_HASH: usize = 12;
 const RANDOM: usize = 16;
 
@@ -185,6 +206,58 @@ pub fn is_replacement(candidate: &str, name: &str) -> bool {
         .is_some_and(|random| is_hex(random, RANDOM))
 }
 
+/// The file name of an entry. `compact_time` is like `20260221T143022`; `number` tells it from others
+/// of the same time and slug, from 2 on.
+#[must_use]
+pub fn entry(compact_time: &str, slug: &str, number: u32) -> String {
+    let suffix = if number < 2 { String::new() } else { format!("-{number}") };
+    format!("{compact_time}-{slug}{suffix}{ENTRY_SUFFIX}")
+}
+
+/// A short kebab-case name of ASCII letters and digits; `None` when nothing of the text is a letter or
+/// a digit.
+#[must_use]
+pub fn slug(text: &str) -> Option<String> {
+    let kebab = heck::AsKebabCase(text).to_string();
+    let mut slug = slug::slugify(kebab);
+    if slug.len() > MAX_SLUG {
+        slug.truncate(MAX_SLUG);
+        // A word that would be cut is left out, when one before it stays.
+        if let Some((words, _)) = slug.rsplit_once('-') {
+            slug.truncate(words.len());
+        }
+    }
+    (!slug.is_empty()).then_some(slug)
+}
+
+/// Why a caller's name cannot be that of a directory on every system; `None`: it can.
+#[must_use]
+pub fn directory_fault(name: &str) -> Option<&'static str> {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
+    let is_port = |port: &str| {
+        let number = stem.strip_prefix(port).unwrap_or_default();
+        matches!(number, "\u{b9}" | "\u{b2}" | "\u{b3}")
+            || number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if name.is_empty() {
+        Some("must not be empty")
+    } else if name.len() > MAX_DIRECTORY_NAME {
+        Some("must have at most 100 bytes")
+    } else if name.starts_with('.') {
+        Some("must not begin with a dot: such directories are hidden")
+    } else if name.ends_with(['.', ' ']) || name.starts_with(' ') {
+        Some("must not begin with a space or end with a space or a dot")
+    } else if name.contains(['/', '\\', '<', '>', ':', '"', '|', '?', '*'])
+        || name.chars().any(char::is_control)
+    {
+        Some("must not contain any of / \\ < > : \" | ? * or control characters")
+    } else if RESERVED.contains(&stem.as_str()) || is_port("com") || is_port("lpt") {
+        Some("is a device's name on Windows")
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +323,79 @@ mod tests {
         assert!(!is_replacement(&made, "context"), "a file with a longer name has its own");
     }
 
+    #[test]
+    fn slugs_are_kebab_case() {
+        for (text, expected) in [
+            ("auth-vulnerability", "auth-vulnerability"),
+            ("Auth Vulnerability!", "auth-vulnerability"),
+            ("authVulnerability", "auth-vulnerability"),
+            ("SQLInjection in user_name", "sql-injection-in-user-name"),
+            ("  --Größe & Maße--  ", "grosse-masse"),
+            ("日本語", "ri-ben-yu"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("con", "con"),
+        ] {
+            assert_eq!(slug(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "---", "../..", "?!"] {
+            assert_eq!(slug(text), None, "{text}");
+        }
+        let long = slug(&"seven12 ".repeat(100)).unwrap();
+        assert!(long.len() <= MAX_SLUG && long.ends_with("-seven12"), "{long}");
+        assert_eq!(slug(&"x".repeat(1000)).unwrap().len(), MAX_SLUG);
+    }
+
+    #[test]
+    fn entries_of_one_second_are_numbered() {
+        assert_eq!(entry("20260221T143022", "auth", 1), "20260221T143022-auth.md");
+        assert_eq!(entry("20260221T143022", "auth", 2), "20260221T143022-auth-2.md");
+    }
+
+    #[test]
+    fn directories_are_named_so_that_every_system_takes_them() {
+        for name in
+            ["code-reviewer", "Réviseur 2", "a1b2c3d4-e5f6", "console", "com", "com10", "a.b"]
+        {
+            assert_eq!(directory_fault(name), None, "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            ".hidden",
+            "a/b",
+            "a\\b",
+            "a:b",
+            "a\0b",
+            "a\nb",
+            "con",
+            "CON",
+            "nul.txt",
+            "Com1",
+            "lpt9.md",
+            "com\u{b2}",
+            "aux .x",
+            "x.",
+            "x ",
+            " x",
+            "a?",
+            "a*",
+        ] {
+            assert!(directory_fault(name).is_some(), "{name:?}");
+        }
+        assert!(directory_fault(&"é".repeat(51)).is_some());
+    }
+
     proptest! {
+        #[test]
+        fn any_text_makes_a_safe_slug(text in any::<String>()) {
+            if let Some(made) = slug(&text) {
+                prop_assert!(made.len() <= MAX_SLUG && !made.is_empty());
+                prop_assert!(made.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
+                prop_assert!(!made.starts_with('-') && !made.ends_with('-') && !made.contains("--"));
+            }
+        }
+
         #[test]
         fn any_tool_and_session_make_a_safe_name(
             tool in any::<String>(),

@@ -90,6 +90,9 @@ impl Disk for WatchedDisk {
     fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
         LocalDisk.list(directory)
     }
+    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
+        LocalDisk.directories(directory)
+    }
     fn remove(&self, path: &Path) -> FileResult<bool> {
         LocalDisk.remove(path)
     }

@@ -129,6 +129,10 @@ pub trait Disk: Send + Sync + 'static {
     fn names(&self, directory: &Path) -> FileResult<Vec<String>> {
         Ok(self.list(directory)?.into_iter().map(|entry| entry.name).collect())
     }
+    /// See [`FileSystem::directories`].
+    fn directories(&self, _directory: &Path) -> FileResult<Vec<String>> {
+        Ok(Vec::new())
+    }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;
     /// Opens a regular file.
@@ -219,6 +223,10 @@ impl<D: Disk + Clone> FileSystem for D {
 
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
         ready(Disk::list(self, directory))
+    }
+
+    fn directories<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<String>> {
+        ready(Disk::directories(self, directory))
     }
 
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {

@@ -72,6 +72,10 @@ impl Disk for LocalDisk {
         names(directory).at("readdir", directory)
     }
 
+    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
+        directories(directory).at("readdir", directory)
+    }
+
     fn remove(&self, path: &Path) -> FileResult<bool> {
         match fs::remove_file(path) {
             Ok(()) => Ok(true),
@@ -255,6 +259,12 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
+fn directories(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = read_directory(directory)?.into_iter();
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    Ok(directories.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
 fn list(directory: &Path) -> io::Result<Vec<Entry>> {
     let mut files = Vec::new();
     for entry in read_directory(directory)? {
@@ -341,6 +351,8 @@ mod tests {
         assert_eq!(files.len(), 1);
         assert_eq!((files[0].name.as_str(), files[0].length), ("x.json", Some(5)));
         assert!(files[0].modified.is_some());
+        assert_eq!(LocalDisk.directories(folder.path()).unwrap(), ["inner"]);
+        assert!(LocalDisk.directories(&folder.path().join("missing")).unwrap().is_empty());
         assert!(LocalDisk.remove(&folder.path().join("x.json")).unwrap());
         assert!(!LocalDisk.remove(&folder.path().join("x.json")).unwrap());
         assert!(LocalDisk.list(&folder.path().join("missing")).unwrap().is_empty());

@@ -183,6 +183,11 @@ pub trait FileSystem: Send + Sync + 'static {
     /// The regular files of a directory, none when the directory is not there.
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>>;
 
+    /// The names of the directories in a directory, symbolic links aside; none when it is not there.
+    fn directories<'a>(&'a self, _directory: &'a Path) -> FileFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Removes a file; `false` when it was not there.
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool>;
 

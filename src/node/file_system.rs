@@ -238,6 +238,20 @@ impl FileSystem for InjectedFileSystem {
         })
     }
 
+    fn directories<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            let mut directories = Vec::new();
+            for Entry { name, .. } in self.list(directory).await? {
+                // What is no directory cannot be listed; nothing else tells.
+                let path = directory.join(&name);
+                if self.call("readdir", &path, json!(null), None).await.is_ok() {
+                    directories.push(name);
+                }
+            }
+            Ok(directories)
+        })
+    }
+
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
         Box::pin(async move {
             match self.call("unlink", path, json!(null), None).await {

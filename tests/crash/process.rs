@@ -57,6 +57,9 @@ impl Disk for Process {
     fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
         Disk::list(&self.disk, directory)
     }
+    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
+        Disk::directories(&self.disk, directory)
+    }
     fn remove(&self, path: &Path) -> FileResult<bool> {
         Disk::remove(&self.disk, path)
     }

@@ -33,6 +33,9 @@ impl Disk for NamedDisk {
     fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
         Disk::list(&LocalDisk, directory)
     }
+    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
+        Disk::directories(&LocalDisk, directory)
+    }
     fn remove(&self, path: &Path) -> FileResult<bool> {
         Disk::remove(&LocalDisk, path)
     }

@@ -112,16 +112,22 @@ impl Disk for SimulatedDisk {
 
     fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
         let state = self.call("readdir", directory)?;
-        let entries = match state.visible.find_directory(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            found => state.visible.directory(found.at("readdir", directory)?),
-        };
+        let Some(found) = existing(&state, directory)? else { return Ok(Vec::new()) };
+        let entries = state.visible.directory(found);
         let files = entries.iter().filter_map(|(name, inode)| {
             let Inode::File(file) = *inode else { return None };
             let length = Some(state.visible.file(file).len() as u64);
             Some(Entry { name: name.to_str()?.to_owned(), length, modified: None })
         });
         Ok(files.collect())
+    }
+
+    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
+        let state = self.call("readdir", directory)?;
+        let Some(found) = existing(&state, directory)? else { return Ok(Vec::new()) };
+        let entries = state.visible.directory(found);
+        let directories = entries.iter().filter(|(_, inode)| matches!(inode, Inode::Directory(_)));
+        Ok(directories.filter_map(|(name, _)| name.to_str().map(str::to_owned)).collect())
     }
 
     fn remove(&self, path: &Path) -> FileResult<bool> {
@@ -155,6 +161,14 @@ impl Disk for SimulatedDisk {
 }
 
 /// Where a new file goes.
+/// The directory at a path; `None` when it is not there.
+fn existing(state: &State, path: &Path) -> FileResult<Option<u64>> {
+    match state.visible.find_directory(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).at("readdir", path),
+    }
+}
+
 fn free_name(state: &State, path: &Path) -> io::Result<(u64, Name)> {
     match state.visible.find_entry(path)? {
         (directory, name, None) => Ok((directory, name)),

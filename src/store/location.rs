@@ -1,0 +1,133 @@
+//! Where an entry is: `<agent>/[<session>/]<name>.md` below the store.
+
+use crate::{
+    error::{Code, Error, Result},
+    names,
+};
+
+use super::time;
+
+/// The place of an entry, relative to the store. Any Markdown file there may be one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location {
+    path: String,
+}
+
+impl Location {
+    /// The place that a caller names.
+    ///
+    /// # Errors
+    /// `OutsideDirectory` for what is not below the store, `InvalidArgument` for what cannot be the
+    /// place of an entry.
+    pub fn parse(path: &str) -> Result<Self> {
+        let parts: Vec<&str> = path.split('/').collect();
+        let leads_out = path.starts_with(['/', '\\', '~'])
+            || path.contains(['\\', '\0', ':'])
+            || parts.iter().any(|part| matches!(*part, "" | "." | ".."));
+        if leads_out && !path.is_empty() {
+            return Err(Error::new(
+                Code::OutsideDirectory,
+                format!("{path:?} is no path below the context store; pass an entry's path"),
+            ));
+        }
+        Self::of(&parts).ok_or_else(|| {
+            Error::new(
+                Code::InvalidArgument,
+                format!(
+                    "{path:?} is no path of an entry; pass one like \"code-reviewer/20260221T143022-auth.md\""
+                ),
+            )
+        })
+    }
+
+    /// The place with these directories and this file name; `None` when no entry can be there.
+    pub(super) fn of(parts: &[&str]) -> Option<Self> {
+        let (name, directories) = parts.split_last()?;
+        let is_place = matches!(directories.len(), 1 | 2)
+            && name.len() > names::ENTRY_SUFFIX.len()
+            && name.ends_with(names::ENTRY_SUFFIX)
+            && parts.iter().all(|part| !part.starts_with('.') && !part.is_empty());
+        is_place.then(|| Self { path: parts.join("/") })
+    }
+
+    /// Relative to the store, `/` between its parts.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.path
+    }
+
+    /// The directory that is named like the agent.
+    #[must_use]
+    pub fn agent(&self) -> &str {
+        self.path.split('/').next().unwrap_or_default()
+    }
+
+    /// The directory that is named like the session, where there is one.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        let mut parts = self.path.split('/');
+        parts.nth(1).filter(|_| parts.next().is_some())
+    }
+
+    /// The directories, `/` between them.
+    #[must_use]
+    pub fn directory(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The time that the name begins with, ms since 1970; `None`: it was not named by this format.
+    #[must_use]
+    pub fn time(&self) -> Option<i64> {
+        time::parse_compact(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn has_an_agent_and_perhaps_a_session() {
+        let plain = Location::parse("code-reviewer/20260221T143022-auth.md").unwrap();
+        assert_eq!((plain.agent(), plain.session()), ("code-reviewer", None));
+        assert_eq!((plain.directory(), plain.name()), ("code-reviewer", "20260221T143022-auth.md"));
+        assert_eq!(plain.time(), Some(1_771_684_222_000));
+        let of_session = Location::parse("code-reviewer/a1b2/notes.md").unwrap();
+        assert_eq!((of_session.agent(), of_session.session()), ("code-reviewer", Some("a1b2")));
+        assert_eq!((of_session.directory(), of_session.time()), ("code-reviewer/a1b2", None));
+    }
+
+    #[test]
+    fn never_leads_out_of_the_store() {
+        for path in [
+            "/etc/passwd.md",
+            "../a/b.md",
+            "a/../../b.md",
+            "a/./b.md",
+            "a//b.md",
+            "~/a/b.md",
+            "C:/a/b.md",
+            "a\\b.md",
+            "a/b.md\0",
+            "\\\\server\\share\\a.md",
+            "a/b.md/",
+            "a/b:stream.md",
+        ] {
+            assert_eq!(Location::parse(path).unwrap_err().code, Code::OutsideDirectory, "{path}");
+        }
+    }
+
+    #[test]
+    fn is_a_markdown_file_of_an_agent() {
+        for path in ["", "a.md", "a/b", "a/b.txt", "a/.md", "a/.hidden.md", ".a/b.md", "a/b/c/d.md"]
+        {
+            assert_eq!(Location::parse(path).unwrap_err().code, Code::InvalidArgument, "{path}");
+        }
+    }
+}
