@@ -3,7 +3,7 @@
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 
-export const SECTIONS = ['save', 'load', 'pointers', 'growth', 'open-loop', 'history', 'search'] as const
+export const SECTIONS = ['save', 'load', 'pointers', 'growth', 'open-loop', 'history', 'search', 'store'] as const
 export type Section = (typeof SECTIONS)[number]
 
 export interface Options {

@@ -14,6 +14,7 @@ import { benchPointers } from './pointers.ts'
 import { Report } from './report.ts'
 import { benchSave } from './save.ts'
 import { benchSearch } from './search.ts'
+import { benchStore } from './store.ts'
 import { tellTargets } from './targets.ts'
 import { Workspace } from './workspace.ts'
 
@@ -48,6 +49,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('search')) {
     benchSearch(report, peers, workspace, isQuick)
+  }
+  if (only.has('store')) {
+    benchStore(report, workspace, isQuick)
   }
   tellTargets(report)
   report.lines([`at the end: ${loadLine()}`])

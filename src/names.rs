@@ -214,6 +214,14 @@ pub fn entry(compact_time: &str, slug: &str, number: u32) -> String {
     format!("{compact_time}-{slug}{suffix}{ENTRY_SUFFIX}")
 }
 
+/// Whether a file was to replace an entry.
+#[must_use]
+pub fn is_entry_replacement(candidate: &str) -> bool {
+    let name = candidate.strip_prefix('.').and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    let name = name.and_then(|rest| rest.rsplit_once('.')).map_or("", |(name, _)| name);
+    name.ends_with(ENTRY_SUFFIX) && is_replacement(candidate, name)
+}
+
 /// A short kebab-case name of ASCII letters and digits; `None` when nothing of the text is a letter or
 /// a digit.
 #[must_use]
@@ -321,6 +329,10 @@ mod tests {
             assert!(!is_replacement(foreign, "context.jsonl"), "{foreign}");
         }
         assert!(!is_replacement(&made, "context"), "a file with a longer name has its own");
+        assert!(is_entry_replacement(&replacement("20260221T143022-auth.md")));
+        for foreign in [made.as_str(), ".a.md", "a.md", ".a.md.0123.tmp", "a.md.0123456789abcdef.tmp"] {
+            assert!(!is_entry_replacement(foreign), "{foreign}");
+        }
     }
 
     #[test]

@@ -120,17 +120,27 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::io::{Errno, retry_on_intr};
     let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     match retry_on_intr(|| renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
-        // Some network file systems know no flags. Names carry 64 random bits, so that a plain
-        // rename does not replace anything in practice.
-        Err(error) if unknown.contains(&error) => fs::rename(from, to),
+        // Some network file systems know no flags.
+        Err(error) if unknown.contains(&error) => rename_reserved(from, to),
         other => other.map_err(io::Error::from),
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    // Names carry 64 random bits: a plain rename does not replace anything in practice.
-    fs::rename(from, to)
+    rename_reserved(from, to)
+}
+
+/// Takes the name with an empty file first, which is what refuses to replace, and then replaces that.
+/// For a moment, or after a crash, somebody sees it empty.
+fn rename_reserved(from: &Path, to: &Path) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).create_new(true).open(to)?;
+    let renamed = rename_over(from, to);
+    if renamed.is_err() {
+        // The rename's own error is the one worth telling.
+        let _ = fs::remove_file(to);
+    }
+    renamed
 }
 
 /// On Windows a reader, a virus scanner or an indexer may have the target open for a moment.
@@ -311,8 +321,16 @@ mod tests {
         let (from, to) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&from, "new").unwrap();
         fs::write(&to, "old").unwrap();
-        assert!(LocalDisk.rename_new(&from, &to).is_err());
-        assert_eq!(fs::read(&to).unwrap(), b"old");
+        for rename in [rename_new, rename_reserved] {
+            let refused = rename(&from, &to).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&to).unwrap(), b"old");
+        }
+        fs::remove_file(&to).unwrap();
+        rename_reserved(&from, &to).unwrap();
+        assert_eq!((fs::read(&to).unwrap(), from.exists()), (b"new".to_vec(), false));
+        assert!(rename_reserved(&from, &folder.path().join("c")).unwrap_err().kind() == io::ErrorKind::NotFound);
+        assert!(!folder.path().join("c").exists(), "what was reserved is given back");
     }
 
     #[cfg(unix)]

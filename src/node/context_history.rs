@@ -20,6 +20,7 @@ use super::{
     numbers::{size, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource, findings},
+    request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
     value,
@@ -84,10 +85,6 @@ fn log_path(path: &str, file_system: Option<&NativeFileSystem>) -> LogPath {
     let name = name.unwrap_or(path).to_owned();
     let prefix = path.strip_suffix(&name).unwrap_or_default().to_owned();
     LogPath { directory: split.parent().unwrap_or(split).to_owned(), prefix, name }
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(text).map_err(|error| napi::Error::from_reason(error.to_string()))
 }
 
 fn texts(texts: Vec<Vec<u8>>) -> Answer {
@@ -175,7 +172,7 @@ impl NativeHistory {
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
         let NativeFilter { tool_names, success, since, until, text, ranked, limit } =
-            parse(&filter.0)?;
+            parse(&filter)?;
         let filter = Filter { tool_names, success, since, until, text, limit };
         let redaction = self.redaction();
         self.run_cancellable(operation, async move {
@@ -197,7 +194,7 @@ impl NativeHistory {
         #[napi(ts_arg_type = "string")] policy: Utf8,
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
-        let NativePolicy { keep_last, max_age, max_bytes, wants_entries } = parse(&policy.0)?;
+        let NativePolicy { keep_last, max_age, max_bytes, wants_entries } = parse(&policy)?;
         let policy = Policy { keep_last, max_age, max_bytes };
         self.run_cancellable(operation, async move {
             let (plan, mut entries) = history.plan(policy, wants_entries).await?;
@@ -218,7 +215,7 @@ impl NativeHistory {
         #[napi(ts_arg_type = "string")] summary: Utf8,
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
-        let plan = parse(&plan.0)?;
+        let plan = parse(&plan)?;
         let line = summary.into_string();
         let redaction = self.redaction();
         let summary = (!line.is_empty()).then_some(Summary { line, redaction });

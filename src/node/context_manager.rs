@@ -19,6 +19,7 @@ use super::{
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
+    request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable, started},
     text::{JsText, Utf8},
     value,
@@ -202,8 +203,7 @@ impl NativeManager {
                     message,
                     is_large,
                     offload,
-                } = serde_json::from_slice(&text.0)
-                    .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+                } = parse(&text)?;
                 let raw = |value: Option<Box<serde_json::value::RawValue>>| {
                     value.map(|value| value.get().to_owned())
                 };

@@ -8,7 +8,7 @@ use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{context_manager::NativeManager, runtime::Answer, text::Utf8};
+use super::{context_manager::NativeManager, request::parse, runtime::Answer, text::Utf8};
 use crate::{
     error,
     file_system::Payload,
@@ -56,8 +56,7 @@ impl NativeManager {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
-        let request: NativeSlice = serde_json::from_slice(&request.0)
-            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let request: NativeSlice = parse(&request)?;
         self.run_cancellable(operation, async move {
             let slice = manager.read(&path, request_of(request)?).await?;
             let said = describe(&slice).to_string();

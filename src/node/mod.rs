@@ -13,6 +13,7 @@
 mod context_history;
 mod context_manager;
 mod context_slices;
+mod context_store;
 mod delimited;
 mod error;
 mod file_system;
@@ -20,6 +21,7 @@ mod numbers;
 mod outbox;
 mod pointers;
 mod redaction;
+mod request;
 mod runtime;
 mod search;
 mod selection;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use napi::Result;
 use napi_derive::napi;
 
-use super::{context_manager::NativeManager, runtime::Answer, text::Utf8};
+use super::{context_manager::NativeManager, request::parse, runtime::Answer, text::Utf8};
 use crate::{context::SearchRequest, file_system::Payload};
 
 #[napi]
@@ -17,8 +17,7 @@ impl NativeManager {
         operation: u32,
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
-        let mut request: SearchRequest = serde_json::from_slice(&request.0)
-            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let mut request: SearchRequest = parse(&request)?;
         let (manager, redaction) = (Arc::clone(&self.manager), self.redaction());
         self.run_cancellable(operation, async move {
             request.filter = request.filter.redacted(redaction)?;

@@ -11,6 +11,7 @@ use serde_json::{json, value::RawValue};
 use super::{
     context_manager::NativeManager,
     numbers::{size, time, whole},
+    request::parse,
     runtime::Answer,
     text::Utf8,
 };
@@ -51,10 +52,6 @@ impl From<NativePointer> for ForeignPointer {
             timestamp: time(pointer.timestamp),
         }
     }
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a Utf8) -> Result<T> {
-    serde_json::from_slice(&text.0).map_err(|error| napi::Error::from_reason(error.to_string()))
 }
 
 fn payloads(first: String, texts: Vec<String>) -> Answer {

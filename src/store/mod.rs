@@ -1,8 +1,222 @@
 //! `ContextStore`: the Markdown memory that agents share.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `entry`, `location`, `time` | an entry, its place, its times |
+//! | `document`, `front_matter`, `changelog` | a file's text, taken apart and put together |
+//! | `index` | what is known of all entries |
+//! | `shared` | what the stores of one directory share in a process |
+//! | `write`, `change`, `supersede` | new entries, changes of one, the change of two at once |
+//! | `journal` | what makes the change of two one |
+//! | `recall` | reading, searching, following links |
+//! | `housekeeping` | which entries are over |
 
+mod change;
+mod changelog;
+mod document;
 mod entry;
+mod front_matter;
+mod housekeeping;
+mod index;
+mod journal;
 mod location;
+mod recall;
+mod shared;
+mod supersede;
 mod time;
+mod write;
 
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use crate::{
+    debug::Debug,
+    durable::Durability,
+    error::{Code, Error, Result},
+    file_system::{FileSystem, Payload},
+    redaction::{Pass, Report},
+};
+
+pub use change::Update;
+pub use document::{Document, NewEntry};
 pub use entry::{Change, Entry, EntryType, Problem, Summary};
+pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal};
+pub use index::Filter;
 pub use location::Location;
+pub use recall::{Related, VerifyReport};
+pub use supersede::{Superseded, Supersession};
+pub use write::Draft;
+
+use shared::Shared;
+
+/// What a store is told at its construction.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// Where the entries are.
+    pub directory: PathBuf,
+    /// Who writes. Its name can be that of a directory.
+    pub agent: String,
+    /// The session that entries are written in.
+    pub session_id: String,
+    /// Whether its entries have a directory of their own. Its name can be that of a directory then.
+    pub has_session_directory: bool,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// How long a change waits for other processes.
+    pub lock_timeout: Duration,
+    /// Longer entries are refused, and skipped when they are read, in bytes.
+    pub max_entry_bytes: u64,
+}
+
+/// A place where agents keep what others should know.
+pub struct Store {
+    options: StoreOptions,
+    shared: Arc<Shared>,
+    debug: Debug,
+    /// The agent's own directories were compared with those that are there.
+    is_named_well: OnceLock<()>,
+    under_way: tokio::sync::watch::Sender<usize>,
+}
+
+/// What became of an entry, and what was redacted in it.
+#[derive(Debug)]
+pub struct Changed<T> {
+    /// As it is stored.
+    pub stored: T,
+    /// What was found.
+    pub report: Report,
+}
+
+/// An operation that [`Store::close`] waits for, until it is dropped.
+pub struct UnderWay(Arc<Store>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Store {
+    /// A store; touches no file.
+    #[must_use]
+    pub fn new(options: StoreOptions, file_system: &Arc<dyn FileSystem>, debug: Debug) -> Arc<Self> {
+        let shared = Shared::of(file_system, &options.directory);
+        Arc::new(Self {
+            options,
+            shared,
+            debug,
+            is_named_well: OnceLock::new(),
+            under_way: tokio::sync::watch::Sender::default(),
+        })
+    }
+
+    /// Marks an operation as begun: [`Store::close`] waits for it.
+    pub fn begin(self: &Arc<Self>) -> UnderWay {
+        self.under_way.send_modify(|count| *count += 1);
+        UnderWay(Arc::clone(self))
+    }
+
+    /// Waits for what has begun, and keeps what is known of the entries for other processes.
+    pub async fn close(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+        if let Some(index) = self.shared.known_index() {
+            index.save().await;
+        }
+    }
+
+    /// The text of the entry at `location`, below the store without symbolic links.
+    async fn bytes_of(&self, root: &std::path::Path, location: &Location) -> Result<Vec<u8>> {
+        let limit = self.options.max_entry_bytes;
+        let path = std::path::Path::new(location.as_str());
+        let contents = match self.shared.file_system.read(root, path, limit).await {
+            Ok(contents) => contents,
+            Err(error) if error.is_not_found() => return Err(self.not_found(location)),
+            // How the disk says that a link was on the way, or no regular file at the end.
+            Err(error) if error.kind == std::io::ErrorKind::InvalidInput => {
+                return Err(self.shared.outside(&self.shared.directory.join(path)));
+            }
+            Err(error) => return Err(self.refused("read", location, error)),
+        };
+        if contents.length > limit {
+            return Err(self.too_large(location.as_str(), contents.length));
+        }
+        Ok(contents.bytes)
+    }
+
+    async fn root_of(&self, location: &Location) -> Result<PathBuf> {
+        self.shared.root().await?.ok_or_else(|| self.not_found(location))
+    }
+
+    fn not_found(&self, location: &Location) -> Error {
+        Error::new(
+            Code::NotFound,
+            format!(
+                "there is no entry {} in the context store {}",
+                location.as_str(),
+                self.shared.directory.display()
+            ),
+        )
+    }
+
+    fn too_large(&self, what: &str, length: u64) -> Error {
+        Error::new(
+            Code::TooLarge,
+            format!(
+                "the entry {what} takes {length} bytes, more than {}; raise maxEntryBytes or split it",
+                self.options.max_entry_bytes
+            ),
+        )
+    }
+
+    fn refused(&self, what: &str, location: &Location, error: crate::file_system::FileError) -> Error {
+        let path = self.shared.directory.join(location.as_str());
+        Error::from_file(&format!("{what} the entry"), &path, "path", error)
+    }
+
+    /// Takes the secrets out of a document and makes its text.
+    fn finished(&self, location: &str, document: &mut Document, pass: &mut Pass) -> Result<Payload> {
+        document.redact(pass)?;
+        let text = document.to_text().into_bytes();
+        let length = text.len() as u64;
+        if length > self.options.max_entry_bytes {
+            return Err(self.too_large(location, length));
+        }
+        Ok(Payload::new(text))
+    }
+
+    /// What others see from now on is to be looked at again.
+    fn note(&self, location: &Location) {
+        if let Some(index) = self.shared.known_index() {
+            index.note(location);
+        }
+    }
+}
+
+/// A file that is no entry.
+fn corrupt(path: &str, problem: &Problem) -> Error {
+    Error::new(
+        Code::Corrupt,
+        format!("{path}, line {}: {}; correct the file", problem.line, problem.reason),
+    )
+}
+
+/// Every link must be able to lead to an entry; it need not be there.
+fn check_links(links: &[String]) -> Result<()> {
+    links.iter().try_for_each(|link| Location::parse(link).map(drop))
+}
+
+/// Adds what is not there yet.
+fn add_missing(list: &mut Vec<String>, added: impl IntoIterator<Item = String>) {
+    for item in added {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -73,12 +73,17 @@ pub fn names(disk: &SimulatedDisk, directory: &str) -> Vec<String> {
 
 /// The same number for the same files: with their names, their identities and their contents.
 fn digest(disk: &SimulatedDisk, directory: &str) -> u64 {
-    let path = Path::new(directory);
     let mut hasher = DefaultHasher::new();
-    disk.canonical(path).is_ok().hash(&mut hasher);
-    for (name, contents) in raw(disk, directory) {
-        disk.open(&path.join(&name), Access::Read).unwrap().identity().hash(&mut hasher);
-        (name, contents).hash(&mut hasher);
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let path = Path::new(&directory);
+        (&directory, disk.canonical(path).is_ok()).hash(&mut hasher);
+        for (name, contents) in raw(disk, &directory) {
+            disk.open(&path.join(&name), Access::Read).unwrap().identity().hash(&mut hasher);
+            (name, contents).hash(&mut hasher);
+        }
+        let inner = disk.directories(path).unwrap_or_default().into_iter();
+        directories.extend(inner.map(|name| format!("{directory}/{name}")));
     }
     hasher.finish()
 }

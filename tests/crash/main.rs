@@ -1,4 +1,4 @@
-//! Every change of the kernel, the history and the manager, with the power cut behind every
+//! Every change of the kernel, the history, the manager and the store, with the power cut behind every
 //! operation and with every call failing, on the simulated disk.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -17,4 +17,5 @@ mod log_failures;
 mod manager;
 mod manager_failures;
 mod process;
+mod store;
 mod story;

@@ -1,0 +1,13 @@
+// Writes and supersedes until it is killed, and says what was acknowledged: store-writer.mjs DIRECTORY AGENT
+import process from 'node:process'
+import { ContextStore } from '../../index.js'
+
+const [path, agent] = process.argv.slice(2)
+const store = new ContextStore({ agent, path, durability: 'process', lockTimeout: 60_000 })
+for (let number = 0; ; number++) {
+  const { path: old } = await store.write({ type: 'finding', slug: 'storm', content: `${agent} ${number}` })
+  console.log(`written ${old}`)
+  const draft = { type: 'decision', slug: 'storm', content: `${agent} ${number}, again` }
+  const { replacement } = await store.supersede(old, draft, `number ${number}`)
+  console.log(`superseded ${old} ${replacement.path}`)
+}

@@ -1,0 +1,138 @@
+//! Changes of one entry, whoever wrote it: made under the lock, so that none is lost.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{
+    Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links, corrupt,
+    entry, time, write::read_back,
+};
+use crate::{
+    error::{Code, Error, Result},
+    file_system::Payload,
+    redaction::{Pass, Redaction},
+};
+
+/// A change of an entry; what is absent stays.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Update {
+    /// The entry's path.
+    pub path: String,
+    /// What is changed and why, for the changelog.
+    pub description: String,
+    /// In place of the body; the changelog stays.
+    pub content: Option<String>,
+    /// In place of the type.
+    #[serde(rename = "type")]
+    pub entry_type: Option<EntryType>,
+    /// In place of the tags.
+    pub tags: Option<Vec<String>>,
+    /// Tags to add.
+    pub add_tags: Vec<String>,
+    /// Tags to remove.
+    pub remove_tags: Vec<String>,
+    /// Links to add.
+    pub links: Vec<String>,
+    /// Links to remove.
+    pub remove_links: Vec<String>,
+    /// Only where the entry is still as it was at this revision.
+    pub if_revision: Option<String>,
+}
+
+impl Update {
+    fn apply(self, document: &mut Document) -> String {
+        if let Some(content) = &self.content {
+            document.set_content(content);
+        }
+        if let Some(entry_type) = self.entry_type {
+            document.set_type(entry_type);
+        }
+        let mut tags = Vec::new();
+        add_missing(&mut tags, self.tags.unwrap_or_else(|| document.tags().to_vec()));
+        add_missing(&mut tags, self.add_tags);
+        tags.retain(|tag| !self.remove_tags.contains(tag));
+        document.set_tags(tags);
+        let mut links = document.links().to_vec();
+        add_missing(&mut links, self.links);
+        links.retain(|link| !self.remove_links.contains(link));
+        document.set_links(links);
+        self.description
+    }
+}
+
+impl Store {
+    /// Changes an entry and says so in its changelog.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, `OutsideDirectory`, `NotFound`, `Corrupt`, `Conflict` for a change of a
+    /// revision that is not the entry's any more, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
+    pub async fn update(
+        &self,
+        update: Update,
+        redaction: Option<Redaction>,
+    ) -> Result<Changed<Entry>> {
+        let location = Location::parse(&update.path)?;
+        check_links(&update.links)?;
+        let root = self.root_of(&location).await?;
+        let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
+        self.recover(&root).await?;
+        let mut document = self.document(&root, &location, update.if_revision.as_deref()).await?;
+        let description = update.apply(&mut document);
+        document.add_change(&self.change(description));
+        let mut pass = Pass::new(redaction);
+        let text = self.replace_entry(&root, &location, &mut document, &mut pass).await?;
+        let stored = read_back(&location, &text)?;
+        Ok(Changed { stored, report: pass.report() })
+    }
+
+    /// A line for a changelog, by this agent, now.
+    pub(super) fn change(&self, description: String) -> Change {
+        let timestamp = time::iso(time::whole_seconds(time::now()));
+        Change { timestamp, agent: self.options.agent.clone(), description }
+    }
+
+    /// An entry's document; whoever calls this has the turn.
+    pub(super) async fn document(
+        &self,
+        root: &Path,
+        location: &Location,
+        revision: Option<&str>,
+    ) -> Result<Document> {
+        let bytes = self.bytes_of(root, location).await?;
+        let current = entry::revision(&bytes);
+        if let Some(revision) = revision
+            && revision != current
+        {
+            return Err(Error::new(
+                Code::Conflict,
+                format!(
+                    "{} is at revision {current}, no longer at {revision}: read it again and repeat the change",
+                    location.as_str()
+                ),
+            ));
+        }
+        // Whole, as whoever reads it would see it.
+        Entry::read(location, &bytes).map_err(|problem| corrupt(location.as_str(), &problem))?;
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        Document::parse(&text).map_err(|problem| corrupt(location.as_str(), &problem))
+    }
+
+    /// Puts a document in its file's place; whoever calls this has the turn.
+    pub(super) async fn replace_entry(
+        &self,
+        root: &Path,
+        location: &Location,
+        document: &mut Document,
+        pass: &mut Pass,
+    ) -> Result<Payload> {
+        let text = self.finished(location.as_str(), document, pass)?;
+        let path = root.join(location.as_str());
+        let replaced =
+            self.shared.replace(&path, Payload::clone(&text), self.options.durability).await;
+        self.note(location);
+        replaced.map_err(|error| self.refused("change", location, error))?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,196 @@
+//! Housekeeping: which entries are over, and their removal. Entries are removed here alone.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Location, Store, index::Facts, time};
+use crate::{
+    error::{Code, Error, Result},
+    names,
+};
+
+/// What a process that died left under a temporary name is taken for left after so long, in ms.
+const ABANDONED: i64 = 60 * 60 * 1000;
+
+/// Which entries are kept.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Policy {
+    /// What time it is, ms since 1970.
+    pub now: i64,
+    /// Entries that nobody wrote or changed for longer than this are over, in ms.
+    pub older_than: i64,
+    /// The same for single agents, in its place.
+    #[serde(default)]
+    pub retention: HashMap<String, i64>,
+    /// Only the entries of these agents; `None`: of all.
+    #[serde(default)]
+    pub agents: Option<Vec<String>>,
+    /// Also what entries that stay link to.
+    #[serde(default)]
+    pub include_linked: bool,
+}
+
+impl Policy {
+    fn is_over(&self, agent: &str, changed: i64) -> bool {
+        let kept = self.retention.get(agent).copied().unwrap_or(self.older_than);
+        self.agents.as_ref().is_none_or(|agents| agents.iter().any(|other| other == agent))
+            && self.now.saturating_sub(changed) > kept
+    }
+}
+
+/// What housekeeping would do.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HousekeepingPlan {
+    /// The entries that are over, oldest first.
+    pub expired: Vec<Expired>,
+    /// The paths of those that stay because entries that stay link to them.
+    pub kept_linked: Vec<String>,
+}
+
+/// An entry that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Expired {
+    /// Relative to the store.
+    pub path: String,
+    /// Who wrote it.
+    pub agent: String,
+    /// When it was last written or changed, ISO 8601.
+    pub timestamp: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What became of a batch of entries that are over.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Removal {
+    /// The paths of those that were removed.
+    pub removed: Vec<String>,
+    /// The paths of those that are not over any more.
+    pub kept: Vec<String>,
+}
+
+impl Store {
+    /// What housekeeping would do. Changes nothing.
+    ///
+    /// # Errors
+    /// `Io`
+    pub async fn plan_housekeeping(&self, policy: &Policy) -> Result<HousekeepingPlan> {
+        let Some((_, index)) = self.fresh_index().await? else {
+            return Ok(HousekeepingPlan::default());
+        };
+        Ok(plan(policy, index.facts()))
+    }
+
+    /// Removes entries of a plan, each after another look at it; those that somebody changed stay.
+    /// Meant for some hundred at a time: others wait for their turn meanwhile.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, `OutsideDirectory`, `LockTimeout`, `Io`
+    pub async fn remove_expired(&self, policy: &Policy, paths: &[String]) -> Result<Removal> {
+        let mut removal = Removal::default();
+        let Some(root) = self.shared.root().await? else { return Ok(removal) };
+        let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
+        self.recover(&root).await?;
+        let mut directories = HashSet::new();
+        for path in paths {
+            let location = Location::parse(path)?;
+            let is_removed = self.is_still_over(&root, &location, policy).await?
+                && self.remove_entry(&root, &location).await?;
+            directories.insert(location.directory().to_owned());
+            let list = if is_removed { &mut removal.removed } else { &mut removal.kept };
+            list.push(path.clone());
+        }
+        for directory in directories {
+            self.remove_abandoned(&root.join(directory), policy.now).await?;
+        }
+        Ok(removal)
+    }
+
+    async fn is_still_over(
+        &self,
+        root: &Path,
+        location: &Location,
+        policy: &Policy,
+    ) -> Result<bool> {
+        // Nothing is removed that this format does not name.
+        if location.time().is_none() {
+            return Ok(false);
+        }
+        match self.bytes_of(root, location).await {
+            Ok(bytes) => Ok(Entry::read(location, &bytes)
+                .is_ok_and(|entry| policy.is_over(&entry.summary.agent, last_change(&entry)))),
+            Err(Error { code: Code::Io, message, cause }) => {
+                Err(Error { code: Code::Io, message, cause })
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    async fn remove_entry(&self, root: &Path, location: &Location) -> Result<bool> {
+        let path = root.join(location.as_str());
+        let removed = self.shared.file_system.remove(&path).await;
+        self.note(location);
+        removed.map_err(|error| self.refused("remove", location, error))
+    }
+
+    /// Removes what processes that died were writing.
+    async fn remove_abandoned(&self, directory: &Path, now: i64) -> Result<()> {
+        let refused = |error| self.shared.refused("clean", error);
+        for file in self.shared.file_system.list(directory).await.map_err(refused)? {
+            let is_old = file.modified.is_some_and(|modified| now - modified > ABANDONED);
+            if is_old && names::is_entry_replacement(&file.name) {
+                let path = directory.join(&file.name);
+                self.shared.file_system.remove(&path).await.map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The latest of an entry's times, ms since 1970.
+fn last_change(entry: &Entry) -> i64 {
+    let changes = entry.changelog.iter().filter_map(|change| time::parse(&change.timestamp));
+    changes.chain(time::parse(&entry.summary.timestamp)).max().unwrap_or(i64::MAX)
+}
+
+fn plan(policy: &Policy, facts: Vec<Facts>) -> HousekeepingPlan {
+    // What was not named by this format stays, and keeps what it links to.
+    let is_over = |fact: &Facts| {
+        Location::parse(&fact.path).is_ok_and(|location| location.time().is_some())
+            && policy.is_over(&fact.agent, fact.changed)
+    };
+    let (over, staying): (Vec<Facts>, Vec<Facts>) = facts.into_iter().partition(is_over);
+    let over: HashMap<&str, &Facts> = over.iter().map(|fact| (fact.path.as_str(), fact)).collect();
+    let mut linked = HashSet::new();
+    let mut waiting: Vec<&Facts> = staying.iter().filter(|_| !policy.include_linked).collect();
+    while let Some(fact) = waiting.pop() {
+        for link in &fact.links {
+            // What stays for a link keeps what it links to itself.
+            if let Some(&target) = over.get(link.as_str())
+                && linked.insert(target.path.as_str())
+            {
+                waiting.push(target);
+            }
+        }
+    }
+    let mut expired: Vec<&Facts> =
+        over.values().copied().filter(|fact| !linked.contains(fact.path.as_str())).collect();
+    expired.sort_unstable_by(|left, right| {
+        (left.changed, &left.path).cmp(&(right.changed, &right.path))
+    });
+    let mut kept_linked: Vec<String> = linked.into_iter().map(str::to_owned).collect();
+    kept_linked.sort_unstable();
+    let expired = expired.into_iter().map(|fact| Expired {
+        path: fact.path.clone(),
+        agent: fact.agent.clone(),
+        timestamp: time::iso(fact.changed),
+        bytes: fact.length,
+    });
+    HousekeepingPlan { expired: expired.collect(), kept_linked }
+}

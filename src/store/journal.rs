@@ -1,0 +1,156 @@
+//! What makes the change of two entries one: a note of what is about to happen, written before and
+//! removed after. The new entry's file appears whole or not at all, which decides. Where it is there,
+//! whoever comes next does the rest; where it is not, nothing happened.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Change, Location, Store, add_missing, entry};
+use crate::{
+    error::{Code, Result},
+    file_system::{FileError, Payload},
+    names,
+    redaction::Pass,
+};
+
+/// Longer journals are not ours, in bytes.
+const MAX_JOURNAL: u64 = 1 << 20;
+
+/// A supersession under way.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Journal {
+    /// The path of the new entry.
+    pub replacement: String,
+    /// Its revision: another file of that name is none of ours.
+    pub revision: String,
+    /// The path of the entry that is over.
+    pub old: String,
+    /// What its changelog will say.
+    pub change: JournalChange,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JournalChange {
+    timestamp: String,
+    agent: String,
+    description: String,
+}
+
+impl From<Change> for JournalChange {
+    fn from(Change { timestamp, agent, description }: Change) -> Self {
+        Self { timestamp, agent, description }
+    }
+}
+
+impl From<JournalChange> for Change {
+    fn from(JournalChange { timestamp, agent, description }: JournalChange) -> Self {
+        Self { timestamp, agent, description }
+    }
+}
+
+impl Store {
+    /// Does what somebody who died left to do, before entries are read. A store that cannot be written
+    /// is read as it is.
+    pub(super) async fn settle(&self, root: &Path) {
+        if !self.has_journal(root).await {
+            return;
+        }
+        let recovered = match self.shared.turn(self.options.lock_timeout, &self.debug).await {
+            Ok(_turn) => self.recover(root).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = recovered {
+            self.debug.say("A change of the context store that was interrupted could not be completed", || {
+                json!({ "path": self.shared.directory, "reason": error.message })
+            });
+        }
+    }
+
+    async fn has_journal(&self, root: &Path) -> bool {
+        self.read_journal(root, 0).await.is_ok_and(|bytes| bytes.is_some())
+    }
+
+    async fn read_journal(
+        &self,
+        root: &Path,
+        limit: u64,
+    ) -> std::result::Result<Option<Vec<u8>>, FileError> {
+        let name = Path::new(names::STORE_JOURNAL);
+        match self.shared.file_system.read(root, name, limit).await {
+            Ok(contents) => Ok(Some(contents.bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does what somebody who died left to do; whoever calls this has the turn.
+    pub(super) async fn recover(&self, root: &Path) -> Result<()> {
+        let bytes = self.read_journal(root, MAX_JOURNAL).await;
+        let Some(bytes) = bytes.map_err(|error| self.shared.refused("read the journal of", error))?
+        else {
+            return Ok(());
+        };
+        // Its file was put there whole: what is no journal was not written by a store.
+        if let Ok(journal) = serde_json::from_slice::<Journal>(&bytes)
+            && self.is_begun(root, &journal).await?
+        {
+            // What is on the disk is there already, and the line was redacted.
+            match self.mark_superseded(root, &journal, &mut Pass::new(None)).await {
+                Err(error) if error.code == Code::Io => return Err(error),
+                // Somebody removed the old one, or made something else of it: nothing to mark.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        self.drop_journal(root).await
+    }
+
+    /// Whether the new entry is there.
+    async fn is_begun(&self, root: &Path, journal: &Journal) -> Result<bool> {
+        let Ok(location) = Location::parse(&journal.replacement) else { return Ok(false) };
+        match self.bytes_of(root, &location).await {
+            Ok(bytes) => Ok(entry::revision(&bytes) == journal.revision),
+            Err(error) if error.code == Code::Io => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Writes the journal; whoever calls this has the turn.
+    pub(super) async fn write_journal(&self, root: &Path, journal: &Journal) -> Result<()> {
+        let refused = |error| self.shared.refused("write the journal of", error);
+        let text = serde_json::to_vec(journal).unwrap_or_default();
+        let path = root.join(names::STORE_JOURNAL);
+        let written = self.shared.replace(&path, Payload::new(text), self.options.durability);
+        written.await.map_err(refused)
+    }
+
+    /// Removes the journal; whoever calls this has the turn.
+    pub(super) async fn drop_journal(&self, root: &Path) -> Result<()> {
+        let path = root.join(names::STORE_JOURNAL);
+        let removed = self.shared.remove(&path, self.options.durability).await;
+        removed.map(drop).map_err(|error| self.shared.refused("remove the journal of", error))
+    }
+
+    /// Marks the old entry of a journal; whoever calls this has the turn. Repeating it changes nothing.
+    pub(super) async fn mark_superseded(
+        &self,
+        root: &Path,
+        journal: &Journal,
+        pass: &mut Pass,
+    ) -> Result<Payload> {
+        let old = Location::parse(&journal.old)?;
+        let mut document = self.document(root, &old, None).await?;
+        let change = Change::from(journal.change.clone());
+        let mut links = document.links().to_vec();
+        add_missing(&mut links, [journal.replacement.clone()]);
+        if links == document.links() && document.changelog().contains(&change) {
+            return Ok(Payload::new(document.to_text().into_bytes()));
+        }
+        document.set_links(links);
+        document.add_change(&change);
+        self.replace_entry(root, &old, &mut document, pass).await
+    }
+}
