@@ -3,7 +3,9 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `entry`, `location`, `time` | an entry, its place, its times |
-//! | `document`, `front_matter`, `changelog` | a file's text, taken apart and put together |
+//! | `document` | a file's text, taken apart and put together |
+//! | `front_matter`, `yaml_reader`, `yaml_quoted` | its front matter, and the YAML in it |
+//! | `body`, `markdown`, `changelog` | its body, and the changelog in it |
 //! | `index` | what is known of all entries |
 //! | `shared` | what the stores of one directory share in a process |
 //! | `write`, `change`, `supersede` | new entries, changes of one, the change of two at once |
@@ -11,6 +13,7 @@
 //! | `recall` | reading, searching, following links |
 //! | `housekeeping` | which entries are over |
 
+mod body;
 mod change;
 mod changelog;
 mod document;
@@ -20,11 +23,14 @@ mod housekeeping;
 mod index;
 mod journal;
 mod location;
+mod markdown;
 mod recall;
 mod shared;
 mod supersede;
 mod time;
 mod write;
+mod yaml_quoted;
+mod yaml_reader;
 
 use std::{
     path::PathBuf,
@@ -42,7 +48,7 @@ use crate::{
 
 pub use change::Update;
 pub use document::{Document, NewEntry};
-pub use entry::{Change, Entry, EntryType, Problem, Summary};
+pub use entry::{Change, Entry, EntryType, Problem, Summary, revision};
 pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal};
 pub use index::Filter;
 pub use location::Location;

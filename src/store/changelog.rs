@@ -1,0 +1,68 @@
+//! Lines of a changelog: `- <ISO time> [<agent>]: <description>`.
+
+use super::{entry::Change, time};
+
+const SUPERSEDED: &str = "Marked as superseded, see ";
+
+/// The description of the change that puts another entry in the place of this one.
+pub(super) fn superseded(path: &str, reason: &str) -> String {
+    let colon = if reason.trim().is_empty() { "" } else { ": " };
+    format!("{SUPERSEDED}{path}{colon}{}", reason.trim())
+}
+
+/// The path of the entry that took the place of this one, if a description says so.
+fn superseded_by(description: &str) -> Option<&str> {
+    let rest = description.strip_prefix(SUPERSEDED)?;
+    let path = rest.split_once(": ").map_or(rest, |(path, _)| path).trim_end_matches(':').trim();
+    Some(path).filter(|path| !path.is_empty())
+}
+
+/// The path of the entry that took the place of this one last.
+pub(super) fn last_superseded_by(section: &str) -> Option<&str> {
+    lines(section).filter_map(|line| superseded_by(line.description)).last()
+}
+
+/// The changes that the lines of a changelog describe. Other lines are passed over.
+pub(super) fn changes(section: &str) -> Vec<Change> {
+    let changes = lines(section).map(|line| Change {
+        timestamp: time::iso(line.time),
+        agent: line.agent.to_owned(),
+        description: line.description.to_owned(),
+    });
+    changes.collect()
+}
+
+struct Line<'a> {
+    time: i64,
+    agent: &'a str,
+    description: &'a str,
+}
+
+fn lines(section: &str) -> impl Iterator<Item = Line<'_>> {
+    section.split('\n').filter_map(|line| {
+        let line = line.trim_end().strip_prefix("- ")?;
+        let (written, rest) = line.split_once('[')?;
+        let time = time::parse(written)?;
+        let (agent, description) = rest.split_once("]:")?;
+        Some(Line { time, agent, description: description.trim() })
+    })
+}
+
+/// One line, without its end. Whatever the change says, it stays one and ends where it should.
+pub(super) fn line(change: &Change) -> String {
+    let written = time::parse(&change.timestamp);
+    let timestamp = written.map_or_else(|| single_line(&change.timestamp), time::iso);
+    let mut agent = single_line(&change.agent);
+    while agent.contains("]:") {
+        agent = agent.replace("]:", "] :");
+    }
+    format!("- {timestamp} [{agent}]: {}", single_line(&change.description))
+}
+
+/// Line ends and control characters become spaces.
+fn single_line(text: &str) -> String {
+    let is_break =
+        |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    let parts = text.split(is_break).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ").trim().to_owned()
+}

@@ -1,0 +1,452 @@
+//! Values of front matter: the part of YAML that texts and lists of texts need.
+//!
+//! Plain, quoted and block scalars, lists in both styles, comments. No anchors, aliases, tags or
+//! nesting: nothing here recurses, and every byte is looked at a fixed number of times.
+
+use std::ops::Range;
+
+use super::yaml_quoted;
+
+/// What stands behind a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Nothing, `null` or `~`.
+    Nothing,
+    /// A text.
+    Scalar(String),
+    /// A list of texts.
+    List(Vec<String>),
+}
+
+/// Where reading stopped, and why.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The byte in the text that was read.
+    pub(super) at: usize,
+    /// What is wrong there.
+    pub(super) reason: String,
+}
+
+pub(super) type Read<T> = Result<T, Fault>;
+
+/// Reads a text from one byte on. Its lines end with `\n` or `\r\n`.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    /// Where comments stand before the end of what was read.
+    pub(super) comments: Vec<Range<usize>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at, comments: Vec::new() }
+    }
+
+    /// A key and its colon, which a blank or the end of the line follows.
+    pub(super) fn key(&mut self) -> Read<String> {
+        let name = match self.peek() {
+            Some(b'"') => yaml_quoted::double(self, usize::MAX)?,
+            Some(b'\'') => yaml_quoted::single(self, usize::MAX)?,
+            _ => {
+                self.check_plain_start(false)?;
+                let start = self.at;
+                while self.peek().is_some_and(|byte| byte != b'\n') && !self.is_colon() {
+                    if self.peek() == Some(b'#') && self.is_after_blank() {
+                        break;
+                    }
+                    self.at += 1;
+                }
+                self.text.get(start..self.at).unwrap_or_default().trim_end().to_owned()
+            }
+        };
+        self.skip_blanks();
+        if !self.is_colon() {
+            return Err(Fault { at: 0, reason: "this is no `key: value`".to_owned() });
+        }
+        self.at += 1;
+        Ok(name)
+    }
+
+    fn is_colon(&self) -> bool {
+        self.peek() == Some(b':') && self.is_separator(self.at + 1, false)
+    }
+
+    /// The value behind a key's colon. Nothing but comments and empty lines may follow it.
+    pub(super) fn value(&mut self) -> Read<Value> {
+        let start = self.at;
+        self.skip_blanks();
+        let value = if self.is_at_end_of_line() {
+            match self.skip_to_content()? {
+                None => Value::Nothing,
+                Some(indent) if self.is_dash() => Value::List(self.block_list(indent)?),
+                Some(0) => return Err(self.fault("this belongs to no key")),
+                Some(_) => self.scalar_or_flow_list()?,
+            }
+        } else {
+            self.scalar_or_flow_list()?
+        };
+        if self.rest().is_empty() && value == Value::Nothing {
+            self.go_back(start, 0);
+        }
+        let (end, kept) = (self.at, self.comments.len());
+        self.check_end_of_line()?;
+        if self.skip_to_content()?.is_some() {
+            return Err(self.fault("this line does not belong to the value above it"));
+        }
+        self.go_back(end, kept);
+        Ok(value)
+    }
+
+    fn scalar_or_flow_list(&mut self) -> Read<Value> {
+        if self.peek() == Some(b'[') {
+            return self.flow_list().map(Value::List);
+        }
+        Ok(self.scalar(1, false)?.map_or(Value::Nothing, Value::Scalar))
+    }
+
+    /// Items of nothing are left out.
+    fn block_list(&mut self, indent: usize) -> Read<Vec<String>> {
+        let mut items = Vec::new();
+        loop {
+            self.at += 1;
+            let (mut end, mut kept) = (self.at, self.comments.len());
+            self.skip_blanks();
+            let is_below = self.is_at_end_of_line();
+            let mut next = if is_below { self.skip_to_content()? } else { None };
+            if !is_below || next.is_some_and(|inner| inner > indent) {
+                items.extend(self.scalar(indent + 1, false)?);
+                (end, kept) = (self.at, self.comments.len());
+                self.check_end_of_line()?;
+                next = self.skip_to_content()?;
+            }
+            if next != Some(indent) || !self.is_dash() {
+                self.go_back(end, kept);
+                return Ok(items);
+            }
+        }
+    }
+
+    /// Items of nothing are left out.
+    fn flow_list(&mut self) -> Read<Vec<String>> {
+        let mut items = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip_within_flow()?;
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(items);
+            }
+            items.extend(self.scalar(1, true)?);
+            self.skip_within_flow()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {}
+                Some(b':') => return Err(self.fault("a mapping stands where a text belongs")),
+                Some(_) => return Err(self.fault("a comma is missing between two items")),
+                None => return Err(self.fault("the list is not closed with `]`")),
+            }
+        }
+    }
+
+    fn skip_within_flow(&mut self) -> Read<()> {
+        self.skip_blanks();
+        if self.is_at_end_of_line() && (self.peek() != Some(b'#') || self.is_after_blank()) {
+            self.skip_to_content()?;
+        }
+        if self.rest().is_empty() {
+            return Err(self.fault("the list is not closed with `]`"));
+        }
+        Ok(())
+    }
+
+    /// A text; `None`: plain `null` or `~`. Its lines are indented by `least` spaces at least.
+    fn scalar(&mut self, least: usize, is_in_flow: bool) -> Read<Option<String>> {
+        match self.peek() {
+            Some(b'"') => yaml_quoted::double(self, least).map(Some),
+            Some(b'\'') => yaml_quoted::single(self, least).map(Some),
+            Some(b'|' | b'>') if !is_in_flow => self.block_scalar(least).map(Some),
+            _ => {
+                self.check_plain_start(is_in_flow)?;
+                let plain = self.plain(least, is_in_flow)?;
+                let is_null = matches!(plain.as_str(), "~" | "null" | "Null" | "NULL");
+                Ok((!is_null).then_some(plain))
+            }
+        }
+    }
+
+    fn check_plain_start(&self, is_in_flow: bool) -> Read<()> {
+        let Some(first) = self.peek() else { return Err(self.fault("a text is missing")) };
+        let reason = match first {
+            b'&' | b'*' | b'!' => "anchors, aliases and tags are not read here",
+            b'[' => "a list stands where a text belongs",
+            b'{' => "a mapping stands where a text belongs",
+            b'-' | b'?' | b':' if self.is_separator(self.at + 1, is_in_flow) => match first {
+                b'-' if !is_in_flow => "a list stands where a text belongs",
+                b'-' => "a text that begins with `-` must be quoted",
+                _ => "a mapping stands where a text belongs",
+            },
+            b',' => "a text is missing before the comma",
+            b'|' | b'>' | b'@' | b'`' | b'%' | b'#' | b']' | b'}' => {
+                "a text that begins with this character must be quoted"
+            }
+            _ => return Ok(()),
+        };
+        Err(self.fault(reason))
+    }
+
+    /// Unquoted text, to the end of its last character.
+    fn plain(&mut self, least: usize, is_in_flow: bool) -> Read<String> {
+        let mut text = String::new();
+        loop {
+            let start = self.at;
+            self.skip_plain_line(is_in_flow)?;
+            text.push_str(self.text.get(start..self.at).unwrap_or_default());
+            let end = self.at;
+            self.skip_blanks();
+            if !self.is_at_line_break() {
+                self.at = end;
+                return Ok(text);
+            }
+            let breaks = self.skip_breaks();
+            let goes_on = match self.peek() {
+                None | Some(b'#') => false,
+                Some(b',' | b']' | b'}' | b'[' | b'{') if is_in_flow => false,
+                Some(_) => self.indent() >= least,
+            };
+            if !goes_on {
+                self.at = end;
+                return Ok(text);
+            }
+            fold(&mut text, breaks);
+        }
+    }
+
+    /// To the end of the last character that belongs to a plain text on this line.
+    fn skip_plain_line(&mut self, is_in_flow: bool) -> Read<()> {
+        let (mut end, mut is_after_blank) = (self.at, false);
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\n' | b'\r' => break,
+                b'#' if is_after_blank => break,
+                b':' if self.is_separator(self.at + 1, is_in_flow) => {
+                    return Err(self.fault("a mapping stands where a text belongs"));
+                }
+                b',' | b']' if is_in_flow => break,
+                b'[' | b'{' | b'}' if is_in_flow => {
+                    return Err(self.fault("a text with brackets must be quoted"));
+                }
+                _ => {}
+            }
+            self.at += 1;
+            is_after_blank = matches!(byte, b' ' | b'\t');
+            if !is_after_blank {
+                end = self.at;
+            }
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// What `|` and `>` introduce, to the end of its last line that is not empty.
+    fn block_scalar(&mut self, least: usize) -> Read<String> {
+        let is_folded = self.peek() == Some(b'>');
+        self.at += 1;
+        let (mut chomping, mut indent) = (None, None);
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'+' | b'-' if chomping.is_none() => chomping = Some(byte),
+                b'1'..=b'9' if indent.is_none() => {
+                    indent = Some(least - 1 + usize::from(byte - b'0'))
+                }
+                _ => break,
+            }
+            self.at += 1;
+        }
+        self.check_end_of_line()?;
+        let mut end = self.at + self.rest().find(['\r', '\n']).unwrap_or(self.rest().len());
+        self.skip_line();
+        let (mut lines, mut longest_empty) = (Vec::new(), 0);
+        let mut next = self.at;
+        for whole in self.rest().split_inclusive('\n') {
+            let line = whole.strip_suffix('\n').unwrap_or(whole);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let spaces = line.len() - line.trim_start_matches(' ').len();
+            let is_empty = spaces == line.len();
+            if indent.is_none() && !is_empty && spaces >= least {
+                indent = Some(spaces);
+                if longest_empty > spaces {
+                    self.at = next;
+                    return Err(self.fault("an empty line above is indented further than this"));
+                }
+            }
+            match indent {
+                Some(indent) if spaces >= indent => {
+                    lines.push(line.get(indent..).unwrap_or_default())
+                }
+                _ if is_empty => lines.push(""),
+                _ => break,
+            }
+            longest_empty = longest_empty.max(spaces);
+            if !is_empty {
+                end = next + line.len();
+            }
+            next += whole.len();
+        }
+        self.at = end;
+        Ok(joined(&lines, is_folded, chomping))
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
+        Fault { at: self.at, reason: reason.into() }
+    }
+
+    fn go_back(&mut self, at: usize, comments: usize) {
+        self.at = at;
+        self.comments.truncate(comments);
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn is_after_blank(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.text.as_bytes().get(at));
+        matches!(before, None | Some(b' ' | b'\t' | b'\n'))
+    }
+
+    pub(super) fn is_at_line_break(&self) -> bool {
+        matches!(self.peek(), Some(b'\n' | b'\r'))
+    }
+
+    fn is_at_end_of_line(&self) -> bool {
+        matches!(self.peek(), None | Some(b'\n' | b'\r' | b'#'))
+    }
+
+    fn is_separator(&self, at: usize, is_in_flow: bool) -> bool {
+        match self.text.as_bytes().get(at) {
+            None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
+            Some(b',' | b'[' | b']' | b'{' | b'}') => is_in_flow,
+            Some(_) => false,
+        }
+    }
+
+    fn is_dash(&self) -> bool {
+        self.peek() == Some(b'-') && self.is_separator(self.at + 1, false)
+    }
+
+    /// The spaces before this byte, which is the first of its line that is no blank.
+    fn indent(&self) -> usize {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        line.len() - line.trim_start_matches(' ').len()
+    }
+
+    /// Over one line end and the empty lines and blanks behind it; how many line ends these were.
+    pub(super) fn skip_breaks(&mut self) -> usize {
+        let mut breaks = 0;
+        while self.is_at_line_break() {
+            self.skip_line();
+            self.skip_blanks();
+            breaks += 1;
+        }
+        breaks
+    }
+
+    /// Over line ends within a quoted text.
+    pub(super) fn skip_breaks_of(&mut self, least: usize) -> Read<usize> {
+        let breaks = self.skip_breaks();
+        if self.peek().is_some() && self.indent() < least {
+            return Err(self.fault("this line must be indented further"));
+        }
+        Ok(breaks)
+    }
+
+    fn skip_line(&mut self) {
+        let rest = self.rest();
+        self.at += rest.find('\n').map_or(rest.len(), |line_end| line_end + 1);
+    }
+
+    /// Behind a value there is at most a comment on its line.
+    fn check_end_of_line(&mut self) -> Read<()> {
+        self.skip_blanks();
+        let is_over = match self.peek() {
+            Some(b'#') => self.is_after_blank(),
+            _ => self.is_at_end_of_line(),
+        };
+        if is_over { Ok(()) } else { Err(self.fault("there is text behind the end of the value")) }
+    }
+
+    /// From the end of a line to the next one with content, over comments; its indentation.
+    fn skip_to_content(&mut self) -> Read<Option<usize>> {
+        loop {
+            if self.peek() == Some(b'#') {
+                let line = self.rest().split(['\r', '\n']).next().unwrap_or_default();
+                self.comments.push(self.at..self.at + line.trim_end().len());
+            }
+            self.skip_line();
+            self.skip_blanks();
+            if self.peek().is_none() {
+                return Ok(None);
+            }
+            if !self.is_at_end_of_line() {
+                let indent = self.indent();
+                let line_start = self.at - indent;
+                let is_spaces =
+                    line_start == 0 || self.text.as_bytes().get(line_start - 1) == Some(&b'\n');
+                return if is_spaces {
+                    Ok(Some(indent))
+                } else {
+                    Err(self.fault("a tab indents this line; YAML wants spaces"))
+                };
+            }
+        }
+    }
+}
+
+/// Line ends within a text: one is a space, of several the first goes.
+pub(super) fn fold(text: &mut String, breaks: usize) {
+    if breaks == 1 {
+        text.push(' ');
+    } else {
+        text.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
+    }
+}
+
+/// The lines of a block scalar as one text.
+fn joined(lines: &[&str], is_folded: bool, chomping: Option<u8>) -> String {
+    let (mut text, mut breaks, mut is_first, mut was_indented) = (String::new(), 0, true, false);
+    for line in lines {
+        if line.is_empty() {
+            breaks += 1;
+            continue;
+        }
+        let is_indented = line.starts_with([' ', '\t']);
+        if is_first {
+            text.extend(std::iter::repeat_n('\n', breaks));
+        } else if !is_folded || was_indented || is_indented {
+            text.extend(std::iter::repeat_n('\n', breaks + 1));
+        } else {
+            fold(&mut text, breaks + 1);
+        }
+        text.push_str(line);
+        (breaks, is_first, was_indented) = (0, false, is_indented);
+    }
+    let kept = match chomping {
+        Some(b'-') => 0,
+        Some(_) => breaks + usize::from(!is_first),
+        None => usize::from(!is_first),
+    };
+    text.extend(std::iter::repeat_n('\n', kept));
+    text
+}
