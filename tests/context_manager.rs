@@ -334,10 +334,7 @@ impl FileSystem for Faulty {
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
         self.act("readdir", directory, |files| {
             let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-            Ok(files
-                .keys()
-                .map(|path| Entry { name: name(path), length: None, modified: None })
-                .collect())
+            Ok(files.keys().map(|path| Entry::named(name(path))).collect())
         })
     }
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {

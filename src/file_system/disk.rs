@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Contents, Entry, FileError, FileFuture, FileSystem, Payload};
+use super::{Children, Contents, Entry, FileError, FileFuture, FileSystem, Payload};
 
 /// The result of a file operation.
 pub type FileResult<T> = std::result::Result<T, FileError>;
@@ -132,6 +132,15 @@ pub trait Disk: Send + Sync + 'static {
     /// See [`FileSystem::directories`].
     fn directories(&self, _directory: &Path) -> FileResult<Vec<String>> {
         Ok(Vec::new())
+    }
+    /// What [`Disk::list`] and [`Disk::directories`] give, in one look.
+    fn children(&self, directory: &Path) -> FileResult<Children> {
+        let (files, directories) = (self.list(directory)?, self.directories(directory)?);
+        Ok(Children { files, directories })
+    }
+    /// One regular file of a directory, as [`Disk::list`] has it; `None` when it is not there.
+    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+        Ok(self.list(directory)?.into_iter().find(|entry| entry.name == name))
     }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;

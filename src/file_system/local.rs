@@ -2,14 +2,17 @@
 
 use std::{
     fs,
+    hash::{Hash, Hasher},
     io::{self, Read, Write},
     path::{Component, Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
+use rustc_hash::FxHasher;
+
 #[cfg(target_os = "linux")]
 use super::unnamed;
-use super::{Access, Contents, Disk, Entry, FileError, FileResult, OpenFile, open_file};
+use super::{Access, Children, Contents, Disk, Entry, FileError, FileResult, OpenFile, open_file};
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,6 +77,19 @@ impl Disk for LocalDisk {
 
     fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
         directories(directory).at("readdir", directory)
+    }
+
+    fn children(&self, directory: &Path) -> FileResult<Children> {
+        children(directory).at("readdir", directory)
+    }
+
+    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+        let path = directory.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) => Ok(metadata.is_file().then(|| described(name.to_owned(), &metadata))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::system("stat", &path, error)),
+        }
     }
 
     fn remove(&self, path: &Path) -> FileResult<bool> {
@@ -276,21 +292,58 @@ fn directories(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 fn list(directory: &Path) -> io::Result<Vec<Entry>> {
-    let mut files = Vec::new();
+    Ok(children(directory)?.files)
+}
+
+fn children(directory: &Path) -> io::Result<Children> {
+    let mut children = Children::default();
     for entry in read_directory(directory)? {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // Mostly told without a look at the directory's metadata.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            children.directories.push(name);
+            continue;
+        }
         // A file may go between the listing and the look at it.
         let Ok(metadata) = entry.metadata() else { continue };
-        let Ok(name) = entry.file_name().into_string() else { continue };
         if metadata.is_file() {
-            let modified = metadata
-                .modified()
-                .ok()
-                .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-                .and_then(|age| i64::try_from(age.as_millis()).ok());
-            files.push(Entry { name, length: Some(metadata.len()), modified });
+            children.files.push(described(name, &metadata));
         }
     }
-    Ok(files)
+    Ok(children)
+}
+
+fn described(name: String, metadata: &fs::Metadata) -> Entry {
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .and_then(|age| i64::try_from(age.as_millis()).ok());
+    let mut hasher = FxHasher::default();
+    let written = hash_state(metadata, &mut hasher).or(modified);
+    Entry {
+        name,
+        length: Some(metadata.len()),
+        modified,
+        written,
+        version: modified.map(|_| hasher.finish()),
+    }
+}
+
+/// Hashes what changes with the file; when that last happened, in ms since 1970.
+#[cfg(unix)]
+fn hash_state(metadata: &fs::Metadata, hasher: &mut FxHasher) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = (metadata.ino(), metadata.len());
+    let times = (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec());
+    (identity, times).hash(hasher);
+    Some(metadata.ctime().saturating_mul(1000).saturating_add(metadata.ctime_nsec() / 1_000_000))
+}
+
+#[cfg(not(unix))]
+fn hash_state(metadata: &fs::Metadata, hasher: &mut FxHasher) -> Option<i64> {
+    (metadata.len(), metadata.modified().ok(), metadata.created().ok()).hash(hasher);
+    None
 }
 
 #[cfg(test)]
@@ -361,6 +414,25 @@ mod tests {
     }
 
     #[test]
+    fn tells_versions_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.md");
+        let version = || LocalDisk.entry(folder.path(), "x.md").unwrap().unwrap().version;
+        fs::write(&path, "12345").unwrap();
+        let first = version();
+        assert!(first.is_some() && first == version());
+        fs::write(&path, "123456").unwrap();
+        let longer = version();
+        assert_ne!(first, longer);
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let other = folder.path().join("y.md");
+        fs::write(&other, "654321").unwrap();
+        fs::File::options().write(true).open(&other).unwrap().set_modified(time).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_ne!(longer, version(), "as long and of the same time, but another file");
+    }
+
+    #[test]
     fn lists_regular_files_and_removes_them_once() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("inner")).unwrap();
@@ -371,6 +443,11 @@ mod tests {
         assert!(files[0].modified.is_some());
         assert_eq!(LocalDisk.directories(folder.path()).unwrap(), ["inner"]);
         assert!(LocalDisk.directories(&folder.path().join("missing")).unwrap().is_empty());
+        let children = LocalDisk.children(folder.path()).unwrap();
+        assert_eq!((&children.files, children.directories), (&files, vec!["inner".to_owned()]));
+        assert_eq!(LocalDisk.entry(folder.path(), "x.json").unwrap().as_ref(), files.first());
+        assert!(LocalDisk.entry(folder.path(), "inner").unwrap().is_none());
+        assert!(LocalDisk.entry(folder.path(), "missing").unwrap().is_none());
         assert!(LocalDisk.remove(&folder.path().join("x.json")).unwrap());
         assert!(!LocalDisk.remove(&folder.path().join("x.json")).unwrap());
         assert!(LocalDisk.list(&folder.path().join("missing")).unwrap().is_empty());

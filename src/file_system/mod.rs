@@ -107,7 +107,7 @@ impl std::error::Error for FileError {
 }
 
 /// One file of a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its name. Names that are not UTF-8 are not listed: they cannot be ours.
     pub name: String,
@@ -115,6 +115,29 @@ pub struct Entry {
     pub length: Option<u64>,
     /// Its modification time in ms since 1970, where the file system tells.
     pub modified: Option<i64>,
+    /// When its contents were last written, in ms since 1970 by the clock of the file system. Unlike
+    /// [`Entry::modified`] nobody can set it, where the system has such a time.
+    pub written: Option<i64>,
+    /// Another number is another file, or another state of it. What is written twice within one tick
+    /// of the file system's clock may keep its number.
+    pub version: Option<u64>,
+}
+
+impl Entry {
+    /// A file of which nothing but its name is known.
+    #[must_use]
+    pub fn named(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+}
+
+/// What is in a directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Children {
+    /// The regular files.
+    pub files: Vec<Entry>,
+    /// The names of the directories, symbolic links aside.
+    pub directories: Vec<String>,
 }
 
 /// What [`FileSystem::read`] returns.

@@ -234,7 +234,7 @@ impl FileSystem for InjectedFileSystem {
             }
             let names = self.call("readdir", directory, json!(null), None).await?;
             let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
-            Ok(names.into_iter().map(|name| Entry { name, length: None, modified: None }).collect())
+            Ok(names.into_iter().map(Entry::named).collect())
         })
     }
 

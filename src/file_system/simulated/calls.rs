@@ -117,7 +117,7 @@ impl Disk for SimulatedDisk {
         let files = entries.iter().filter_map(|(name, inode)| {
             let Inode::File(file) = *inode else { return None };
             let length = Some(state.visible.file(file).len() as u64);
-            Some(Entry { name: name.to_str()?.to_owned(), length, modified: None })
+            Some(Entry { length, ..Entry::named(name.to_str()?.to_owned()) })
         });
         Ok(files.collect())
     }
