@@ -8,12 +8,12 @@ use arc_swap::ArcSwap;
 use super::announced::{Announced, LateText};
 use super::document::Document;
 use super::explain::{TermMatch, explain};
-use super::merge::{like_sized, merge};
+use super::maintenance::{Snapshot, Sources};
 use super::query::Query;
 use super::search::{Hit, Ranked, RankedList, TermStatistics, rank, rank_best, search, statistics};
 use super::segment::Segment;
 use super::slots::Slots;
-use super::tail::{Tail, TailDocument};
+use super::tail::TailDocument;
 use super::view::View;
 
 /// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
@@ -31,11 +31,11 @@ const PATIENCE: usize = 8;
 /// now and then: queries are right without it, but slower.
 #[derive(Debug)]
 pub struct Index {
-    published: ArcSwap<Snapshot>,
+    pub(super) published: ArcSwap<Snapshot>,
     announced: ArcSwap<Vec<Arc<Slots<Arc<Announced>>>>>,
     writer: Mutex<Writer>,
     maintenance: Mutex<()>,
-    live: AtomicUsize,
+    pub(super) live: AtomicUsize,
     budget: usize,
 }
 
@@ -45,97 +45,10 @@ impl Default for Index {
     }
 }
 
-/// What readers see. The last tail is the one that grows.
 #[derive(Debug, Default)]
-pub(super) struct Snapshot {
-    pub(super) segments: Vec<Arc<Segment>>,
-    pub(super) tails: Vec<Arc<Tail>>,
-}
-
-impl Snapshot {
-    fn bytes(&self) -> usize {
-        let segments = self.segments.iter().map(|segment| segment.bytes());
-        segments.chain(self.tails.iter().map(|tail| tail.bytes())).sum()
-    }
-
-    /// Its parts in other hands, without `sources`; `None` when they are not all there any more.
-    fn replaced(&self, sources: &Sources, built: Option<Segment>) -> Option<Self> {
-        let (mut segments, mut tails) = (self.segments.clone(), self.tails.clone());
-        match sources {
-            Sources::Tail(tail) => tails.retain(|other| !Arc::ptr_eq(tail, other)),
-            Sources::Segments(sources, _) => {
-                segments.retain(|other| !sources.iter().any(|segment| Arc::ptr_eq(segment, other)))
-            }
-        }
-        let gone = self.segments.len() + self.tails.len() - segments.len() - tails.len();
-        segments.extend(built.map(Arc::new));
-        (gone == sources.len()).then_some(Self { segments, tails })
-    }
-}
-
-/// What becomes one new segment.
-enum Sources {
-    Tail(Arc<Tail>),
-    /// The results are left out when it says so.
-    Segments(Vec<Arc<Segment>>, bool),
-}
-
-impl Sources {
-    /// The next thing to do, if there is any.
-    fn next(snapshot: &Snapshot, budget: usize) -> Option<Self> {
-        if let [full, _, ..] = snapshot.tails.as_slice() {
-            return Some(Self::Tail(Arc::clone(full)));
-        }
-        let half_removed = snapshot.segments.iter().find(|segment| segment.is_sparse());
-        if let Some(segment) = half_removed {
-            return Some(Self::Segments(vec![Arc::clone(segment)], segment.is_thinned()));
-        }
-        if snapshot.bytes() > budget {
-            let whole = snapshot.segments.iter().filter(|segment| !segment.is_thinned());
-            if let Some(oldest) = whole.min_by_key(|segment| segment.first_sequence()) {
-                return Some(Self::Segments(vec![Arc::clone(oldest)], true));
-            }
-        }
-        let segments = like_sized(&snapshot.segments)?;
-        let is_thinned = segments.iter().all(|segment| segment.is_thinned());
-        Some(Self::Segments(segments, is_thinned))
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Tail(_) => 1,
-            Self::Segments(segments, _) => segments.len(),
-        }
-    }
-
-    fn build(&self) -> Option<Segment> {
-        match self {
-            Self::Tail(tail) => Segment::from_documents(tail.documents()),
-            Self::Segments(segments, is_thinned) => merge(segments, *is_thinned),
-        }
-    }
-
-    /// Removes from `built` what was removed here while it was built.
-    fn catch_up(&self, built: &Segment) {
-        let remove = |sequence| {
-            built.remove(sequence);
-        };
-        match self {
-            Self::Tail(tail) => {
-                let removed = tail.documents().filter(|document| document.is_removed());
-                removed.for_each(|document| remove(document.sequence));
-            }
-            Self::Segments(segments, _) => {
-                segments.iter().flat_map(|segment| segment.removed()).for_each(remove);
-            }
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Writer {
+pub(super) struct Writer {
     /// Later sequences cannot be in the index.
-    highest_sequence: Option<u64>,
+    pub(super) highest_sequence: Option<u64>,
 }
 
 impl Index {
@@ -292,7 +205,7 @@ impl Index {
         rank(&self.view(), query, known, foreign)
     }
 
-    fn view(&self) -> View {
+    pub(super) fn view(&self) -> View {
         Self::view_of(&[self])
     }
 
@@ -304,7 +217,9 @@ impl Index {
             let lists = index.announced.load();
             let announced = lists.iter().flat_map(|list| list.iter());
             let announced = announced.filter(|announced| !announced.document.is_removed());
-            view.add(announced.map(Arc::clone), &index.published.load());
+            // Collected before the snapshot is loaded.
+            let announced: Vec<Arc<Announced>> = announced.map(Arc::clone).collect();
+            view.add(announced, &index.published.load());
         }
         view
     }
@@ -346,7 +261,7 @@ impl Index {
         explain(&self.view(), query, sequences)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Writer> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Writer> {
         // a writer that panicked has published nothing incomplete
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -356,6 +271,16 @@ impl Index {
             self.remove_locked(sequence);
         }
         writer.highest_sequence = writer.highest_sequence.max(Some(sequence));
+    }
+
+    /// Adds segments of documents that are in none yet.
+    pub(super) fn publish(&self, highest: Option<u64>, more: Vec<Arc<Segment>>) {
+        let mut writer = self.lock();
+        writer.highest_sequence = writer.highest_sequence.max(highest);
+        let snapshot = self.published.load();
+        let (mut segments, tails) = (snapshot.segments.clone(), snapshot.tails.clone());
+        segments.extend(more);
+        self.published.store(Arc::new(Snapshot { segments, tails }));
     }
 
     /// Only with the writer's lock.

@@ -16,6 +16,8 @@
 //! | `stop_words` | which stop words a document has, for a query of nothing else |
 //! | `expansion`, `start` | terms for those that no document has, and for prefixes |
 //! | `segment`, `merge` | immutable blocks of documents |
+//! | `stored_segment` | the same on disk |
+//! | `sequences` | sets of documents |
 //! | `slots`, `tail` | the most recent documents, appended one by one |
 //! | `announced` | documents whose long part is still to be indexed |
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
@@ -23,6 +25,7 @@
 //! | `boosts` | what a document's place among the others adds |
 //! | `explain` | what each term contributed |
 //! | `index`, `view` | writers, published snapshots |
+//! | `maintenance` | what an index is made of, and what becomes of that in time |
 //! | [`slices`] | parts of a stored result |
 //! | `vectors` | vectors that somebody else made, fused with the ranking |
 //! | `search_syntax` | the language of search queries |
@@ -43,6 +46,7 @@ mod expansion;
 mod explain;
 mod groups;
 mod index;
+mod maintenance;
 mod matcher;
 mod merge;
 mod phrase;
@@ -53,11 +57,13 @@ mod ranking;
 mod search;
 mod search_syntax;
 mod segment;
+mod sequences;
 pub mod slices;
 mod slots;
 mod snippets;
 mod start;
 mod stop_words;
+mod stored_segment;
 mod tail;
 mod text_search;
 mod thesaurus;
@@ -78,5 +84,7 @@ pub use index::Index;
 pub use query::{Query, QueryBuilder};
 pub use search::{Hit, Ranked, RankedList, Which};
 pub use search_syntax::{Excluded, SearchSyntax};
+pub use sequences::Sequences;
 pub use snippets::{FieldText, Snippet};
+pub use stored_segment::StoredSegment;
 pub use text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};

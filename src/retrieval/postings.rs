@@ -56,6 +56,16 @@ impl Posting {
         Self(document << FREQUENCY_BITS | frequencies.0)
     }
 
+    /// As a number, in the same order.
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// What [`Posting::bits`] gave.
+    pub(super) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     #[inline]
     pub(super) fn document(self) -> u32 {
         self.0 >> FREQUENCY_BITS

@@ -167,13 +167,13 @@ impl Segment {
         found.map_or(&[], |number| self.postings_of(number))
     }
 
-    /// Text and number of postings of the terms that begin with `start`.
-    pub(super) fn starting_with(&self, start: Start) -> impl Iterator<Item = (&str, usize)> {
+    /// Text and postings of the terms that begin with `start`.
+    pub(super) fn starting_with(&self, start: Start) -> impl Iterator<Item = (&str, &[Posting])> {
         let before = |number: &u32| Start::of(self.text(*number as usize)) < start;
         let (_, from) = self.by_start.split_at(self.by_start.partition_point(before));
         let terms = from.iter().map(|number| {
             let number = *number as usize;
-            (self.text(number), self.postings_of(number).len())
+            (self.text(number), self.postings_of(number))
         });
         terms.take_while(move |(text, _)| start.begins(Start::of(text)))
     }
@@ -198,15 +198,17 @@ impl Segment {
     /// The documents that are not removed, with their places.
     pub(super) fn documents(&self) -> impl Iterator<Item = (u32, Row)> {
         let places = (0..self.len()).filter(|place| !self.is_removed(*place as u32));
-        places.filter_map(|place| {
-            let row = Row {
-                sequence: *self.sequences.get(place)?,
-                timestamp: *self.timestamps.get(place)?,
-                group: *self.groups.get(place)?,
-                stop_words: *self.stop_words.get(place)?,
-                lengths: *self.lengths.get(place)?,
-            };
-            Some((place as u32, row))
+        places.filter_map(|place| Some((place as u32, self.row(place)?)))
+    }
+
+    /// A document by its place, removed or not.
+    pub(super) fn row(&self, place: usize) -> Option<Row> {
+        Some(Row {
+            sequence: *self.sequences.get(place)?,
+            timestamp: *self.timestamps.get(place)?,
+            group: *self.groups.get(place)?,
+            stop_words: *self.stop_words.get(place)?,
+            lengths: *self.lengths.get(place)?,
         })
     }
 

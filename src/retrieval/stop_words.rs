@@ -1,5 +1,7 @@
 //! The stop words of a text: not ranked by, but kept for a query that has nothing else.
 
+use serde::{Deserialize, Serialize};
+
 use super::best::Best;
 use super::document::{self, Document};
 use super::ranking::inverse_document_frequency;
@@ -8,8 +10,8 @@ use super::segment::Row;
 use super::view::View;
 
 /// Which of the stop words a text has, by their numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct StopWords([u64; StopWords::CAPACITY / 64]);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopWords([u64; StopWords::CAPACITY / 64]);
 
 impl StopWords {
     /// There are no more stop words.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::announced::Announced;
 use super::document::DocumentTerms;
-use super::index::Snapshot;
+use super::maintenance::Snapshot;
 use super::segment::Segment;
 use super::tail::{Tail, TailDocument};
 
@@ -25,11 +25,7 @@ pub(super) struct View {
 
 impl View {
     /// Adds an index, whose sequences differ from those of the others.
-    pub(super) fn add(
-        &mut self,
-        announced: impl Iterator<Item = Arc<Announced>>,
-        snapshot: &Snapshot,
-    ) {
+    pub(super) fn add(&mut self, announced: Vec<Arc<Announced>>, snapshot: &Snapshot) {
         for announced in announced {
             self.announced_sequences.insert(announced.sequence());
             self.announced.push(announced);

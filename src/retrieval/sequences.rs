@@ -1,0 +1,72 @@
+//! Sets of documents by their sequences.
+
+/// A set of sequences. Its size goes by the greatest of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sequences(Vec<u64>);
+
+impl Sequences {
+    /// Adds one.
+    pub fn insert(&mut self, sequence: u64) {
+        let word = usize::try_from(sequence / 64).unwrap_or(usize::MAX - 1);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits |= 1 << (sequence % 64);
+        }
+    }
+
+    /// Whether it is among them.
+    #[must_use]
+    pub fn contains(&self, sequence: u64) -> bool {
+        let bits = usize::try_from(sequence / 64).ok().and_then(|word| self.0.get(word));
+        bits.is_some_and(|bits| bits >> (sequence % 64) & 1 == 1)
+    }
+
+    /// Adds those of the other.
+    pub fn unite(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(bits, more)| *bits |= more);
+    }
+
+    /// Keeps those that the other has as well.
+    pub fn intersect(&mut self, other: &Self) {
+        self.0.truncate(other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(bits, kept)| *bits &= kept);
+    }
+}
+
+impl FromIterator<u64> for Sequences {
+    fn from_iter<T: IntoIterator<Item = u64>>(sequences: T) -> Self {
+        let mut set = Self::default();
+        sequences.into_iter().for_each(|sequence| set.insert(sequence));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sets_are_sets(
+            left in prop::collection::btree_set(0_u64..300, 0..40),
+            right in prop::collection::btree_set(0_u64..300, 0..40),
+        ) {
+            let set = |of: &BTreeSet<u64>| of.iter().copied().collect::<Sequences>();
+            let has = |set: &Sequences| (0..400).filter(|number| set.contains(*number)).collect::<BTreeSet<u64>>();
+            let (mut both, mut either) = (set(&left), set(&left));
+            both.intersect(&set(&right));
+            either.unite(&set(&right));
+            prop_assert_eq!(has(&both), &left & &right);
+            prop_assert_eq!(has(&either), &left | &right);
+        }
+    }
+}
