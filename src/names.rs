@@ -330,7 +330,9 @@ mod tests {
         }
         assert!(!is_replacement(&made, "context"), "a file with a longer name has its own");
         assert!(is_entry_replacement(&replacement("20260221T143022-auth.md")));
-        for foreign in [made.as_str(), ".a.md", "a.md", ".a.md.0123.tmp", "a.md.0123456789abcdef.tmp"] {
+        for foreign in
+            [made.as_str(), ".a.md", "a.md", ".a.md.0123.tmp", "a.md.0123456789abcdef.tmp"]
+        {
             assert!(!is_entry_replacement(foreign), "{foreign}");
         }
     }

@@ -382,7 +382,10 @@ mod tests {
         fs::remove_file(&to).unwrap();
         rename_reserved(&from, &to).unwrap();
         assert_eq!((fs::read(&to).unwrap(), from.exists()), (b"new".to_vec(), false));
-        assert!(rename_reserved(&from, &folder.path().join("c")).unwrap_err().kind() == io::ErrorKind::NotFound);
+        assert!(
+            rename_reserved(&from, &folder.path().join("c")).unwrap_err().kind()
+                == io::ErrorKind::NotFound
+        );
         assert!(!folder.path().join("c").exists(), "what was reserved is given back");
     }
 

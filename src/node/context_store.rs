@@ -123,7 +123,10 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (draft, redaction) = (parse(&request)?, self.redaction());
-        self.run(operation, move |store| async move { changed(&store.write(draft, redaction).await?) })
+        self.run(
+            operation,
+            move |store| async move { changed(&store.write(draft, redaction).await?) },
+        )
     }
 
     /// Answers with an entry.
@@ -145,7 +148,10 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (update, redaction) = (parse(&request)?, self.redaction());
-        self.run(operation, move |store| async move { changed(&store.update(update, redaction).await?) })
+        self.run(
+            operation,
+            move |store| async move { changed(&store.update(update, redaction).await?) },
+        )
     }
 
     /// Writes an entry in another's place; answers with both, as `write`.
@@ -169,7 +175,9 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let filter = parse(&request)?;
-        self.run_cancellable(operation, move |store| async move { answer(&store.search(&filter).await?) })
+        self.run_cancellable(operation, move |store| async move {
+            answer(&store.search(&filter).await?)
+        })
     }
 
     /// Answers with what describes entries.
@@ -180,7 +188,10 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let filter = parse(&request)?;
-        self.run_cancellable(operation, move |store| async move { answer(&store.list(&filter).await?) })
+        self.run_cancellable(
+            operation,
+            move |store| async move { answer(&store.list(&filter).await?) },
+        )
     }
 
     /// Answers with entries.
@@ -191,7 +202,9 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let related = parse(&request)?;
-        self.run_cancellable(operation, move |store| async move { answer(&store.related(&related).await?) })
+        self.run_cancellable(operation, move |store| async move {
+            answer(&store.related(&related).await?)
+        })
     }
 
     /// Answers with a report.

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{
-    Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links, corrupt,
-    entry, time, write::read_back,
+    Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links,
+    corrupt, entry, time, write::read_back,
 };
 use crate::{
     error::{Code, Error, Result},

@@ -64,9 +64,10 @@ impl Store {
             Err(error) => Err(error),
         };
         if let Err(error) = recovered {
-            self.debug.say("A change of the context store that was interrupted could not be completed", || {
-                json!({ "path": self.shared.directory, "reason": error.message })
-            });
+            self.debug.say(
+                "A change of the context store that was interrupted could not be completed",
+                || json!({ "path": self.shared.directory, "reason": error.message }),
+            );
         }
     }
 
@@ -90,7 +91,8 @@ impl Store {
     /// Does what somebody who died left to do; whoever calls this has the turn.
     pub(super) async fn recover(&self, root: &Path) -> Result<()> {
         let bytes = self.read_journal(root, MAX_JOURNAL).await;
-        let Some(bytes) = bytes.map_err(|error| self.shared.refused("read the journal of", error))?
+        let Some(bytes) =
+            bytes.map_err(|error| self.shared.refused("read the journal of", error))?
         else {
             return Ok(());
         };

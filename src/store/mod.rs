@@ -108,7 +108,11 @@ impl Drop for UnderWay {
 impl Store {
     /// A store; touches no file.
     #[must_use]
-    pub fn new(options: StoreOptions, file_system: &Arc<dyn FileSystem>, debug: Debug) -> Arc<Self> {
+    pub fn new(
+        options: StoreOptions,
+        file_system: &Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
         let shared = Shared::of(file_system, &options.directory);
         Arc::new(Self {
             options,
@@ -178,13 +182,23 @@ impl Store {
         )
     }
 
-    fn refused(&self, what: &str, location: &Location, error: crate::file_system::FileError) -> Error {
+    fn refused(
+        &self,
+        what: &str,
+        location: &Location,
+        error: crate::file_system::FileError,
+    ) -> Error {
         let path = self.shared.directory.join(location.as_str());
         Error::from_file(&format!("{what} the entry"), &path, "path", error)
     }
 
     /// Takes the secrets out of a document and makes its text.
-    fn finished(&self, location: &str, document: &mut Document, pass: &mut Pass) -> Result<Payload> {
+    fn finished(
+        &self,
+        location: &str,
+        document: &mut Document,
+        pass: &mut Pass,
+    ) -> Result<Payload> {
         document.redact(pass)?;
         let text = document.to_text().into_bytes();
         let length = text.len() as u64;

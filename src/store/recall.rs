@@ -1,9 +1,10 @@
 //! Reading entries: by path, by what they say, by what they are linked to.
 
-
-
 use serde::{Deserialize, Serialize};
-use std::{path::{Path, PathBuf}, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     Entry, Filter, Location, Problem, Store, Summary, corrupt,
@@ -118,8 +119,7 @@ impl Store {
         let facts = index.facts();
         report.entries = facts.len();
         let problems = index.problems().into_iter();
-        report.problems =
-            problems.map(|(path, problem)| FileProblem { path, problem }).collect();
+        report.problems = problems.map(|(path, problem)| FileProblem { path, problem }).collect();
         report.dangling_links = facts
             .iter()
             .flat_map(|fact| fact.links.iter().map(move |link| (&fact.path, link)))

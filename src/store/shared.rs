@@ -63,9 +63,9 @@ impl Shared {
             return shared;
         }
         stores.retain(|_, shared| shared.strong_count() > 0);
-        let lock = file_system.disk().map(|disk| {
-            Arc::new(FileLock::new(disk, directory.join(names::STORE_LOCK)))
-        });
+        let lock = file_system
+            .disk()
+            .map(|disk| Arc::new(FileLock::new(disk, directory.join(names::STORE_LOCK))));
         let shared = Arc::new(Self {
             file_system: Arc::clone(file_system),
             directory: directory.to_owned(),

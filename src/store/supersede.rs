@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Changed, Draft, Entry, Location, Store, add_missing, changelog, entry,
-    journal::Journal,
+    Changed, Draft, Entry, Location, Store, add_missing, changelog, entry, journal::Journal,
     write::read_back,
 };
 use crate::{

@@ -43,11 +43,8 @@ async fn write(store: &Store, slug: &str, content: &str) -> Entry {
 }
 
 async fn update(store: &Store, path: &str, description: &str) -> Result<Entry> {
-    let update = Update {
-        path: path.to_owned(),
-        description: description.to_owned(),
-        ..Update::default()
-    };
+    let update =
+        Update { path: path.to_owned(), description: description.to_owned(), ..Update::default() };
     store.update(update, None).await.map(|changed| changed.stored)
 }
 

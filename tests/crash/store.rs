@@ -7,7 +7,9 @@ use agent_context::{
     durable::Durability,
     error::Error,
     file_system::simulated::{SimulatedDisk, Survival},
-    store::{Draft, Entry, EntryType, Filter, Store, StoreOptions, Superseded, Supersession, Update},
+    store::{
+        Draft, Entry, EntryType, Filter, Store, StoreOptions, Superseded, Supersession, Update,
+    },
 };
 
 use crate::{
