@@ -58,11 +58,13 @@ export interface RedactionFinding {
 
 /** What was redacted in something that was stored. Never a secret. */
 export interface RedactionReport {
-  /** A `context` of a manager, or an `entry` of a history. */
-  kind: 'context' | 'entry'
-  /** The tool that the output is of, as it is stored. */
-  toolName: string
-  /** The context's path, or the history's file. */
+  /** A `context` of a manager, an `entry` of a history, or a `storeEntry` of a context store. */
+  kind: 'context' | 'entry' | 'storeEntry'
+  /** The tool that the output is of, as it is stored; absent for a `storeEntry`. */
+  toolName?: string
+  /** Who wrote the `storeEntry`, or changed it. */
+  agent?: string
+  /** The context's path, the history's file, or the store entry's file. */
   filepath: string
   /** The entry's id. */
   entryId?: string

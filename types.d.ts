@@ -13,17 +13,20 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 export type ContextErrorCode =
   /** An argument has the wrong type or an impossible value; the message names it. */
   | 'ERR_CONTEXT_INVALID_ARGUMENT'
-  /** There is no context behind this path. */
+  /** There is no context, or no entry of a store, behind this path. */
   | 'ERR_CONTEXT_NOT_FOUND'
-  /** The path leads outside the context directory, or through a symbolic link. */
+  /** The path leads outside the context directory or the store, or through a symbolic link. */
   | 'ERR_CONTEXT_OUTSIDE_DIRECTORY'
-  /** The file is there but holds no whole context record. */
+  /** The file is there but holds no whole context record, or no entry. */
   | 'ERR_CONTEXT_CORRUPT'
   /** The file system refused; `cause` is its error. */
   | 'ERR_CONTEXT_IO'
   /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes` or than a string can be. */
   | 'ERR_CONTEXT_TOO_LARGE'
-  /** The context belongs to another session that is alive, or the history's file was replaced meanwhile. */
+  /**
+   * The context belongs to another session that is alive, the history's file was replaced meanwhile, the store's entry has
+   * another revision, or another agent's directory differs in case alone.
+   */
   | 'ERR_CONTEXT_CONFLICT'
   /** Another process held the file's lock longer than `lockTimeout`. */
   | 'ERR_CONTEXT_LOCK_TIMEOUT'

@@ -59,7 +59,7 @@ export class SecretVariables {
     let variables = ''
     for (const name of current) {
       if (this.#isSecretName(name)) {
-        variables += `${name}\0${readValue(name)}\0`
+        variables += `${name}\0${environmentVariable(name)}\0`
       }
     }
     if (variables !== this.#told) {
@@ -81,7 +81,8 @@ export class SecretVariables {
   }
 }
 
-function readValue(name: string): string {
+/** A variable as it is now; empty when it is absent, or not to be read (Deno). */
+export function environmentVariable(name: string): string {
   try {
     return process.env[name] ?? ''
   } catch {

@@ -32,6 +32,23 @@ export type {
   ToolOutput,
 } from '../retrieval.d.ts'
 export type {
+  ContextStoreConfig,
+  ContextStoreOptions,
+  ContextType,
+  HousekeepingPolicy,
+  HousekeepingReport,
+  NewStoreEntry,
+  RelatedOptions,
+  StoreEntry,
+  StoreEntryChange,
+  StoreEntryChangelogLine,
+  StoreEntrySummary,
+  StoreFilter,
+  StoreQuery,
+  StoreVerifyReport,
+  UpdateOptions,
+} from '../store.d.ts'
+export type {
   CancellationOptions,
   CompactPolicy,
   CompactReport,
@@ -57,6 +74,13 @@ export type {
 export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './auto-record.ts'
 export { ContextHistory } from './context-history.ts'
 export { ContextManager } from './context-manager.ts'
+export { ContextStore } from './context-store.ts'
+export {
+  type ContextStoreTools,
+  type ContextStoreToolsOptions,
+  type ContextStoreToolsSource,
+  contextStoreTools,
+} from './context-store-tools.ts'
 export {
   type ContextTool,
   type ContextTools,
@@ -80,3 +104,9 @@ export {
 export { redact, redactValue } from './redaction.ts'
 export type { ToolOutcome } from './save-details.ts'
 export type { SearchContextsParameters } from './search-contexts-tool.ts'
+export { DEFAULT_CONTEXT_STORE } from './store-location.ts'
+export type { ContextReadParameters } from './store-read-tool.ts'
+export type { ContextSearchParameters } from './store-search-tool.ts'
+export type { ContextSupersedeParameters } from './store-supersede-tool.ts'
+export type { ContextUpdateParameters } from './store-update-tool.ts'
+export type { ContextWriteParameters } from './store-write-tool.ts'

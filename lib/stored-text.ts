@@ -38,9 +38,13 @@ export function callOf(tool: string, parameters: Record<string, unknown>): strin
   return `${tool}(${JSON.stringify(parameters)})`
 }
 
-/** Stored text between its tags, with a line before and one after. */
-export function frame(before: string, stored: string, after: string | undefined): string {
-  const text = `[${before} ${DATA_NOTE}]\n${delimit(stored)}`
+/**
+ * Stored text between its tags, with a line before and one after.
+ *
+ * @param note what the text is, and is not
+ */
+export function frame(before: string, stored: string, after: string | undefined, note = DATA_NOTE): string {
+  const text = `[${before} ${note}]\n${delimit(stored)}`
   return after === undefined ? text : `${text}\n[${after}]`
 }
 
@@ -85,7 +89,8 @@ export function explainFailure(error: unknown, id: string | undefined, hint: str
   return `The stored outputs could not be read: ${inLine(reasonOf(error))}. Try again, or run the tool again that made the output.`
 }
 
-function codeOf(error: unknown): unknown {
+/** The code of an error; anything can be thrown. */
+export function codeOf(error: unknown): unknown {
   try {
     return (error as { code?: unknown }).code
   } catch {

@@ -1,0 +1,130 @@
+/** What callers say of entries: new ones, changes, paths. */
+
+import type { ContextType, NewStoreEntry, StoreEntryChange } from '../store.d.ts'
+import { checkFilled, checkObject, checkText, optional } from './checks.ts'
+import { contextError, invalidArgument } from './errors.ts'
+
+/** Every type, in the order of specification 4. */
+export const CONTEXT_TYPES: readonly ContextType[] = ['finding', 'decision', 'artifact', 'reference', 'summary']
+
+const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/
+
+/** A new entry as the native side takes it, as JSON. */
+export interface CheckedNewEntry {
+  type: ContextType
+  slug: string
+  content: string
+  tags: readonly string[]
+  links: readonly string[]
+}
+
+/** Changes of an entry as the native side takes them, as JSON. */
+export interface CheckedChange {
+  content?: string | undefined
+  type?: ContextType | undefined
+  tags?: readonly string[] | undefined
+  addTags?: readonly string[] | undefined
+  removeTags?: readonly string[] | undefined
+  links?: readonly string[] | undefined
+  removeLinks?: readonly string[] | undefined
+}
+
+/**
+ * Checks and completes a new entry.
+ *
+ * @param name the parameter, for messages
+ * @param maxBytes a content that takes more is refused here: it need not cross for that
+ */
+export function checkNewEntry(entry: NewStoreEntry, name: string, maxBytes: number): CheckedNewEntry {
+  const { type, slug, content, tags, links } = checkObject(entry, name)
+  return {
+    type: checkType(type, `${name}.type`),
+    slug: checkString(slug, `${name}.slug`),
+    content: checkContent(content, `${name}.content`, maxBytes),
+    tags: optional(tags, `${name}.tags`, checkTags) ?? [],
+    links: optional(links, `${name}.links`, checkLinks) ?? [],
+  }
+}
+
+/** Checks a change; `name` and `maxBytes` as for `checkNewEntry`. */
+export function checkChange(change: StoreEntryChange, name: string, maxBytes: number): CheckedChange {
+  const { content, type, tags, addTags, removeTags, links, removeLinks } = checkObject(change, name)
+  return {
+    content: optional(content, `${name}.content`, (value, name) => checkContent(value, name, maxBytes)),
+    type: optional(type, `${name}.type`, checkType),
+    tags: optional(tags, `${name}.tags`, checkTags),
+    addTags: optional(addTags, `${name}.addTags`, checkTags),
+    removeTags: optional(removeTags, `${name}.removeTags`, checkTags),
+    links: optional(links, `${name}.links`, checkLinks),
+    removeLinks: optional(removeLinks, `${name}.removeLinks`, checkLinks),
+  }
+}
+
+export function checkType(value: ContextType, name: string): ContextType {
+  if (!CONTEXT_TYPES.includes(value)) {
+    throw invalidArgument(name, `one of ${CONTEXT_TYPES.map((type) => `'${type}'`).join(', ')}`, value)
+  }
+  return value
+}
+
+/** The path of an entry, whose form the native side judges. Replacing halves of characters might make it another's. */
+export function checkEntryPath(value: string, name: string): string {
+  if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
+    throw invalidArgument(name, 'the path of an entry, such as "code-reviewer/20260221T143022-auth.md"', value)
+  }
+  return value
+}
+
+/** Something said about a change. It becomes a line. */
+export function checkSaying(value: string, name: string): string {
+  const text = checkFilled(value, name)
+  if (text.trim() === '') {
+    throw invalidArgument(name, 'a non-empty string', value)
+  }
+  return text
+}
+
+/** Tags, each once. */
+export function checkTags(tags: readonly string[], name: string): readonly string[] {
+  return unique(tags, name, checkTag)
+}
+
+/** Links, each once. */
+export function checkLinks(links: readonly string[], name: string): readonly string[] {
+  return unique(links, name, checkEntryPath)
+}
+
+export function checkString(value: string, name: string): string {
+  checkText(value, name)
+  return value.toWellFormed()
+}
+
+function checkContent(value: string, name: string, maxBytes: number): string {
+  const content = checkString(value, name)
+  if (content.length > maxBytes) {
+    throw contextError(
+      'ERR_CONTEXT_TOO_LARGE',
+      `${name} takes more than ${maxBytes} bytes; raise maxEntryBytes or store less of it`,
+    )
+  }
+  return content
+}
+
+function checkTag(value: string, name: string): string {
+  const tag = typeof value === 'string' ? value.trim() : ''
+  if (tag === '' || LINE_BREAK.test(tag)) {
+    throw invalidArgument(name, 'a non-empty string of one line', value)
+  }
+  return tag.toWellFormed()
+}
+
+function unique(
+  values: readonly string[],
+  name: string,
+  check: (value: string, name: string) => string,
+): readonly string[] {
+  if (!Array.isArray(values)) {
+    throw invalidArgument(name, 'an array of strings', values)
+  }
+  return [...new Set(Array.from(values as readonly string[], (value, index) => check(value, `${name}[${index}]`)))]
+}
