@@ -101,11 +101,13 @@ interface RedactionFinding {
 
 /** What was redacted in something that was stored. Never a secret. */
 interface RedactionReport {
-  /** A `context` of a manager, or an `entry` of a history. */
-  kind: 'context' | 'entry'
-  /** The tool that the output is of, as it is stored. */
-  toolName: string
-  /** The context's path, or the history's file. */
+  /** A `context` of a manager, an `entry` of a history, or a `storeEntry` of a context store. */
+  kind: 'context' | 'entry' | 'storeEntry'
+  /** The tool that the output is of, as it is stored; absent for a `storeEntry`. */
+  toolName?: string
+  /** Who wrote the `storeEntry`, or changed it. */
+  agent?: string
+  /** The context's path, the history's file, or the store entry's file. */
   filepath: string
   /** The entry's id. */
   entryId?: string
@@ -143,17 +145,20 @@ type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string
 type ContextErrorCode =
   /** An argument has the wrong type or an impossible value; the message names it. */
   | 'ERR_CONTEXT_INVALID_ARGUMENT'
-  /** There is no context behind this path. */
+  /** There is no context, or no entry of a store, behind this path. */
   | 'ERR_CONTEXT_NOT_FOUND'
-  /** The path leads outside the context directory, or through a symbolic link. */
+  /** The path leads outside the context directory or the store, or through a symbolic link. */
   | 'ERR_CONTEXT_OUTSIDE_DIRECTORY'
-  /** The file is there but holds no whole context record. */
+  /** The file is there but holds no whole context record, or no entry. */
   | 'ERR_CONTEXT_CORRUPT'
   /** The file system refused; `cause` is its error. */
   | 'ERR_CONTEXT_IO'
   /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes` or than a string can be. */
   | 'ERR_CONTEXT_TOO_LARGE'
-  /** The context belongs to another session that is alive, or the history's file was replaced meanwhile. */
+  /**
+   * The context belongs to another session that is alive, the history's file was replaced meanwhile, the store's entry has
+   * another revision, or another agent's directory differs in case alone.
+   */
   | 'ERR_CONTEXT_CONFLICT'
   /** Another process held the file's lock longer than `lockTimeout`. */
   | 'ERR_CONTEXT_LOCK_TIMEOUT'
@@ -882,6 +887,285 @@ interface OffloadedContext<T = unknown> {
   error?: Error
 }
 
+/** Hand-written types of the context store. */
+
+
+
+/** What an entry is: something found out, decided (and why), made, where something is, or what happened in short. */
+type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary'
+
+/** The part of a shared configuration that the store reads. */
+interface ContextStoreConfig {
+  contextStore?: {
+    /** The store's directory; `~` is expanded. Empty means absent. */
+    path?: string
+  }
+}
+
+/** Options of `new ContextStore()`. `undefined` and `null` mean the default. */
+interface ContextStoreOptions {
+  /**
+   * Who writes. It names a directory of the store, and so has to be a name that every system takes: 1 to 100 bytes, no
+   * `/ \ < > : " | ? *`, no dot at its beginning or end, no device of Windows. A name with a secret in it is refused.
+   */
+  agent: string
+  /**
+   * The store's directory, created on demand for the owner alone; wins over everything else. Relative paths count from the
+   * working directory at the time of construction; `~` is expanded.
+   * @default `ContextStore.resolvePath(config)`
+   */
+  path?: string
+  /**
+   * The session, by the same rules as `agent`. Entries of a session that is named, here or by the environment, lie in a
+   * directory of their own: `<agent>/<sessionId>/`.
+   * @default the environment variable `SFA_SESSION_ID` as it is at construction, unless it is empty; otherwise a fresh
+   * UUID, which only the entries' front matter shows
+   */
+  sessionId?: string
+  /** The application's configuration. */
+  config?: ContextStoreConfig
+  /**
+   * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
+   * as well.
+   * @default 'full'
+   */
+  durability?: 'full' | 'process'
+  /** Takes the place of the local disk. */
+  fileSystem?: IFileSystem
+  /**
+   * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
+   * @default the built-in rules, and the values of environment variables whose names look secret
+   */
+  redaction?: false | RedactionOptions
+  /**
+   * How long to wait for the store's lock while other processes hold it, in ms. Then calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * @default 10000
+   */
+  lockTimeout?: number
+  /**
+   * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
+   * @default 16777216 (16 MiB)
+   */
+  maxEntryBytes?: number
+  /** Told what happens, for logs. What it throws is swallowed. */
+  onDebug?: (msg: string, data?: unknown) => void
+}
+
+/** What `write` takes. `undefined` and `null` for an optional member mean absent. */
+interface NewStoreEntry {
+  type: ContextType
+  /** What the file is called after the time: any text, which becomes kebab-case of ASCII letters and digits. */
+  slug: string
+  /** Markdown, in enough detail to be understood without the conversation it comes from. */
+  content: string
+  /**
+   * Words to find it by: non-empty single lines. White space around them and repetitions go.
+   * @default []
+   */
+  tags?: readonly string[]
+  /**
+   * Paths of entries that belong to it, relative to the store. They need not exist; repetitions go.
+   * @default []
+   */
+  links?: readonly string[]
+}
+
+/** What `update` changes. What is absent stays; none of it: the changelog alone grows. */
+interface StoreEntryChange {
+  /** Takes the place of the content; the changelog stays. */
+  content?: string
+  type?: ContextType
+  /** Take the place of all tags. */
+  tags?: readonly string[]
+  /** Tags to add, after `tags`. */
+  addTags?: readonly string[]
+  /** Tags to remove, where they are. */
+  removeTags?: readonly string[]
+  /** Paths of entries to link to as well. */
+  links?: readonly string[]
+  /** Links to remove, where they are. */
+  removeLinks?: readonly string[]
+}
+
+/** Options of `update`. */
+interface UpdateOptions {
+  /** The `revision` that the change was made for: when the entry has another, the call rejects with `ERR_CONTEXT_CONFLICT`. */
+  ifRevision?: string
+}
+
+/** A line of an entry's changelog. */
+interface StoreEntryChangelogLine {
+  /** When, ISO 8601 in UTC. */
+  timestamp: string
+  /** Who. */
+  agent: string
+  /** What, in one line. */
+  description: string
+}
+
+/** What describes an entry: all but its text. */
+interface StoreEntrySummary {
+  /** Relative to the store, `/` between its parts: what `read`, `update` and links take. */
+  path: string
+  /** The file, absolute. */
+  filePath: string
+  /** Who wrote it. */
+  agent: string
+  /** In which session it was written; absent only where the file of another program has none. */
+  sessionId?: string
+  /** When it was written, ISO 8601 in UTC. */
+  timestamp: string
+  type: ContextType
+  tags: string[]
+  /** Paths of the entries that it is linked to, relative to the store. They need not exist. */
+  links: string[]
+  /** Path of the entry that took its place. */
+  supersededBy?: string
+}
+
+/** An entry, whole. */
+interface StoreEntry extends StoreEntrySummary {
+  /** Markdown, without the changelog. */
+  content: string
+  /** A digest of the file: it changes with every change. */
+  revision: string
+  /** What was changed since it was written, oldest first. */
+  changelog: StoreEntryChangelogLine[]
+}
+
+/** Which entries come into question: those that meet every condition given. An empty array is met by none. */
+interface StoreFilter extends CancellationOptions {
+  /** Written by this agent, or one of several. */
+  agent?: string | readonly string[]
+  /** Written in this session, or one of several. */
+  sessionId?: string | readonly string[]
+  /** Of this type, or one of several. */
+  type?: ContextType | readonly ContextType[]
+  /** With all of these tags; as an object: with `all` of some and `any` of others. */
+  tags?: readonly string[] | { all?: readonly string[]; any?: readonly string[] }
+  /** Written at this time or later. */
+  since?: Time
+  /** Written at this time or before. */
+  until?: Time
+  /**
+   * `true`: only those that another took the place of; `false`: only the others.
+   * @default both
+   */
+  superseded?: boolean
+  /**
+   * At most this many.
+   * @default no limit for `list`
+   */
+  limit?: number
+}
+
+/** What `search` looks for. */
+interface StoreQuery extends StoreFilter {
+  /** Text to look for in contents, tags and names. */
+  query?: string
+  /**
+   * Ranks by how well an entry answers `query`, which is needed then: best first.
+   * @default false
+   */
+  ranked?: boolean
+  /**
+   * At most this many.
+   * @default 50
+   */
+  limit?: number
+}
+
+/** Options of `related`. */
+interface RelatedOptions extends CancellationOptions {
+  /**
+   * How many links may lie between the entry and what is found, from 1 up.
+   * @default 1
+   */
+  depth?: number
+  /**
+   * `'links'` follows an entry's links, `'backlinks'` the links of others to it.
+   * @default 'both'
+   */
+  direction?: 'links' | 'backlinks' | 'both'
+  /**
+   * At most this many, the nearest first.
+   * @default 100
+   */
+  limit?: number
+}
+
+/** What goes when the store is tidied. `undefined` and `null` mean the default. */
+interface HousekeepingPolicy extends CancellationOptions {
+  /**
+   * Entries written longer ago than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * @default '30d'
+   */
+  olderThan?: string
+  /**
+   * By agent, in place of `olderThan`: a duration, or what the agent declares about itself
+   * (`{ "contextRetention": "30d" }`; without the member `olderThan` counts).
+   */
+  retention?: Readonly<Record<string, string | { contextRetention?: string }>>
+  /**
+   * Only entries of these agents.
+   * @default those of all agents
+   */
+  agents?: readonly string[]
+  /**
+   * Only tells what would go.
+   * @default false
+   */
+  dryRun?: boolean
+  /**
+   * Entries that others link to go as well, once they are old enough.
+   * @default false
+   */
+  includeLinked?: boolean
+  /** Told how many of the old entries were dealt with. What it throws is swallowed. */
+  onProgress?: (progress: { done: number; total: number }) => void
+}
+
+/** What `housekeep` did. */
+interface HousekeepingReport {
+  /** Entries that went; with `dryRun`, those that would go. */
+  removed: {
+    path: string
+    agent: string
+    /** When it was written, ISO 8601 in UTC. */
+    timestamp: string
+    bytes: number
+  }[]
+  /** Paths of entries that are old enough and stay because an entry that stays links to them. */
+  keptLinked: string[]
+  /** Paths of entries that stay because they changed meanwhile: somebody linked to them, or they went by other hands. */
+  keptChanged: string[]
+  /** Bytes of what went; with `dryRun`, of what would go. */
+  removedBytes: number
+  dryRun: boolean
+  /** Old entries that could not be looked at or removed, and why. They are tried again next time. */
+  problems: { path: string; reason: string }[]
+}
+
+/** What `verify` found. */
+interface StoreVerifyReport {
+  /** Whole entries. */
+  entries: number
+  /** Files where entries are looked for that are none, and what is wrong with them. */
+  problems: {
+    path: string
+    /** From 1. */
+    line: number
+    reason: string
+  }[]
+  /** Links to entries that are not there. */
+  danglingLinks: {
+    /** The entry. */
+    path: string
+    link: string
+  }[]
+}
+
 /** `ContextHistory`: the public face of the native history. */
 
 /**
@@ -1182,6 +1466,132 @@ declare class ContextManager<Task extends TaskId = number> {
     static hashQuery(query: string): string;
 }
 
+/** `ContextStore`: the public face of the native store. */
+
+/**
+ * What agents know, shared and lasting: a directory of Markdown files with front matter, which `rg`, an editor and other
+ * programs read and write as well. Any number of stores, in any number of processes, may share a directory.
+ *
+ * @example
+ * ```ts
+ * const store = new ContextStore({ agent: 'code-reviewer' })
+ * const { path } = await store.write({
+ *   type: 'finding',
+ *   slug: 'auth-vulnerability',
+ *   content: 'Session tokens are compared with `==`, which leaks their length.',
+ *   tags: ['security', 'authentication'],
+ * })
+ * await store.update(path, { addTags: ['fixed'] }, 'Compared in constant time since 4f2a')
+ * const found = await store.search({ query: 'session tokens', type: 'finding', ranked: true })
+ * ```
+ */
+declare class ContextStore {
+    #private;
+    /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    constructor(options: ContextStoreOptions);
+    /**
+     * The directory of the store, absolute: the environment variable `SFA_CONTEXT_STORE` as it is now, unless it is empty;
+     * otherwise `config.contextStore.path`, unless that is empty; otherwise `~/.local/share/single-file-agents/context`. `~` is
+     * expanded.
+     *
+     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`, also when there is no home directory for `~`
+     */
+    static resolvePath(config?: ContextStoreConfig | null): string;
+    /** Who writes. */
+    get agent(): string;
+    /** The store's directory, absolute, as it was given (symbolic links are not resolved). */
+    get path(): string;
+    /** The session that entries are written in: as it was given, or else `SFA_SESSION_ID`, or else a fresh UUID. */
+    get sessionId(): string;
+    /**
+     * Writes an entry to a file of its own, `<agent>/[<sessionId>/]<time>-<slug>.md`. Secrets are taken out of all of it, see
+     * `redaction`; what was passed is never touched.
+     *
+     * @returns the entry as it was written, once the file is there, whole, at the chosen durability
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when there is a
+     * directory of another agent, or session, whose name differs in upper and lower case alone;
+     * `ERR_CONTEXT_OUTSIDE_DIRECTORY` when a symbolic link is in the way; `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     */
+    write(entry: NewStoreEntry): Promise<StoreEntry>;
+    /**
+     * Reads one entry.
+     *
+     * @param path relative to the store, as `write` and `search` give it; a symbolic link is never followed
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
+     * `ERR_CONTEXT_CORRUPT` for a file that is no entry, `ERR_CONTEXT_IO`
+     */
+    read(path: string): Promise<StoreEntry>;
+    /**
+     * The entries of all agents and sessions that meet every condition: the latest first, with `ranked` those that answer
+     * `query` best. What this process wrote is found at once; what others wrote is in a store of up to 10 000 entries, and
+     * within 10 s in a larger one.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    search(query: StoreQuery): Promise<StoreEntry[]>;
+    /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
+    list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]>;
+    /**
+     * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
+     * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes.
+     *
+     * @param path relative to the store
+     * @param description what was changed and why, for the changelog; it becomes one line
+     * @returns the entry as it is then
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` when the entry has another revision than `ifRevision`; as `read` and `write`
+     */
+    update(path: string, change: StoreEntryChange, description: string, options?: UpdateOptions | null): Promise<StoreEntry>;
+    /**
+     * Links an entry to another.
+     *
+     * @param target path of the other one, which need not exist
+     * @returns the entry that was changed
+     * @throws (rejects) as `update`
+     */
+    link(path: string, target: string): Promise<StoreEntry>;
+    /**
+     * Writes an entry that takes the place of another. The new one links to the old one, whose changelog says what it was
+     * superseded by, and why. Both happen, or neither.
+     *
+     * @param path the old one
+     * @throws (rejects) as `read` and `write`
+     */
+    supersede(path: string, replacement: NewStoreEntry, reason: string): Promise<{
+        old: StoreEntry;
+        replacement: StoreEntry;
+    }>;
+    /**
+     * The entries that are linked with one, the nearest first. Links to what is not there are passed over.
+     *
+     * @throws (rejects) as `read`
+     */
+    related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]>;
+    /**
+     * Removes entries that are old, whoever wrote them. Nothing else is touched: only whole entries go, and each is looked
+     * at again, under the store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+     *
+     * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
+     * then is gone.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     */
+    housekeep(policy?: HousekeepingPolicy | null): Promise<HousekeepingReport>;
+    /** Reads every file of the store, and tells what is wrong. Changes nothing. */
+    verify(options?: CancellationOptions | null): Promise<StoreVerifyReport>;
+    /**
+     * Paths of the entries that were written or changed in a session, by any `ContextStore` of this process on this
+     * directory, each once, the first first: for `meta.contextFiles` of a log. The 1000 sessions that wrote last are known.
+     *
+     * @param sessionId this store's by default
+     */
+    contextFiles(sessionId?: string | null): string[];
+    /** Waits for every change called before, whether it succeeds or fails. The store can be used again afterwards. */
+    close(): Promise<void>;
+    /** `await using`: the block waits for its changes. */
+    [Symbol.asyncDispose](): Promise<void>;
+}
+
 /** `list_contexts`: which outputs are stored. */
 
 /** What the model passes to `list_contexts`. */
@@ -1281,6 +1691,156 @@ interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'exec
  * ```
  */
 declare function contextTools(manager: ContextToolsSource, options?: ContextToolsOptions | null): ContextTools;
+
+/** `context_read`: an entry, or a part of a long one. */
+
+/** What the model passes to `context_read`. */
+interface ContextReadParameters {
+    /** The entry, as `context_search` and links name it. */
+    path: string;
+    /**
+     * Where in the content to begin, in characters.
+     * @default 0
+     */
+    offset?: number;
+}
+/** What `context_read` needs of a store. */
+interface StoreReadSource {
+    read(path: string): Promise<StoreEntry>;
+}
+
+/** `context_search`: which entries there are. */
+
+/** What the model passes to `context_search`. */
+interface ContextSearchParameters {
+    /** Words to look for; without them, the latest entries. */
+    query?: string;
+    /** Entries of this agent alone. */
+    agent?: string;
+    /** Entries of this session alone. */
+    session_id?: string;
+    /** Entries of this type alone. */
+    type?: ContextType;
+    /** Entries with all of these tags. */
+    tags?: string[];
+    /** Entries written at this time or later, ISO 8601. */
+    since?: string;
+    /**
+     * At most this many.
+     * @default 10
+     */
+    limit?: number;
+}
+/** What `context_search` needs of a store. */
+interface StoreSearchSource {
+    search(query: StoreQuery): Promise<StoreEntry[]>;
+}
+
+/** What the tools of a context store share: parameters that name entries, entries in a line, failures explained. */
+
+/** What a model says of a new entry. */
+interface NewEntryParameters {
+    /** What it is. */
+    type: ContextType;
+    /** A short name for its file. */
+    slug: string;
+    /** Markdown. */
+    content: string;
+    /** Words to find it by. */
+    tags?: string[];
+    /** Paths of entries that belong to it. */
+    links?: string[];
+}
+
+/** `context_supersede`: writes an entry that takes the place of another. */
+
+/** What the model passes to `context_supersede`. */
+interface ContextSupersedeParameters extends NewEntryParameters {
+    /** The entry whose place is taken. */
+    path: string;
+    /** Why, for its changelog. */
+    reason: string;
+}
+/** What `context_supersede` needs of a store. */
+interface SupersedeSource {
+    supersede(path: string, replacement: NewStoreEntry, reason: string): Promise<{
+        old: StoreEntry;
+        replacement: StoreEntry;
+    }>;
+}
+
+/** `context_update`: changes an entry, whoever wrote it. */
+
+/** What the model passes to `context_update`. */
+interface ContextUpdateParameters {
+    /** The entry. */
+    path: string;
+    /** What is changed and why, for the changelog. */
+    description: string;
+    /** Takes the place of the text. */
+    content?: string;
+    /** What it is from now on. */
+    type?: ContextType;
+    /** Tags to add. */
+    add_tags?: string[];
+    /** Tags to remove. */
+    remove_tags?: string[];
+    /** Paths of entries to link to. */
+    add_links?: string[];
+    /** Links to remove. */
+    remove_links?: string[];
+    /** The revision that was read. */
+    if_revision?: string;
+}
+/** What `context_update` needs of a store. */
+interface UpdateSource {
+    update(path: string, change: StoreEntryChange, description: string, options?: UpdateOptions | null): Promise<StoreEntry>;
+}
+
+/** `context_write`: keeps something worth knowing beyond this session. */
+
+/** What the model passes to `context_write`. */
+interface ContextWriteParameters extends NewEntryParameters {
+}
+/** What `context_write` needs of a store. */
+interface WriteSource {
+    write(entry: NewStoreEntry): Promise<StoreEntry>;
+}
+
+/** `contextStoreTools`: lets a model keep, find, read and change what agents share, for any framework. */
+
+/** What the tools need of a store: a `ContextStore` is one. */
+interface ContextStoreToolsSource extends WriteSource, StoreSearchSource, StoreReadSource, UpdateSource, SupersedeSource {
+}
+/** Options of `contextStoreTools`. */
+interface ContextStoreToolsOptions {
+    /**
+     * The text that a tool gives back never takes more bytes than this, at least 8192.
+     * @default 16384
+     */
+    maxBytes?: number;
+}
+/** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
+type ContextStoreTools = [
+    ContextTool<ContextWriteParameters>,
+    ContextTool<ContextSearchParameters>,
+    ContextTool<ContextReadParameters>,
+    ContextTool<ContextUpdateParameters>,
+    ContextTool<ContextSupersedeParameters>
+];
+/**
+ * The tools with which a model uses a context store. The `value` of a result is the text for the model, whole: what agents
+ * wrote stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it. There is
+ * none that removes: agents do not.
+ *
+ * @example
+ * ```ts
+ * const tools = contextStoreTools(store)
+ * const called = tools.find(({ name }) => name === call.name)
+ * const answer = await called?.execute(call.arguments)
+ * ```
+ */
+declare function contextStoreTools(store: ContextStoreToolsSource, options?: ContextStoreToolsOptions | null): ContextStoreTools;
 
 /** Checks the options of the classes, and completes them with the defaults. */
 
@@ -1387,5 +1947,9 @@ interface ToolRecorderOptions {
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-export { ContextHistory, ContextManager, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextTools, createToolRecorder, readContextTool, redact, redactValue };
-export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextSelector, ContextSlice, ContextStats, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, Embed, GrepMatch, GrepOptions, HistoryFilter, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, VerifyReport };
+/** Where a context store is, and what an agent's and a session's directory in it may be called. */
+
+declare const DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
+
+export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue };
+export type { AutoRecordOptions, AutoRecorder, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Embed, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, NewStoreEntry, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreVerifyReport, StoredContext, SweepReport, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, UpdateOptions, VerifyReport };

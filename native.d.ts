@@ -141,6 +141,34 @@ export declare class NativeRedactor {
   json(json: string): [json: string, findings: string] | null
 }
 
+export declare class NativeStore {
+  constructor(outbox: Outbox, options: NativeStoreOptions, redactor?: NativeRedactor | undefined | null)
+  /** Writes an entry. Answers with it and, where something was redacted, with what was found. */
+  write(operation: number, request: string): void
+  /** Answers with an entry. */
+  read(operation: number, request: string): void
+  /** Changes an entry; answers as `write`. */
+  update(operation: number, request: string): void
+  /** Writes an entry in another's place; answers with both, as `write`. */
+  supersede(operation: number, request: string): void
+  /** Answers with entries. */
+  search(operation: number, request: string): void
+  /** Answers with what describes entries. */
+  list(operation: number, request: string): void
+  /** Answers with entries. */
+  related(operation: number, request: string): void
+  /** Answers with a report. */
+  verify(operation: number): void
+  /** Answers with what is over. */
+  planHousekeeping(operation: number, request: string): void
+  /** Removes entries that are over; answers with which. */
+  removeExpired(operation: number, request: string): void
+  /** Waits for every operation called before. */
+  close(operation: number): void
+  /** Stops a cancellable operation. */
+  cancel(operation: number): void
+}
+
 /** The JavaScript side's end of the queue. */
 export declare class Outbox {
   /** `wake` is called on the JavaScript thread when messages wait; it must not throw. */
@@ -184,6 +212,9 @@ export interface ContextStats {
 
 /** A text between tags that it cannot forge, with everything shown that hides itself. */
 export declare function delimit(text: string): string
+
+/** Why a name cannot be that of a directory on every system; `null` when it can. */
+export declare function directoryFault(name: string): string | null
 
 /** A text in one line of at most `max_bytes` bytes, shown as `delimit` does. */
 export declare function harmlessLine(text: string, maxBytes: number): string
@@ -232,6 +263,22 @@ export interface NativeOptions {
   hasDebug: boolean
   /** Somebody wants to know what was redacted. */
   reportsRedaction: boolean
+}
+
+/** What the constructor is told. Checked and completed on the JavaScript side. */
+export interface NativeStoreOptions {
+  /** Number of the store's hooks in its environment. */
+  id: number
+  path: string
+  agent: string
+  sessionId: string
+  /** Whether entries go to a directory of the session. */
+  inSession: boolean
+  isDurable: boolean
+  lockTimeout: number
+  maxEntryBytes: number
+  fileSystem?: NativeFileSystem
+  hasDebug: boolean
 }
 
 /** A number that no other file system in this process has. */

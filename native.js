@@ -773,12 +773,14 @@ if (
   }
 }
 
-const { NativeHistory, NativeManager, NativeRedactor, Outbox, delimit, harmlessLine, newScope, sha256 } = nativeBinding
+const { NativeHistory, NativeManager, NativeRedactor, NativeStore, Outbox, delimit, directoryFault, harmlessLine, newScope, sha256 } = nativeBinding
 export { NativeHistory }
 export { NativeManager }
 export { NativeRedactor }
+export { NativeStore }
 export { Outbox }
 export { delimit }
+export { directoryFault }
 export { harmlessLine }
 export { newScope }
 export { sha256 }

@@ -8,7 +8,7 @@ import { inDirectory } from './support/processes.ts'
 
 const hasRipgrep = spawnSync('rg', ['--version']).status === 0
 // In CI what a test needs must be there.
-const skip = hasRipgrep || process.env.CI === 'true' ? false : 'needs ripgrep (Debian package ripgrep)'
+const skip = hasRipgrep || process.env['CI'] === 'true' ? false : 'needs ripgrep (Debian package ripgrep)'
 const STORE = '.local/share/single-file-agents/context'
 const SESSION = 'a1b2c3d4-e5f6-7890-abcd-ef1234567890'
 

@@ -63,7 +63,7 @@ export function makeStore(directory: string, count: number): void {
   for (let index = 0; index < count; index++) {
     const agent = `agent-${index % AGENTS}`
     const time = new Date(BEGIN + index * 60_000).toISOString().replace(/\.\d+/, '')
-    const tags = [TAGS[index % TAGS.length], TAGS[(index * 3 + 1) % TAGS.length]]
+    const tags: (string | undefined)[] = [TAGS[index % TAGS.length], TAGS[(index * 3 + 1) % TAGS.length]]
     if (index % RARITY === 3) {
       tags.push(RARE_TAG)
     }

@@ -295,7 +295,7 @@ export class ContextStore {
       this.#hooks,
       this.#native,
       this.#read('verify', () => readSignal(options)),
-      (operation) => this.#native.verify(operation, '{}'),
+      (operation) => this.#native.verify(operation),
       (_, [text = '']) => JSON.parse(text) as StoreVerifyReport,
     )
   }
