@@ -3955,7 +3955,7 @@ var ContextStore = class {
       this.#hooks,
       this.#native,
       this.#read("verify", () => readSignal(options)),
-      (operation) => this.#native.verify(operation, "{}"),
+      (operation) => this.#native.verify(operation),
       (_, [text2 = ""]) => JSON.parse(text2)
     );
   }

@@ -24,14 +24,15 @@ const everything: RedactionOptions = {
   keys: ['wombat'],
   environment: false,
   replacement: 'mask',
-  onRedaction: ({ kind, toolName, filepath, entryId, findings }: RedactionReport) => {
-    const told: ['context' | 'entry', string, string, string | undefined, RedactionFinding[]] = [
-      kind,
-      toolName,
-      filepath,
-      entryId,
-      findings,
-    ]
+  onRedaction: ({ kind, toolName, agent, filepath, entryId, findings }: RedactionReport) => {
+    const told: [
+      'context' | 'entry' | 'storeEntry',
+      string | undefined,
+      string | undefined,
+      string,
+      string | undefined,
+      RedactionFinding[],
+    ] = [kind, toolName, agent, filepath, entryId, findings]
     return void told
   },
 }
