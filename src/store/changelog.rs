@@ -59,6 +59,11 @@ pub(super) fn line(change: &Change) -> String {
     format!("- {timestamp} [{agent}]: {}", single_line(&change.description))
 }
 
+/// A change as it is read once it was written.
+pub(super) fn as_read(change: &Change) -> Option<Change> {
+    changes(&line(change)).pop()
+}
+
 /// Line ends and control characters become spaces.
 fn single_line(text: &str) -> String {
     let is_break =

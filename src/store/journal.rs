@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Change, Location, Store, add_missing, entry};
+use super::{Change, Location, Store, add_missing, changelog, entry};
 use crate::{
     error::{Code, Result},
     file_system::{FileError, Payload},
@@ -148,7 +148,9 @@ impl Store {
         let change = Change::from(journal.change.clone());
         let mut links = document.links().to_vec();
         add_missing(&mut links, [journal.replacement.clone()]);
-        if links == document.links() && document.changelog().contains(&change) {
+        let is_listed = changelog::as_read(&change)
+            .is_some_and(|change| document.changelog().contains(&change));
+        if is_listed && links == document.links() {
             return Ok(Payload::new(document.to_text().into_bytes()));
         }
         document.set_links(links);

@@ -163,7 +163,7 @@ fn journal(replacement: &str, revision: &str, old: &str) -> String {
     let change = json!({
         "timestamp": "2026-02-21T16:00:00Z",
         "agent": "summarizer",
-        "description": format!("Marked as superseded, see {replacement}: why not"),
+        "description": format!("Marked as superseded, see {replacement}: why\nnot "),
     });
     json!({ "replacement": replacement, "revision": revision, "old": old, "change": change })
         .to_string()
