@@ -11,6 +11,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { ContextHistoryOptions, ContextManagerOptions, RedactionOptions } from '../index.js'
 import { inDirectory, MemoryFileSystem, RenamingFileSystem } from './support/fixtures.ts'
+import { keepEntries } from './support/planted-entries.ts'
 import { plantSecrets } from './support/planted-secrets.ts'
 import { recordHistory, storeContexts, storeLargeContexts } from './support/planted-work.ts'
 import { PATIENT } from './support/processes.ts'
@@ -83,6 +84,7 @@ async function sweepPlace(place: Place, redaction: false | RedactionOptions): Pr
     const contextDir = `${directory}/contexts`
     await storeContexts(planted, sweep, { ...options, contextDir, redaction }, look)
     await recordHistory(planted, sweep, { ...options, path: `${directory}/history/h.jsonl`, redaction }, look)
+    await keepEntries(planted, sweep, { ...options, path: `${directory}/store`, redaction }, look)
   })
   return sweep
 }
@@ -105,6 +107,7 @@ async function sweepFailures(redaction: false | RedactionOptions): Promise<Secre
     const failing = { ...options, contextDir: join(directory, 'file', 'contexts'), redaction }
     await storeContexts(planted, sweep, failing, look)
     await recordHistory(planted, sweep, { ...options, path: join(directory, 'file', 'h.jsonl'), redaction }, look)
+    await keepEntries(planted, sweep, { ...options, path: join(directory, 'file', 'store'), redaction }, look)
   })
   const refusing = new MemoryFileSystem()
   refusing.writeFile = (path, content) =>
@@ -112,6 +115,7 @@ async function sweepFailures(redaction: false | RedactionOptions): Promise<Secre
   const options = { fileSystem: refusing, redaction }
   await storeContexts(planted, sweep, { ...options, contextDir: '/refused' }, () => {})
   await recordHistory(planted, sweep, { ...options, path: '/refused/h.jsonl' }, () => {})
+  await keepEntries(planted, sweep, { ...options, path: '/refused/store' }, () => {})
   return sweep
 }
 
@@ -160,6 +164,7 @@ describe('500 secrets of all kinds', () => {
       // Names are cut.
       ...['names of files', 'paths', 'handles'],
       // They hold a few of all, or none.
+      ...['answers of the store tools', 'entries asked for', 'nothing'],
       ...['lists of the tool', 'hits of the tool', 'slices of the tool', 'entries of the tool', 'flushes', 'checks'],
     ]
     assertEverything(await sweepPlace(onDisk({}), false), elsewhere)

@@ -68,7 +68,7 @@ function call({ text, value }: Planted) {
 type Call = ReturnType<typeof call>
 
 /** Where callbacks tell what they are told. */
-function listeners(sweep: SecretSweep, redaction: false | RedactionOptions) {
+export function listeners(sweep: SecretSweep, redaction: false | RedactionOptions) {
   const onDebug = (message: string, data?: unknown): void => {
     sweep.look('debug messages', `${message}\n${show(data)}`)
   }
@@ -88,7 +88,7 @@ function show(value: unknown): string {
 }
 
 /** What a promise gives, or what it is rejected with. */
-async function outcome(sweep: SecretSweep, where: string, work: Promise<unknown>): Promise<unknown> {
+export async function outcome(sweep: SecretSweep, where: string, work: Promise<unknown>): Promise<unknown> {
   try {
     const value = await work
     sweep.look(where, value)
@@ -99,7 +99,7 @@ async function outcome(sweep: SecretSweep, where: string, work: Promise<unknown>
   }
 }
 
-async function inBatches<T>(
+export async function inBatches<T>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<void>,
   look: () => void = () => {},
