@@ -269,7 +269,7 @@ export class ContextStore {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async housekeep(policy?: HousekeepingPolicy | null): Promise<HousekeepingReport> {
-    const checked = this.#read('housekeep', () => checkHousekeeping(policy, readSignal(policy)))
+    const checked = this.#read('housekeep', () => checkHousekeeping(policy))
     const first = ([text = '']: readonly string[]): string => text
     return housekeep(checked, {
       plan: (request) =>

@@ -1,7 +1,7 @@
 /** Removing entries that are old: planned at once, done in batches, so that it can be watched and stopped. */
 
 import type { HousekeepingPolicy, HousekeepingReport } from '../store.d.ts'
-import { checkBoolean, checkFunction, checkObject, duration, optional } from './checks.ts'
+import { checkBoolean, checkFunction, checkObject, duration, optional, readSignal } from './checks.ts'
 import { inspect, invalidArgument } from './errors.ts'
 import { checkString } from './store-entry.ts'
 
@@ -43,11 +43,8 @@ interface Batch {
   problems: HousekeepingReport['problems']
 }
 
-/** Checks a policy, its signal aside. */
-export function checkHousekeeping(
-  given: HousekeepingPolicy | null | undefined,
-  signal: AbortSignal | undefined,
-): CheckedHousekeeping {
+/** Checks a policy. */
+export function checkHousekeeping(given: HousekeepingPolicy | null | undefined): CheckedHousekeeping {
   const { olderThan, retention, agents, dryRun, includeLinked, onProgress } =
     optional(given, 'policy', checkObject) ?? ({} as HousekeepingPolicy)
   return {
@@ -60,7 +57,7 @@ export function checkHousekeeping(
     },
     dryRun: optional(dryRun, 'dryRun', checkBoolean) ?? false,
     onProgress: optional(onProgress, 'onProgress', checkFunction),
-    signal,
+    signal: readSignal(given),
   }
 }
 

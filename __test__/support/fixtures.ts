@@ -237,12 +237,16 @@ export class MemoryFileSystem implements IFileSystem {
 
   async readdir(...parameters: [string]): Promise<string[]> {
     this.calls.push(['readdir', ...parameters])
-    if (!this.directories.has(parameters[0])) {
-      throw missing(parameters[0])
+    const [directory] = parameters
+    if (this.files.has(directory)) {
+      throw Object.assign(new Error(`ENOTDIR: not a directory, '${directory}'`), { code: 'ENOTDIR' })
     }
-    return [...this.files.keys()]
-      .filter((path) => this.dirname(path) === parameters[0])
-      .map((path) => path.slice(parameters[0].length + 1))
+    if (!this.directories.has(directory)) {
+      throw missing(directory)
+    }
+    return [...this.files.keys(), ...this.directories]
+      .filter((path) => path !== '/' && this.dirname(path) === directory)
+      .map((path) => path.slice(path.lastIndexOf('/') + 1))
   }
 
   resolvePath(...parameters: [string]): string {

@@ -1,0 +1,238 @@
+/** `housekeep()`: what goes, what stays, and that nothing else is touched. */
+
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { HousekeepingPolicy, HousekeepingReport } from '../index.js'
+import { inDirectory } from './support/fixtures.ts'
+import { holds } from './support/processes.ts'
+import { daysAgo, entry, entryText, filesBelow, plant, storeIn } from './support/stores.ts'
+
+const removedPaths = ({ removed }: HousekeepingReport): string[] => removed.map(({ path }) => path).sort()
+
+/** Plants an entry that was written so many days ago. */
+function old(store: string, agent: string, name: string, days: number, links: readonly string[] = []): string {
+  return plant(store, `${agent}/${name}.md`, entryText({ agent, timestamp: daysAgo(days), links }))
+}
+
+describe('housekeep()', () => {
+  it('removes what is older than 30 days, whoever wrote it, and tells', () =>
+    inDirectory(async (path) => {
+      const gone = [old(path, 'a', 'x', 31), old(path, 'a', 's1/y', 400), old(path, 'b', 'z', 31)]
+      const stays = [old(path, 'a', 'young', 29), old(path, 'b', 's1/young', 1)]
+      const bytes = new Map(gone.map((one) => [one, statSync(join(path, one)).size]))
+      const store = storeIn(path)
+      const { path: fresh } = await store.write(entry())
+      const report = await store.housekeep()
+      assert.deepEqual(removedPaths(report), gone.sort())
+      for (const { path: one, agent, timestamp, bytes: size } of report.removed) {
+        assert.equal(agent, one.split('/')[0])
+        assert.equal(size, bytes.get(one))
+        holds(Date.parse(timestamp) < Date.now() - 30 * 86_400_000, timestamp)
+      }
+      assert.equal(
+        report.removedBytes,
+        [...bytes.values()].reduce((total, size) => total + size, 0),
+      )
+      assert.deepEqual([report.keptLinked, report.keptChanged, report.dryRun, report.problems], [[], [], false, []])
+      assert.deepEqual(filesBelow(path), [...stays, fresh].sort())
+      assert.deepEqual((await store.list()).map((one) => one.path).sort(), [...stays, fresh].sort())
+      assert.deepEqual((await store.housekeep()).removed, [])
+    }))
+
+  it('removes nothing in a dry run', () =>
+    inDirectory(async (path) => {
+      const gone = [old(path, 'a', 'x', 31), old(path, 'b', 'y', 31)]
+      const before = filesBelow(path)
+      const store = storeIn(path)
+      const told: unknown[] = []
+      const dry = await store.housekeep({ dryRun: true, onProgress: (progress) => told.push(progress) })
+      assert.deepEqual([removedPaths(dry), dry.dryRun, told], [gone, true, []])
+      holds(dry.removedBytes > 100, 'the bytes are told')
+      assert.deepEqual(filesBelow(path), before)
+      const { dryRun: _dryRun, ...planned } = dry
+      const { dryRun, ...done } = await store.housekeep({ dryRun: false })
+      assert.deepEqual([done, dryRun], [planned, false], 'what was told is done')
+      assert.deepEqual(filesBelow(path), [])
+    }))
+
+  it('keeps to the ages that agents have', () =>
+    inDirectory(async (path) => {
+      const plantAll = (): void => {
+        for (const agent of ['a', 'b', 'c', '__proto__']) {
+          old(path, agent, 'old', 20)
+          old(path, agent, 'older', 200)
+        }
+      }
+      const cases: [policy: HousekeepingPolicy, gone: string[]][] = [
+        [{}, ['__proto__/older', 'a/older', 'b/older', 'c/older']],
+        [
+          { olderThan: '10d' },
+          ['__proto__/old', 'a/old', 'b/old', 'c/old', '__proto__/older', 'a/older', 'b/older', 'c/older'],
+        ],
+        [{ olderThan: '9000d' }, []],
+        [{ olderThan: '1000000000000000w' }, []],
+        [{ retention: { a: '10d', b: '300d' } }, ['a/old', 'a/older', '__proto__/older', 'c/older']],
+        [
+          { retention: { a: { contextRetention: '240h' }, b: { contextRetention: '300d' }, c: {} } },
+          ['a/old', 'a/older', '__proto__/older', 'c/older'],
+        ],
+        [
+          { retention: Object.fromEntries([['__proto__', '10d']]), agents: ['__proto__'] },
+          ['__proto__/old', '__proto__/older'],
+        ],
+        [{ agents: ['a', 'c', 'nobody'] }, ['a/older', 'c/older']],
+        [{ agents: [] }, []],
+        [{ olderThan: '10d', agents: ['b'] }, ['b/old', 'b/older']],
+        [{ olderThan: '10d', retention: { a: '9000d' }, agents: ['a'] }, []],
+      ]
+      const store = storeIn(path)
+      for (const [policy, gone] of cases) {
+        plantAll()
+        assert.deepEqual(
+          removedPaths(await store.housekeep(policy)),
+          gone.map((one) => `${one}.md`).sort(),
+          JSON.stringify(policy),
+        )
+      }
+    }))
+
+  it('keeps what an entry that stays links to, and tells; includeLinked removes it', () =>
+    inDirectory(async (path) => {
+      const linked = old(path, 'a', 'linked', 50)
+      const chained = old(path, 'a', 'chained', 60)
+      old(path, 'a', 'linked', 50, [chained])
+      const young = old(path, 'b', 'young', 1, [linked])
+      const pair = [old(path, 'c', 'one', 50, ['c/two.md']), old(path, 'c', 'two', 50, ['c/one.md'])]
+      const store = storeIn(path)
+      const report = await store.housekeep()
+      assert.deepEqual(removedPaths(report), pair, 'links among what goes keep nothing')
+      assert.deepEqual(report.keptLinked.sort(), [chained, linked].sort())
+      assert.deepEqual(filesBelow(path), [chained, linked, young].sort())
+      const rest = await store.housekeep({ includeLinked: true })
+      assert.deepEqual([removedPaths(rest), rest.keptLinked], [[chained, linked].sort(), []])
+      assert.deepEqual(await store.verify(), {
+        entries: 1,
+        problems: [],
+        danglingLinks: [{ path: young, link: linked }],
+      })
+    }))
+
+  it('touches nothing that is no whole entry', () =>
+    inDirectory(async (path) => {
+      const text = entryText({ timestamp: daysAgo(400) })
+      const foreign = [
+        plant(path, 'notes.md', text),
+        plant(path, 'a/notes.txt', text),
+        plant(path, 'a/plain.md', 'no front matter, and old\n'),
+        plant(path, 'a/cut.md', text.slice(0, text.indexOf('type:'))),
+        plant(path, 'a/untimed.md', text.replace(/timestamp: .*\n/, '')),
+        plant(path, 'a/.hidden.md', text),
+        plant(path, '.git/a.md', text),
+        plant(path, 'a/s1/deeper/x.md', text),
+        plant(path, 'a/20250101T000000-x.md.bak', text),
+      ]
+      const report = await storeIn(path).housekeep({ olderThan: '1ms', includeLinked: true })
+      assert.deepEqual(removedPaths(report), [])
+      assert.deepEqual(filesBelow(path), foreign.sort())
+    }))
+
+  it('tells its progress, in batches', () =>
+    inDirectory(async (path) => {
+      for (let number = 0; number < 600; number++) {
+        old(path, 'a', `n${number}`, 31)
+      }
+      const told: { done: number; total: number }[] = []
+      const report = await storeIn(path).housekeep({
+        onProgress: (progress) => {
+          told.push(progress)
+          throw new Error('whoever watches fails')
+        },
+      })
+      assert.equal(report.removed.length, 600)
+      holds(told.length >= 3, `told ${told.length} times`)
+      assert.deepEqual(told.at(-1), { done: 600, total: 600 })
+      holds(
+        told.every(({ done, total }, index) => total === 600 && done > (told[index - 1]?.done ?? 0)),
+        JSON.stringify(told),
+      )
+    }))
+
+  it('stops when its signal does, and what went until then is gone', () =>
+    inDirectory(async (path) => {
+      for (let number = 0; number < 600; number++) {
+        old(path, 'a', `n${number}`, 31)
+      }
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const store = storeIn(path)
+      const housekeeping = store.housekeep({
+        signal: controller.signal,
+        onProgress: () => controller.abort(reason),
+      })
+      await assert.rejects(housekeeping, (error) => error === reason)
+      const left = (await store.list()).length
+      holds(left > 0 && left < 600, `${left} are left`)
+      assert.equal(filesBelow(path).length, left)
+      assert.equal((await store.housekeep()).removed.length, left, 'the next one goes on')
+    }))
+
+  it('keeps what others change or link to meanwhile', () =>
+    inDirectory(async (path) => {
+      const paths = Array.from({ length: 300 }, (_, number) =>
+        old(path, 'a', `n${String(number).padStart(3, '0')}`, 31),
+      )
+      const store = storeIn(path)
+      const rescued = new Set<string>()
+      const report = await store.housekeep({
+        onProgress: ({ done, total }) => {
+          if (done < total) {
+            // The first batch is done: whatever of them is still there gets a link from an entry that stays.
+            const there = paths.filter((one) => existsSync(join(path, one)))
+            for (const one of there) {
+              rescued.add(one)
+            }
+            plant(path, 'b/fresh.md', entryText({ timestamp: daysAgo(0), links: there }))
+          }
+        },
+      })
+      holds(rescued.size > 0, 'a second batch')
+      assert.deepEqual(new Set(report.keptChanged), rescued)
+      assert.equal(report.removed.length, 300 - rescued.size)
+      assert.equal((await store.list()).length, rescued.size + 1)
+    }))
+
+  it(
+    'tells what it could not remove',
+    {
+      skip: process.platform === 'win32' || process.getuid?.() === 0 ? 'everything can be removed here' : false,
+    },
+    () =>
+      inDirectory(async (path) => {
+        const stuck = old(path, 'a', 'stuck', 31)
+        const gone = old(path, 'b', 'gone', 31)
+        chmodSync(join(path, 'a'), 0o500)
+        try {
+          const report = await storeIn(path).housekeep()
+          assert.deepEqual(removedPaths(report), [gone])
+          assert.deepEqual(
+            report.problems.map((problem) => problem.path),
+            [stuck],
+          )
+        } finally {
+          chmodSync(join(path, 'a'), 0o700)
+        }
+      }),
+  )
+
+  it('leaves directories of others alone', () =>
+    inDirectory(async (path) => {
+      old(path, 'a', 'x', 31)
+      mkdirSync(join(path, 'empty', 'session'), { recursive: true })
+      writeFileSync(join(path, 'README'), 'what this is')
+      await storeIn(path).housekeep()
+      holds(existsSync(join(path, 'empty', 'session')), 'an empty directory of somebody')
+      holds(readdirSync(path).includes('README'), 'a file of somebody')
+    }))
+})
