@@ -3515,7 +3515,7 @@ function sessionsOf(fileSystem) {
 // lib/store-housekeeping.ts
 var DEFAULT_AGE = "30d";
 var BATCH3 = 256;
-function checkHousekeeping(given2, signal) {
+function checkHousekeeping(given2) {
   const { olderThan, retention, agents, dryRun, includeLinked, onProgress } = optional(given2, "policy", checkObject) ?? {};
   return {
     policy: {
@@ -3527,7 +3527,7 @@ function checkHousekeeping(given2, signal) {
     },
     dryRun: optional(dryRun, "dryRun", checkBoolean) ?? false,
     onProgress: optional(onProgress, "onProgress", checkFunction),
-    signal
+    signal: readSignal(given2)
   };
 }
 function age(value, name) {
@@ -3932,7 +3932,7 @@ var ContextStore = class {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async housekeep(policy) {
-    const checked = this.#read("housekeep", () => checkHousekeeping(policy, readSignal(policy)));
+    const checked = this.#read("housekeep", () => checkHousekeeping(policy));
     const first = ([text2 = ""]) => text2;
     return housekeep(checked, {
       plan: (request) => cancellable(

@@ -164,7 +164,7 @@ describe('500 secrets of all kinds', () => {
       // Names are cut.
       ...['names of files', 'paths', 'handles'],
       // They hold a few of all, or none.
-      ...['answers of the store tools', 'entries asked for', 'nothing'],
+      ...['answers of the store tools', 'checks of the store', 'entries asked for', 'nothing', 'summaries'],
       ...['lists of the tool', 'hits of the tool', 'slices of the tool', 'entries of the tool', 'flushes', 'checks'],
     ]
     assertEverything(await sweepPlace(onDisk({}), false), elsewhere)

@@ -20,11 +20,13 @@ const worded = (value: unknown): string => (typeof value === 'string' ? value : 
 /** An entry with a secret in every part of it. */
 function draft({ text, value: given }: Planted) {
   const value = worded(given)
+  // A tag is one line, and in prose nothing looks behind the escapes of JSON.
+  const lines = [text, value].filter((one) => !/[\r\n]/.test(one))
   return {
     type: 'finding' as const,
     slug: text,
-    content: `# ${value}\n\nline\n${text}\nend\n\n\`\`\`json\n${JSON.stringify({ inner: value, text })}\n\`\`\`\n`,
-    tags: [text.replaceAll(/\s+/g, ' '), value.replaceAll(/\s+/g, ' ')],
+    content: `# ${value}\n\nline\n${text}\nend\n\n\`\`\`json\n${JSON.stringify({ inner: lines })}\n\`\`\`\n`,
+    tags: lines,
   }
 }
 
@@ -67,10 +69,11 @@ export async function keepEntries(
   await outcome(sweep, 'entries found', store.search({ limit: ALL }))
   await outcome(sweep, 'summaries', store.list())
   await outcome(sweep, 'checks of the store', store.verify())
-  for (const { text, value: given } of planted.slice(0, 20)) {
-    const value = worded(given)
+  for (const plant of planted.slice(0, 20)) {
+    const { text } = plant
+    const value = worded(plant.value)
     await tool('context_search')({ query: value })
-    await outcome(sweep, 'entries asked for', store.search({ tags: [text.replaceAll(/\s+/g, ' ')] }))
+    await outcome(sweep, 'entries asked for', store.search({ tags: draft(plant).tags }))
     await tool('context_read')({ path: value })
     // What cannot be done is said without naming secrets.
     await outcome(sweep, 'nothing', store.read(`planter/${value}`))

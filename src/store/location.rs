@@ -27,14 +27,15 @@ impl Location {
         if leads_out && !path.is_empty() {
             return Err(Error::new(
                 Code::OutsideDirectory,
-                format!("{path:?} is no path below the context store; pass an entry's path"),
+                // Not quoted: redaction would not see what escapes hide.
+                format!("{path} is no path below the context store; pass an entry's path"),
             ));
         }
         Self::of(&parts).ok_or_else(|| {
             Error::new(
                 Code::InvalidArgument,
                 format!(
-                    "{path:?} is no path of an entry; pass one like \"code-reviewer/20260221T143022-auth.md\""
+                    "{path} is no path of an entry; pass one like \"code-reviewer/20260221T143022-auth.md\""
                 ),
             )
         })
