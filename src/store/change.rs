@@ -70,18 +70,20 @@ impl Store {
     /// revision that is not the entry's any more, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
     pub async fn update(
         &self,
-        update: Update,
+        mut update: Update,
         redaction: Option<Redaction>,
     ) -> Result<Changed<Entry>> {
         let location = Location::parse(&update.path)?;
         check_links(&update.links)?;
+        let mut pass = Pass::new(redaction);
+        // Before it becomes one line: there its secrets would no longer look like any.
+        pass.text(&mut update.description)?;
         let root = self.root_of(&location).await?;
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
         self.recover(&root).await?;
         let mut document = self.document(&root, &location, update.if_revision.as_deref()).await?;
         let description = update.apply(&mut document);
         document.add_change(&self.change(description));
-        let mut pass = Pass::new(redaction);
         let text = self.replace_entry(&root, &location, &mut document, &mut pass).await?;
         let stored = read_back(&location, &text)?;
         Ok(Changed { stored, report: pass.report() })
