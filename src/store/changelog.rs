@@ -52,10 +52,7 @@ fn lines(section: &str) -> impl Iterator<Item = Line<'_>> {
 pub(super) fn line(change: &Change) -> String {
     let written = time::parse(&change.timestamp);
     let timestamp = written.map_or_else(|| single_line(&change.timestamp), time::iso);
-    let mut agent = single_line(&change.agent);
-    while agent.contains("]:") {
-        agent = agent.replace("]:", "] :");
-    }
+    let agent = single_line(&change.agent).replace("]:", "] :");
     format!("- {timestamp} [{agent}]: {}", single_line(&change.description))
 }
 

@@ -164,7 +164,3 @@ impl Document {
         text
     }
 }
-
-#[cfg(test)]
-#[path = "document_tests.rs"]
-mod tests;

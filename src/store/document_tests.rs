@@ -1,6 +1,6 @@
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use super::*;
+use super::{Change, Document, EntryType, NewEntry};
 
 const TIME: i64 = 1_771_684_222_000;
 

@@ -13,10 +13,13 @@
 //! | `recall` | reading, searching, following links |
 //! | `housekeeping` | which entries are over |
 
+mod block;
 mod body;
 mod change;
 mod changelog;
 mod document;
+#[cfg(test)]
+mod document_tests;
 mod entry;
 mod front_matter;
 mod housekeeping;

@@ -7,6 +7,10 @@ use std::ops::Range;
 
 use super::yaml_quoted;
 
+const MAPPING: &str = "a mapping stands where a text belongs";
+const REFERENCE: &str = "anchors, aliases and tags are not read here";
+const LIST: &str = "a list stands where a text belongs";
+
 /// What stands behind a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
@@ -48,24 +52,28 @@ impl<'a> Reader<'a> {
         let name = match self.peek() {
             Some(b'"') => yaml_quoted::double(self, usize::MAX)?,
             Some(b'\'') => yaml_quoted::single(self, usize::MAX)?,
-            _ => {
-                self.check_plain_start(false)?;
-                let start = self.at;
-                while self.peek().is_some_and(|byte| byte != b'\n') && !self.is_colon() {
-                    if self.peek() == Some(b'#') && self.is_after_blank() {
-                        break;
-                    }
-                    self.at += 1;
-                }
-                self.text.get(start..self.at).unwrap_or_default().trim_end().to_owned()
-            }
+            Some(b'&' | b'*' | b'!') => return Err(self.fault(REFERENCE)),
+            _ => self.plain_key().to_owned(),
         };
         self.skip_blanks();
-        if !self.is_colon() {
+        if name.is_empty() || !self.is_colon() {
             return Err(Fault { at: 0, reason: "this is no `key: value`".to_owned() });
         }
         self.at += 1;
         Ok(name)
+    }
+
+    fn plain_key(&mut self) -> &'a str {
+        let start = self.at;
+        if self.check_plain_start(false).is_ok() {
+            while !self.is_at_line_break() && !self.is_colon() && !self.rest().is_empty() {
+                if self.peek() == Some(b'#') && self.is_after_blank() {
+                    break;
+                }
+                self.at += 1;
+            }
+        }
+        self.text.get(start..self.at).unwrap_or_default().trim_end_matches([' ', '\t'])
     }
 
     fn is_colon(&self) -> bool {
@@ -130,32 +138,33 @@ impl<'a> Reader<'a> {
     /// Items of nothing are left out.
     fn flow_list(&mut self) -> Read<Vec<String>> {
         let mut items = Vec::new();
+        let opening = self.at;
         self.at += 1;
         loop {
-            self.skip_within_flow()?;
+            self.skip_within_flow(opening)?;
             if self.peek() == Some(b']') {
                 self.at += 1;
                 return Ok(items);
             }
             items.extend(self.scalar(1, true)?);
-            self.skip_within_flow()?;
+            self.skip_within_flow(opening)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {}
-                Some(b':') => return Err(self.fault("a mapping stands where a text belongs")),
-                Some(_) => return Err(self.fault("a comma is missing between two items")),
-                None => return Err(self.fault("the list is not closed with `]`")),
+                Some(b':') => return Err(self.fault(MAPPING)),
+                _ => return Err(self.fault("a comma is missing between two items")),
             }
         }
     }
 
-    fn skip_within_flow(&mut self) -> Read<()> {
+    fn skip_within_flow(&mut self, opening: usize) -> Read<()> {
         self.skip_blanks();
         if self.is_at_end_of_line() && (self.peek() != Some(b'#') || self.is_after_blank()) {
             self.skip_to_content()?;
         }
         if self.rest().is_empty() {
-            return Err(self.fault("the list is not closed with `]`"));
+            let reason = "the list is not closed with `]`".to_owned();
+            return Err(Fault { at: opening, reason });
         }
         Ok(())
     }
@@ -178,13 +187,13 @@ impl<'a> Reader<'a> {
     fn check_plain_start(&self, is_in_flow: bool) -> Read<()> {
         let Some(first) = self.peek() else { return Err(self.fault("a text is missing")) };
         let reason = match first {
-            b'&' | b'*' | b'!' => "anchors, aliases and tags are not read here",
-            b'[' => "a list stands where a text belongs",
-            b'{' => "a mapping stands where a text belongs",
+            b'&' | b'*' | b'!' => REFERENCE,
+            b'[' => LIST,
+            b'{' => MAPPING,
             b'-' | b'?' | b':' if self.is_separator(self.at + 1, is_in_flow) => match first {
-                b'-' if !is_in_flow => "a list stands where a text belongs",
+                b'-' if !is_in_flow => LIST,
                 b'-' => "a text that begins with `-` must be quoted",
-                _ => "a mapping stands where a text belongs",
+                _ => MAPPING,
             },
             b',' => "a text is missing before the comma",
             b'|' | b'>' | b'@' | b'`' | b'%' | b'#' | b']' | b'}' => {
@@ -230,7 +239,7 @@ impl<'a> Reader<'a> {
                 b'\n' | b'\r' => break,
                 b'#' if is_after_blank => break,
                 b':' if self.is_separator(self.at + 1, is_in_flow) => {
-                    return Err(self.fault("a mapping stands where a text belongs"));
+                    return Err(self.fault(MAPPING));
                 }
                 b',' | b']' if is_in_flow => break,
                 b'[' | b'{' | b'}' if is_in_flow => {
@@ -392,7 +401,8 @@ impl<'a> Reader<'a> {
         loop {
             if self.peek() == Some(b'#') {
                 let line = self.rest().split(['\r', '\n']).next().unwrap_or_default();
-                self.comments.push(self.at..self.at + line.trim_end().len());
+                let length = line.trim_end_matches([' ', '\t']).len();
+                self.comments.push(self.at..self.at + length);
             }
             self.skip_line();
             self.skip_blanks();

@@ -1,0 +1,206 @@
+//! The blocks of front matter: lines that belong together.
+
+use std::ops::Range;
+
+use super::{
+    yaml_quoted,
+    yaml_reader::{Fault, Reader},
+};
+use crate::{error::Result, redaction::Pass};
+
+/// A key that means something here. In the order in which they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    Agent,
+    SessionId,
+    Timestamp,
+    Type,
+    Tags,
+    Links,
+}
+
+impl Key {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Agent, Self::SessionId, Self::Timestamp, Self::Type, Self::Tags, Self::Links];
+
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.as_str() == name)
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::SessionId => "sessionId",
+            Self::Timestamp => "timestamp",
+            Self::Type => "type",
+            Self::Tags => "tags",
+            Self::Links => "links",
+        }
+    }
+}
+
+/// Lines that belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Block {
+    /// A key that is read; its value stands behind `colon` bytes.
+    Known { key: Key, raw: String, colon: usize },
+    /// A key of somebody else's.
+    Unknown { raw: String },
+    /// Comments and empty lines.
+    Comment { raw: String },
+}
+
+impl Block {
+    pub(super) fn raw(&self) -> &str {
+        match self {
+            Self::Known { raw, .. } | Self::Unknown { raw } | Self::Comment { raw } => raw,
+        }
+    }
+
+    /// Redacts what is not the value of a known key. What redaction leaves is a block of the same
+    /// kind.
+    pub(super) fn redact(&mut self, pass: &mut Pass) -> Result<()> {
+        match self {
+            Self::Known { raw, colon, .. } => redact_comments(raw, *colon, pass),
+            Self::Unknown { raw } => redact_unknown(raw, pass),
+            Self::Comment { raw } => redact_comment_lines(raw, pass),
+        }
+    }
+
+    pub(super) fn is(&self, wanted: Key) -> bool {
+        matches!(self, Self::Known { key, .. } if *key == wanted)
+    }
+}
+
+/// The comments of a key's lines.
+#[derive(Debug, Default)]
+pub(super) struct Comments {
+    /// On the key's line.
+    pub(super) beside: Option<String>,
+    pub(super) elsewhere: Vec<String>,
+}
+
+impl Comments {
+    pub(super) fn of(raw: &str, colon: usize) -> Self {
+        let first_line = raw.find('\n').unwrap_or(raw.len());
+        let mut comments = Self::default();
+        for range in comment_ranges(raw, colon) {
+            let is_beside = range.start < first_line;
+            let comment = raw.get(range).unwrap_or_default().to_owned();
+            if is_beside {
+                comments.beside = Some(comment);
+            } else {
+                comments.elsewhere.push(comment);
+            }
+        }
+        comments
+    }
+}
+
+/// Where the comments of a known key stand.
+fn comment_ranges(raw: &str, colon: usize) -> Vec<Range<usize>> {
+    let mut reader = Reader::new(raw, colon);
+    if reader.value().is_err() {
+        return Vec::new(); // it was read before
+    }
+    let tail = raw.get(reader.at..).unwrap_or_default();
+    let blanks = [' ', '\t', '\r', '\n'];
+    let (start, tail) =
+        (raw.len() - tail.trim_start_matches(blanks).len(), tail.trim_matches(blanks));
+    let mut ranges = reader.comments;
+    if !tail.is_empty() {
+        ranges.push(start..start + tail.len());
+    }
+    ranges
+}
+
+/// A key at the beginning of a line.
+#[derive(Debug)]
+pub(super) struct FoundKey {
+    pub(super) name: String,
+    /// The byte behind the colon.
+    pub(super) colon: usize,
+}
+
+/// The key that a line begins with; `None` for a line that belongs to the key above it.
+pub(super) fn key_of(line: &str) -> std::result::Result<Option<FoundKey>, Fault> {
+    let belongs_to_above = is_comment(line)
+        || line.starts_with([' ', '\t', ']', '}'])
+        || line.strip_prefix('-').is_some_and(|rest| rest.starts_with([' ', '\t', '\r', '\n']));
+    if belongs_to_above {
+        return Ok(None);
+    }
+    let mut reader = Reader::new(line, 0);
+    let name = reader.key()?;
+    Ok(Some(FoundKey { name, colon: reader.at }))
+}
+
+/// Whether there is nothing but a comment on a line.
+pub(super) fn is_comment(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t']);
+    line.starts_with('#') || line.trim_end_matches(['\r', '\n']).is_empty()
+}
+
+/// Comments of a known key, each by itself: the value beside them is redacted as what it says.
+fn redact_comments(raw: &mut String, colon: usize, pass: &mut Pass) -> Result<()> {
+    for range in comment_ranges(raw, colon).into_iter().rev() {
+        let mut comment = raw.get(range.clone()).unwrap_or_default().to_owned();
+        if redact(pass, &mut comment)? {
+            let comment = comment.replace(['\r', '\n'], " ");
+            let marker = if comment.starts_with('#') { "" } else { "# " };
+            raw.replace_range(range, &format!("{marker}{comment}"));
+        }
+    }
+    Ok(())
+}
+
+/// Redacts the lines of an unknown key. Where they are no such lines any more, a quoted text takes
+/// their place.
+fn redact_unknown(raw: &mut String, pass: &mut Pass) -> Result<()> {
+    let line_end = if raw.ends_with("\r\n") { "\r\n" } else { "\n" };
+    let mut key = raw
+        .get(..key_of(raw).ok().flatten().map_or(0, |key| key.colon))
+        .unwrap_or_default()
+        .to_owned();
+    if !redact(pass, raw)? {
+        return Ok(());
+    }
+    let mut lines = raw.split_inclusive('\n');
+    let is_whole = raw.ends_with('\n')
+        && lines.next().is_some_and(
+            |line| matches!(key_of(line), Ok(Some(found)) if Key::parse(&found.name).is_none()),
+        )
+        && lines.all(|line| matches!(key_of(line), Ok(None)));
+    if !is_whole {
+        if redact(pass, &mut key)? {
+            let mut quoted = String::new();
+            yaml_quoted::write(&key, &mut quoted);
+            key = format!("{quoted}:");
+        }
+        key.push(' ');
+        yaml_quoted::write(raw.trim_end(), &mut key);
+        key.push_str(line_end);
+        *raw = key;
+    }
+    Ok(())
+}
+
+fn redact_comment_lines(raw: &mut String, pass: &mut Pass) -> Result<()> {
+    let line_end = if raw.ends_with("\r\n") { "\r\n" } else { "\n" };
+    if redact(pass, raw)? {
+        if !raw.ends_with('\n') {
+            raw.push_str(line_end);
+        }
+        let lines = raw.split_inclusive('\n');
+        *raw = lines
+            .map(|line| if is_comment(line) { line.to_owned() } else { format!("# {line}") })
+            .collect();
+    }
+    Ok(())
+}
+
+pub(super) fn redact(pass: &mut Pass, text: &mut String) -> Result<bool> {
+    let before = text.clone();
+    pass.text(text)?;
+    Ok(*text != before)
+}
