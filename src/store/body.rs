@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::markdown::{Section, has_structure, last_section};
+use super::{
+    changelog,
+    markdown::{Section, has_structure, last_section},
+};
 use crate::{error::Result, redaction::Pass};
 
 const TITLE: &str = "Changelog";
@@ -132,6 +135,8 @@ impl Body {
             part(section.end..self.text.len()),
         ];
         let before = parts.clone();
+        let [_, lines, _] = &mut parts;
+        changelog::redact(lines, pass)?;
         for text in &mut parts {
             redact_lines(text, pass)?;
         }

@@ -1,6 +1,7 @@
 //! Lines of a changelog: `- <ISO time> [<agent>]: <description>`.
 
 use super::{entry::Change, time};
+use crate::{error::Result, redaction::Pass};
 
 const SUPERSEDED: &str = "Marked as superseded, see ";
 
@@ -39,21 +40,55 @@ struct Line<'a> {
 }
 
 fn lines(section: &str) -> impl Iterator<Item = Line<'_>> {
-    section.split('\n').filter_map(|line| {
-        let line = line.trim_end().strip_prefix("- ")?;
-        let (written, rest) = line.split_once('[')?;
-        let time = time::parse(written)?;
-        let (agent, description) = rest.split_once("]:")?;
-        Some(Line { time, agent, description: description.trim() })
-    })
+    section.split('\n').filter_map(parse)
+}
+
+fn parse(line: &str) -> Option<Line<'_>> {
+    let line = line.trim_end().strip_prefix("- ")?;
+    let (written, rest) = line.split_once('[')?;
+    let time = time::parse(written)?;
+    let (agent, description) = rest.split_once("]:")?;
+    Some(Line { time, agent, description: description.trim() })
 }
 
 /// One line, without its end. Whatever the change says, it stays one and ends where it should.
 pub(super) fn line(change: &Change) -> String {
     let written = time::parse(&change.timestamp);
     let timestamp = written.map_or_else(|| single_line(&change.timestamp), time::iso);
-    let agent = single_line(&change.agent).replace("]:", "] :");
-    format!("- {timestamp} [{agent}]: {}", single_line(&change.description))
+    let (agent, description) = (agent_of_line(&change.agent), single_line(&change.description));
+    format!("- {timestamp} [{agent}]: {description}")
+}
+
+/// Takes secrets out of agents and descriptions, each by itself: what looks like a secret must not
+/// take the brackets with it.
+pub(super) fn redact(section: &mut String, pass: &mut Pass) -> Result<()> {
+    let mut redacted = String::new();
+    for text in section.split_inclusive('\n') {
+        let Some(line) = parse(text) else {
+            redacted.push_str(text);
+            continue;
+        };
+        let (mut agent, mut description) = (line.agent.to_owned(), line.description.to_owned());
+        pass.text(&mut agent)?;
+        pass.text(&mut description)?;
+        if agent == line.agent && description == line.description {
+            redacted.push_str(text);
+            continue;
+        }
+        let start = text.split_inclusive('[').next().unwrap_or_default();
+        let line_end = text.get(text.trim_end_matches(['\r', '\n']).len()..).unwrap_or_default();
+        redacted.push_str(start);
+        redacted.push_str(&agent_of_line(&agent));
+        redacted.push_str("]: ");
+        redacted.push_str(&single_line(&description));
+        redacted.push_str(line_end);
+    }
+    *section = redacted;
+    Ok(())
+}
+
+fn agent_of_line(agent: &str) -> String {
+    single_line(agent).replace("]:", "] :")
 }
 
 /// A change as it is read once it was written.

@@ -28,6 +28,8 @@ mod journal;
 mod location;
 mod markdown;
 mod recall;
+#[cfg(test)]
+mod redaction_tests;
 mod shared;
 mod supersede;
 mod time;

@@ -163,6 +163,7 @@ fn is_plain(text: &str) -> bool {
         .is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/'));
     begins_plain
         && !text.ends_with(' ')
+        && !text.contains(" -") // some readers take it for an item of a list
         && characters.all(|character| {
             character.is_alphanumeric()
                 || matches!(character, ' ' | '-' | '_' | '.' | '/' | '+' | '(' | ')')
