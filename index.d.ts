@@ -1098,7 +1098,7 @@ interface RelatedOptions extends CancellationOptions {
 /** What goes when the store is tidied. `undefined` and `null` mean the default. */
 interface HousekeepingPolicy extends CancellationOptions {
   /**
-   * Entries written longer ago than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '30d'
    */
   olderThan?: string
@@ -1132,18 +1132,18 @@ interface HousekeepingReport {
   removed: {
     path: string
     agent: string
-    /** When it was written, ISO 8601 in UTC. */
+    /** When it was written or last changed, ISO 8601 in UTC. */
     timestamp: string
     bytes: number
   }[]
   /** Paths of entries that are old enough and stay because an entry that stays links to them. */
   keptLinked: string[]
-  /** Paths of entries that stay because they changed meanwhile: somebody linked to them, or they went by other hands. */
+  /** Paths of entries that were old and are not any more: somebody changed them meanwhile, or removed them. */
   keptChanged: string[]
   /** Bytes of what went; with `dryRun`, of what would go. */
   removedBytes: number
   dryRun: boolean
-  /** Old entries that could not be looked at or removed, and why. They are tried again next time. */
+  /** Old entries that could not be looked at again or removed, and why: they are still there. */
   problems: { path: string; reason: string }[]
 }
 
@@ -1568,8 +1568,9 @@ declare class ContextStore {
      */
     related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]>;
     /**
-     * Removes entries that are old, whoever wrote them. Nothing else is touched: only whole entries go, and each is looked
-     * at again, under the store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+     * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
+     * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+     * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
      *
      * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
      * then is gone.

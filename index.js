@@ -86,6 +86,15 @@ var Redactor = class {
   refresh() {
     this.#variables?.refresh();
   }
+  /** A short text that is looked for, as it would be stored. What cannot be redacted was not stored either. */
+  asStored(text2) {
+    try {
+      this.refresh();
+      return this.native.text(text2)?.[0] ?? text2;
+    } catch {
+      return text2;
+    }
+  }
   /** A text for a message. */
   quote(text2) {
     try {
@@ -3400,16 +3409,17 @@ function checkNewEntry(entry, name, maxBytes) {
     links: optional(links, `${name}.links`, checkLinks) ?? []
   };
 }
-function checkChange(change, name, maxBytes) {
+function checkChange(change, name, maxBytes, redactor) {
+  const both = (texts) => redactor === void 0 ? texts : [...texts, ...texts.map((text2) => redactor.asStored(text2))];
   const { content, type, tags, addTags, removeTags, links, removeLinks } = checkObject(change, name);
   return {
     content: optional(content, `${name}.content`, (value, name2) => checkContent(value, name2, maxBytes)),
     type: optional(type, `${name}.type`, checkType),
     tags: optional(tags, `${name}.tags`, checkTags),
     addTags: optional(addTags, `${name}.addTags`, checkTags),
-    removeTags: optional(removeTags, `${name}.removeTags`, checkTags),
+    removeTags: optional(removeTags, `${name}.removeTags`, (value, name2) => both(checkTags(value, name2))),
     links: optional(links, `${name}.links`, checkLinks),
-    removeLinks: optional(removeLinks, `${name}.removeLinks`, checkLinks)
+    removeLinks: optional(removeLinks, `${name}.removeLinks`, (value, name2) => both(checkLinks(value, name2)))
   };
 }
 function checkType(value, name) {
@@ -3581,11 +3591,11 @@ async function housekeep({ policy, dryRun, onProgress, signal }, housekeeper) {
 }
 function addBatch(report, batch, { removed, kept, problems }) {
   const planned = new Map(batch.map((entry) => [entry.path, entry]));
-  for (const { path, bytes } of removed) {
+  for (const path of removed) {
     const entry = planned.get(path);
     if (entry !== void 0) {
-      report.removed.push({ ...entry, bytes });
-      report.removedBytes += bytes;
+      report.removed.push(entry);
+      report.removedBytes += entry.bytes;
     }
   }
   report.keptChanged.push(...kept);
@@ -3697,6 +3707,19 @@ function checkStoreQuery(query) {
     );
   }
   return { ...filter, query: text2, ranked };
+}
+function asStored(filter, redactor) {
+  if (redactor === void 0) {
+    return filter;
+  }
+  const { tagsAll, tagsAny, query } = filter;
+  const each3 = (tags) => tags?.map((tag) => redactor.asStored(tag));
+  return {
+    ...filter,
+    tagsAll: each3(tagsAll),
+    tagsAny: each3(tagsAny),
+    query: query === void 0 ? void 0 : redactor.asStored(query)
+  };
 }
 function meetsNothing({ agents, sessions, types, tagsAny, limit }) {
   return limit === 0 || [agents, sessions, types, tagsAny].some((choices) => choices?.length === 0);
@@ -3828,7 +3851,7 @@ var ContextStore = class {
    */
   async search(query) {
     const { signal, wanted } = this.#read("search", () => ({
-      wanted: checkStoreQuery(query),
+      wanted: asStored(checkStoreQuery(query), this.#hooks.redaction?.redactor),
       signal: readSignal(query)
     }));
     return meetsNothing(wanted) ? [] : this.#find(
@@ -3840,7 +3863,7 @@ var ContextStore = class {
   /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
   async list(filter) {
     const { signal, wanted } = this.#read("list", () => ({
-      wanted: checkStoreFilter(filter ?? {}, "filter"),
+      wanted: asStored(checkStoreFilter(filter ?? {}, "filter"), this.#hooks.redaction?.redactor),
       signal: readSignal(filter)
     }));
     return meetsNothing(wanted) ? [] : this.#find(
@@ -3861,7 +3884,7 @@ var ContextStore = class {
   async update(path, change, description, options) {
     const request = this.#request("update", () => ({
       path: checkEntryPath(path, "path"),
-      ...checkChange(change, "change", this.#options.maxEntryBytes),
+      ...checkChange(change, "change", this.#options.maxEntryBytes, this.#hooks.redaction?.redactor),
       description: checkSaying(description, "description"),
       ifRevision: optional(optional(options, "options", checkObject)?.ifRevision, "ifRevision", checkFilled)
     }));
@@ -3923,8 +3946,9 @@ var ContextStore = class {
     );
   }
   /**
-   * Removes entries that are old, whoever wrote them. Nothing else is touched: only whole entries go, and each is looked
-   * at again, under the store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+   * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
+   * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+   * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
    *
    * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
    * then is gone.

@@ -211,7 +211,7 @@ export interface RelatedOptions extends CancellationOptions {
 /** What goes when the store is tidied. `undefined` and `null` mean the default. */
 export interface HousekeepingPolicy extends CancellationOptions {
   /**
-   * Entries written longer ago than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '30d'
    */
   olderThan?: string
@@ -245,18 +245,18 @@ export interface HousekeepingReport {
   removed: {
     path: string
     agent: string
-    /** When it was written, ISO 8601 in UTC. */
+    /** When it was written or last changed, ISO 8601 in UTC. */
     timestamp: string
     bytes: number
   }[]
   /** Paths of entries that are old enough and stay because an entry that stays links to them. */
   keptLinked: string[]
-  /** Paths of entries that stay because they changed meanwhile: somebody linked to them, or they went by other hands. */
+  /** Paths of entries that were old and are not any more: somebody changed them meanwhile, or removed them. */
   keptChanged: string[]
   /** Bytes of what went; with `dryRun`, of what would go. */
   removedBytes: number
   dryRun: boolean
-  /** Old entries that could not be looked at or removed, and why. They are tried again next time. */
+  /** Old entries that could not be looked at again or removed, and why: they are still there. */
   problems: { path: string; reason: string }[]
 }
 

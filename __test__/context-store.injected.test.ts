@@ -83,15 +83,42 @@ for (const [name, make] of FILE_SYSTEMS) {
 
     it('removes what is old', async () => {
       const fileSystem = make()
-      const old = await plant(fileSystem, 'a/old.md', entryText({ agent: 'a', timestamp: daysAgo(31) }))
-      const young = await plant(fileSystem, 'a/young.md', entryText({ agent: 'a', timestamp: daysAgo(1) }))
-      const foreign = await plant(fileSystem, 'a/foreign.md', 'no entry')
+      const old = await plant(fileSystem, 'a/20250101T000000-old.md', entryText({ agent: 'a', timestamp: daysAgo(31) }))
+      const young = await plant(
+        fileSystem,
+        'a/20250101T000000-young.md',
+        entryText({ agent: 'a', timestamp: daysAgo(1) }),
+      )
+      const foreign = await plant(fileSystem, 'a/20250101T000000-foreign.md', 'no entry')
       const report = await at(fileSystem).housekeep()
       assert.deepEqual(
         report.removed.map(({ path, agent }) => [path, agent]),
         [[old, 'a']],
       )
       assert.deepEqual(files(fileSystem), [`/store/${foreign}`, `/store/${young}`])
+    })
+
+    it('removes what can be removed, and tells what cannot', async () => {
+      const fileSystem = make()
+      const text = entryText({ agent: 'a', timestamp: daysAgo(31) })
+      const stuck = await plant(fileSystem, 'a/20250101T000000-stuck.md', text)
+      const gone = await plant(fileSystem, 'a/20250101T000001-gone.md', text)
+      const { unlink } = fileSystem
+      fileSystem.unlink = async (path) => {
+        if (path.includes('stuck')) {
+          throw new Error('it is nailed down')
+        }
+        return unlink.call(fileSystem, path)
+      }
+      const { removed, keptChanged, problems, removedBytes } = await at(fileSystem).housekeep()
+      assert.deepEqual([removed.map(({ path }) => path), keptChanged], [[gone], []])
+      assert.deepEqual(
+        problems.map(({ path }) => path),
+        [stuck],
+      )
+      assert.match(problems[0]?.reason ?? '', /nailed down/)
+      assert.equal(removedBytes, text.length)
+      assert.deepEqual(files(fileSystem), [`/store/${stuck}`])
     })
 
     it('leads no path out', async () => {

@@ -17,6 +17,7 @@ const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.met
 const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
 const REDACTION = fileURLToPath(new URL('../examples/redaction.ts', import.meta.url))
 const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
+const STORE = fileURLToPath(new URL('../examples/context-store.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
 const files: Record<string, string> = {
@@ -141,6 +142,28 @@ describe('npm run example:redaction', () => {
     assert.match(output, /Reported +context of read_file: .*\n.*entry of git_push: /)
     assert.match(output, /On disk +0 of 2 secrets/)
     assert.match(output, /A text .*Authorization: .*\[REDACTED:[\w.-]+\]" https:\/\/api\.github\.com\/user/)
+  })
+})
+
+describe('npm run example:store', () => {
+  test('agents find, change and supersede what others wrote', async () => {
+    const { code, output, errors } = await runExample(STORE)
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+    assert.match(output, /Written +code-reviewer\/a1b2c3d4\/\d{8}T\d{6}-auth-vulnerability\.md\n/)
+    assert.match(
+      output,
+      /On disk +---\n +agent: code-reviewer\n(?: +.*\n)* +type: finding\n +tags: \[security, authentication\]\n/,
+    )
+    assert.match(output, /Found +code-reviewer\/a1b2c3d4\/\S+: security, authentication\n/)
+    assert.match(output, /Too late +ERR_CONTEXT_CONFLICT\n/)
+    assert.match(
+      output,
+      /Changes +code-fixer: Fixed in 4f2a\n +summarizer: Marked as superseded, see summarizer\/a1b2c3d4\/\S+-auth\.md: it is fixed\n/,
+    )
+    assert.match(output, /Related +code-reviewer\/a1b2c3d4\/\S+\n +code-fixer\/a1b2c3d4\/\S+-constant-time\.md\n/)
+    assert.match(output, /Tool +context_read\n +\[Characters 0 to 37 of 37\./)
+    assert.match(output, /For a log +\{"meta":\{"contextFiles":\["summarizer\/\S+","code-reviewer\/\S+"\]\}\}\n/)
+    assert.match(output, /Verified +3 entries, 0 problems, 0 dangling links/)
   })
 })
 

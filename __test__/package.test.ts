@@ -11,10 +11,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const DOCUMENTED = [
   'ContextHistory',
   'ContextManager',
+  'ContextStore',
   'DEFAULT_CONTEXT_DIRECTORY',
+  'DEFAULT_CONTEXT_STORE',
   'DEFAULT_HISTORY_PATH',
   'DEFAULT_PERSIST_THRESHOLD',
   'autoRecord',
+  'contextStoreTools',
   'contextTools',
   'createToolRecorder',
   'readContextTool',
@@ -92,6 +95,29 @@ describe('loading', () => {
         'sweep',
       ].sort(),
     )
+    const ofStore = Object.getOwnPropertyNames(everything.ContextStore.prototype).filter(
+      (name) => name !== 'constructor',
+    )
+    assert.deepEqual(ofStore.sort(), [
+      'agent',
+      'close',
+      'contextFiles',
+      'housekeep',
+      'link',
+      'list',
+      'path',
+      'read',
+      'related',
+      'search',
+      'sessionId',
+      'supersede',
+      'update',
+      'verify',
+      'write',
+    ])
+    const store = new everything.ContextStore({ agent: 'a', path: '/virtual' })
+    assert.deepEqual(Reflect.ownKeys(store), [])
+    assert.equal(typeof store[Symbol.asyncDispose], 'function')
     const manager = new everything.ContextManager()
     assert.deepEqual(Reflect.ownKeys(manager), [])
     assert.equal(typeof manager[Symbol.asyncDispose], 'function')

@@ -28,7 +28,7 @@ import { SessionFiles } from './store-files.ts'
 import { checkHousekeeping, housekeep } from './store-housekeeping.ts'
 import { storeDirectory } from './store-location.ts'
 import { type CheckedStoreOptions, checkStoreOptions } from './store-options.ts'
-import { checkRelatedOptions, checkStoreFilter, checkStoreQuery, meetsNothing } from './store-query.ts'
+import { asStored, checkRelatedOptions, checkStoreFilter, checkStoreQuery, meetsNothing } from './store-query.ts'
 
 /** An entry as the native side gives it, which knows no absolute paths. */
 type WithoutFile<Entry extends StoreEntrySummary> = Omit<Entry, 'filePath'>
@@ -144,7 +144,7 @@ export class ContextStore {
    */
   async search(query: StoreQuery): Promise<StoreEntry[]> {
     const { signal, wanted } = this.#read('search', () => ({
-      wanted: checkStoreQuery(query),
+      wanted: asStored(checkStoreQuery(query), this.#hooks.redaction?.redactor),
       signal: readSignal(query),
     }))
     return meetsNothing(wanted)
@@ -159,7 +159,7 @@ export class ContextStore {
   /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
   async list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]> {
     const { signal, wanted } = this.#read('list', () => ({
-      wanted: checkStoreFilter(filter ?? {}, 'filter'),
+      wanted: asStored(checkStoreFilter(filter ?? {}, 'filter'), this.#hooks.redaction?.redactor),
       signal: readSignal(filter),
     }))
     return meetsNothing(wanted)
@@ -188,7 +188,7 @@ export class ContextStore {
   ): Promise<StoreEntry> {
     const request = this.#request('update', () => ({
       path: checkEntryPath(path, 'path'),
-      ...checkChange(change, 'change', this.#options.maxEntryBytes),
+      ...checkChange(change, 'change', this.#options.maxEntryBytes, this.#hooks.redaction?.redactor),
       description: checkSaying(description, 'description'),
       ifRevision: optional(optional(options, 'options', checkObject)?.ifRevision, 'ifRevision', checkFilled),
     }))
@@ -260,8 +260,9 @@ export class ContextStore {
   }
 
   /**
-   * Removes entries that are old, whoever wrote them. Nothing else is touched: only whole entries go, and each is looked
-   * at again, under the store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+   * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
+   * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+   * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
    *
    * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
    * then is gone.

@@ -17,6 +17,16 @@ export class Redactor {
     this.#variables?.refresh()
   }
 
+  /** A short text that is looked for, as it would be stored. What cannot be redacted was not stored either. */
+  asStored(text: string): string {
+    try {
+      this.refresh()
+      return this.native.text(text)?.[0] ?? text
+    } catch {
+      return text
+    }
+  }
+
   /** A text for a message. */
   quote(text: string): string {
     try {

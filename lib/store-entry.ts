@@ -3,6 +3,7 @@
 import type { ContextType, NewStoreEntry, StoreEntryChange } from '../store.d.ts'
 import { checkFilled, checkObject, checkText, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import type { Redactor } from './redactor.ts'
 
 /** Every type, in the order of specification 4. */
 export const CONTEXT_TYPES: readonly ContextType[] = ['finding', 'decision', 'artifact', 'reference', 'summary']
@@ -46,17 +47,28 @@ export function checkNewEntry(entry: NewStoreEntry, name: string, maxBytes: numb
   }
 }
 
-/** Checks a change; `name` and `maxBytes` as for `checkNewEntry`. */
-export function checkChange(change: StoreEntryChange, name: string, maxBytes: number): CheckedChange {
+/**
+ * Checks a change; `name` and `maxBytes` as for `checkNewEntry`.
+ *
+ * @param redactor what is to be removed is found as it is stored, too
+ */
+export function checkChange(
+  change: StoreEntryChange,
+  name: string,
+  maxBytes: number,
+  redactor: Redactor | undefined,
+): CheckedChange {
+  const both = (texts: readonly string[]): readonly string[] =>
+    redactor === undefined ? texts : [...texts, ...texts.map((text) => redactor.asStored(text))]
   const { content, type, tags, addTags, removeTags, links, removeLinks } = checkObject(change, name)
   return {
     content: optional(content, `${name}.content`, (value, name) => checkContent(value, name, maxBytes)),
     type: optional(type, `${name}.type`, checkType),
     tags: optional(tags, `${name}.tags`, checkTags),
     addTags: optional(addTags, `${name}.addTags`, checkTags),
-    removeTags: optional(removeTags, `${name}.removeTags`, checkTags),
+    removeTags: optional(removeTags, `${name}.removeTags`, (value, name) => both(checkTags(value, name))),
     links: optional(links, `${name}.links`, checkLinks),
-    removeLinks: optional(removeLinks, `${name}.removeLinks`, checkLinks),
+    removeLinks: optional(removeLinks, `${name}.removeLinks`, (value, name) => both(checkLinks(value, name))),
   }
 }
 

@@ -38,7 +38,7 @@ interface Plan {
 }
 
 interface Batch {
-  removed: { path: string; bytes: number }[]
+  removed: string[]
   kept: string[]
   problems: HousekeepingReport['problems']
 }
@@ -125,11 +125,11 @@ export async function housekeep(
 
 function addBatch(report: HousekeepingReport, batch: Plan['expired'], { removed, kept, problems }: Batch): void {
   const planned = new Map(batch.map((entry) => [entry.path, entry]))
-  for (const { path, bytes } of removed) {
+  for (const path of removed) {
     const entry = planned.get(path)
     if (entry !== undefined) {
-      report.removed.push({ ...entry, bytes })
-      report.removedBytes += bytes
+      report.removed.push(entry)
+      report.removedBytes += entry.bytes
     }
   }
   report.keptChanged.push(...kept)

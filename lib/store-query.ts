@@ -3,6 +3,7 @@
 import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from '../store.d.ts'
 import { checkBoolean, checkObject, count, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import type { Redactor } from './redactor.ts'
 import { checkString, checkTags, checkType } from './store-entry.ts'
 import { checkTime } from './timestamps.ts'
 
@@ -66,6 +67,21 @@ export function checkStoreQuery(query: StoreQuery): CheckedStoreQuery {
     )
   }
   return { ...filter, query: text, ranked }
+}
+
+/** What is asked for as it is stored: without its secrets. */
+export function asStored<Filter extends CheckedStoreQuery>(filter: Filter, redactor: Redactor | undefined): Filter {
+  if (redactor === undefined) {
+    return filter
+  }
+  const { tagsAll, tagsAny, query } = filter
+  const each = (tags: readonly string[] | undefined) => tags?.map((tag) => redactor.asStored(tag))
+  return {
+    ...filter,
+    tagsAll: each(tagsAll),
+    tagsAny: each(tagsAny),
+    query: query === undefined ? undefined : redactor.asStored(query),
+  }
 }
 
 /** Whether no entry can meet it. */

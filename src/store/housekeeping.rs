@@ -73,6 +73,17 @@ pub struct Removal {
     pub removed: Vec<String>,
     /// The paths of those that are not over any more.
     pub kept: Vec<String>,
+    /// Those that could not be removed.
+    pub problems: Vec<Unremoved>,
+}
+
+/// An entry that could not be removed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unremoved {
+    /// Relative to the store.
+    pub path: String,
+    /// Why.
+    pub reason: String,
 }
 
 impl Store {
@@ -100,16 +111,31 @@ impl Store {
         let mut directories = HashSet::new();
         for path in paths {
             let location = Location::parse(path)?;
-            let is_removed = self.is_still_over(&root, &location, policy).await?
-                && self.remove_entry(&root, &location).await?;
             directories.insert(location.directory().to_owned());
-            let list = if is_removed { &mut removal.removed } else { &mut removal.kept };
-            list.push(path.clone());
+            match self.remove_if_over(&root, &location, policy).await {
+                Ok(true) => removal.removed.push(path.clone()),
+                Ok(false) => removal.kept.push(path.clone()),
+                // One that is in the way must not keep all others.
+                Err(Error { code: Code::Io, message, .. }) => {
+                    removal.problems.push(Unremoved { path: path.clone(), reason: message });
+                }
+                Err(error) => return Err(error),
+            }
         }
         for directory in directories {
             self.remove_abandoned(&root.join(directory), policy.now).await?;
         }
         Ok(removal)
+    }
+
+    async fn remove_if_over(
+        &self,
+        root: &Path,
+        location: &Location,
+        policy: &Policy,
+    ) -> Result<bool> {
+        Ok(self.is_still_over(root, location, policy).await?
+            && self.remove_entry(root, location).await?)
     }
 
     async fn is_still_over(

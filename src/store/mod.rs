@@ -54,7 +54,7 @@ use crate::{
 pub use change::Update;
 pub use document::{Document, NewEntry};
 pub use entry::{Change, Entry, EntryType, Problem, Summary, revision};
-pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal};
+pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal, Unremoved};
 pub use index::Filter;
 pub use location::Location;
 pub use recall::{Related, VerifyReport};
