@@ -163,3 +163,21 @@ for (const [name, make] of FILE_SYSTEMS) {
     })
   })
 }
+
+describe('contextFiles()', () => {
+  it('knows the 1000 sessions that wrote last', { timeout: 120_000 }, async () => {
+    const fileSystem = new MemoryFileSystem()
+    const of = (number: number): ContextStore => storeIn('/store', { fileSystem, sessionId: `s${number}` })
+    const [first, second] = [of(0), of(1)]
+    await first.write(entry())
+    await second.write(entry())
+    for (let number = 2; number < 1000; number++) {
+      await of(number).write(entry())
+    }
+    assert.equal(first.contextFiles().length, 1)
+    await first.write(entry())
+    await of(1000).write(entry())
+    assert.deepEqual([first.contextFiles().length, second.contextFiles().length], [2, 0])
+    assert.equal(second.contextFiles('s1000').length, 1)
+  })
+})
