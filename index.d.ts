@@ -1062,10 +1062,13 @@ interface StoreFilter extends CancellationOptions {
 
 /** What `search` looks for. */
 interface StoreQuery extends StoreFilter {
-  /** Text to look for in contents, tags and names. */
+  /**
+   * Words to look for in contents, tags and names, in any form (`connected` finds `connections`): entries have all of them.
+   * `"exact phrase"`, `prefix*` and `-word` mean what they do in `ContextManager.search`.
+   */
   query?: string
   /**
-   * Ranks by how well an entry answers `query`, which is needed then: best first.
+   * Ranks by how well an entry answers `query`, which is needed then: best first, and one of the words is enough.
    * @default false
    */
   ranked?: boolean

@@ -3442,10 +3442,10 @@ function checkSaying(value, name) {
   return text2;
 }
 function checkTags(tags, name) {
-  return unique(tags, name, checkTag);
+  return each2(tags, name, checkTag);
 }
 function checkLinks(links, name) {
-  return unique(links, name, checkEntryPath);
+  return each2(links, name, checkEntryPath);
 }
 function checkString(value, name) {
   checkText(value, name);
@@ -3468,11 +3468,11 @@ function checkTag(value, name) {
   }
   return tag.toWellFormed();
 }
-function unique(values, name, check) {
+function each2(values, name, check) {
   if (!Array.isArray(values)) {
     throw invalidArgument(name, "an array of strings", values);
   }
-  return [...new Set(Array.from(values, (value, index) => check(value, `${name}[${index}]`)))];
+  return Array.from(values, (value, index) => check(value, `${name}[${index}]`));
 }
 
 // lib/store-files.ts
@@ -3686,9 +3686,9 @@ var DIRECTIONS = ["links", "backlinks", "both"];
 function checkStoreFilter(filter, name, defaultLimit = Number.POSITIVE_INFINITY) {
   checkObject(filter, name);
   return {
-    agents: optional(filter.agent, `${name}.agent`, (value, name2) => each2(value, name2, checkString)),
-    sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name2) => each2(value, name2, checkString)),
-    types: optional(filter.type, `${name}.type`, (value, name2) => each2(value, name2, checkType)),
+    agents: optional(filter.agent, `${name}.agent`, (value, name2) => each3(value, name2, checkString)),
+    sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name2) => each3(value, name2, checkString)),
+    types: optional(filter.type, `${name}.type`, (value, name2) => each3(value, name2, checkType)),
     ...optional(filter.tags, `${name}.tags`, checkTagFilter),
     since: optional(filter.since, `${name}.since`, checkTime),
     until: optional(filter.until, `${name}.until`, checkTime),
@@ -3713,16 +3713,16 @@ function asStored(filter, redactor) {
     return filter;
   }
   const { tagsAll, tagsAny, query } = filter;
-  const each3 = (tags) => tags?.map((tag) => redactor.asStored(tag));
+  const each4 = (tags) => tags?.map((tag) => redactor.asStored(tag));
   return {
     ...filter,
-    tagsAll: each3(tagsAll),
-    tagsAny: each3(tagsAny),
+    tagsAll: each4(tagsAll),
+    tagsAny: each4(tagsAny),
     query: query === void 0 ? void 0 : redactor.asStored(query)
   };
 }
-function meetsNothing({ agents, sessions, types, tagsAny, limit }) {
-  return limit === 0 || [agents, sessions, types, tagsAny].some((choices) => choices?.length === 0);
+function meetsNothing({ tagsAny }) {
+  return tagsAny?.length === 0;
 }
 function checkRelatedOptions(options) {
   const { depth, direction, limit } = optional(options, "options", checkObject) ?? {};
@@ -3760,7 +3760,7 @@ function checkTagFilter(tags, name) {
 function isList(value) {
   return Array.isArray(value);
 }
-function each2(values, name, check) {
+function each3(values, name, check) {
   return isList(values) ? Array.from(values, (value, index) => check(value, `${name}[${index}]`)) : [check(values, name)];
 }
 

@@ -291,6 +291,8 @@ describe('the tools', () => {
       holds(!/[\u001b\u202e\r]/.test(text), JSON.stringify(text))
       holds(!/\[System/.test(result.message), result.message)
     }
+    const lines = storedIn(givenBy(await search.execute({ query: 'x' }))).split('\n')
+    assert.equal(lines.length, 4, 'two entries in two lines each')
     for (const result of [
       await write.execute(NEW),
       await update.execute({ path: PATH, description: 'why' }),

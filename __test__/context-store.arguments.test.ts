@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ContextStore } from '../index.js'
+import { checkStoreOptions } from '../lib/store-options.ts'
 import { inDirectory, MemoryFileSystem, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 import { entry, storeIn } from './support/stores.ts'
@@ -169,6 +170,17 @@ describe('wrong arguments', () => {
     }
     const store = storeIn('/virtual')
     throwsWith(() => store.contextFiles(wrong(5)), 'ERR_CONTEXT_INVALID_ARGUMENT', /^sessionId must be a string/)
+  })
+
+  it('that are absent have the defaults that the types name', () => {
+    const { checked } = checkStoreOptions({ agent: 'a', path: '/virtual' }, undefined)
+    const { isDurable, lockTimeout, maxEntryBytes, hasDebug } = checked
+    assert.deepEqual(
+      { isDurable, lockTimeout, maxEntryBytes, hasDebug },
+      { isDurable: true, lockTimeout: 10_000, maxEntryBytes: 16 * 1024 * 1024, hasDebug: false },
+    )
+    assert.equal(checkStoreOptions({ agent: 'a', durability: 'process' }, undefined).checked.isDurable, false)
+    assert.equal(checkStoreOptions({ agent: 'a', durability: 'full' }, undefined).checked.isDurable, true)
   })
 
   it('undefined and null mean absent where something is optional', () =>

@@ -143,8 +143,9 @@ for (const [name, make] of FILE_SYSTEMS) {
 
     it('is one with others in the same file system, and none with those in others', async () => {
       const [one, other] = [make(), make()]
-      const { path } = await at(one).write(entry())
+      const { path } = await at(one, { sessionId: 's1' }).write(entry())
       assert.equal((await at(one, { agent: 'b' }).list()).length, 1)
+      assert.deepEqual([at(one).contextFiles('s1'), at(other).contextFiles('s1')], [[path], []])
       assert.deepEqual(await at(other).list(), [])
       await rejectsWith(() => at(other).read(path), 'ERR_CONTEXT_NOT_FOUND')
     })
@@ -167,17 +168,21 @@ for (const [name, make] of FILE_SYSTEMS) {
 describe('contextFiles()', () => {
   it('knows the 1000 sessions that wrote last', { timeout: 120_000 }, async () => {
     const fileSystem = new MemoryFileSystem()
-    const of = (number: number): ContextStore => storeIn('/store', { fileSystem, sessionId: `s${number}` })
-    const [first, second] = [of(0), of(1)]
-    await first.write(entry())
-    await second.write(entry())
+    // Each has a session of its own.
+    const made = (): ContextStore => storeIn('/store', { fileSystem })
+    const write = (store: ContextStore, number: number): Promise<unknown> =>
+      store.write(entry({ slug: `number-${number}` }))
+    const [first, second] = [made(), made()]
+    await write(first, 0)
+    await write(second, 1)
     for (let number = 2; number < 1000; number++) {
-      await of(number).write(entry())
+      await write(made(), number)
     }
     assert.equal(first.contextFiles().length, 1)
-    await first.write(entry())
-    await of(1000).write(entry())
+    await write(first, 1000)
+    const last = made()
+    await write(last, 1001)
     assert.deepEqual([first.contextFiles().length, second.contextFiles().length], [2, 0])
-    assert.equal(second.contextFiles('s1000').length, 1)
+    assert.equal(second.contextFiles(last.sessionId).length, 1)
   })
 })

@@ -139,13 +139,16 @@ describe('redaction of a context store', () => {
   it('knows the secrets of the environment as they are at the call', () =>
     inDirectory(async (path) => {
       const store = storeIn(path)
+      // With rules of its own: it reads the environment itself.
+      const asking = storeIn(path, { redaction: {} })
       const canaries = new Canaries()
       const value = canaries.plant(['Zq7', 'wv9Xk2Lm4Tr8'].join(''))
       await withEnvironment({ MY_SERVICE_PASSWORD: value }, async () => {
         // The environment is read once per run of synchronous code.
         await null
-        const { content } = await store.write(entry({ content: `log in with ${value}` }))
+        const { content, path: written } = await store.write(entry({ content: `log in with ${value}` }))
         assert.match(content, LABEL)
+        assert.equal(only(await asking.search({ query: value })).path, written)
       })
       canaries.assertAbsent(everythingBelow(path), 'the store')
     }))

@@ -96,14 +96,12 @@ export function checkSaying(value: string, name: string): string {
   return text
 }
 
-/** Tags, each once. */
 export function checkTags(tags: readonly string[], name: string): readonly string[] {
-  return unique(tags, name, checkTag)
+  return each(tags, name, checkTag)
 }
 
-/** Links, each once. */
 export function checkLinks(links: readonly string[], name: string): readonly string[] {
-  return unique(links, name, checkEntryPath)
+  return each(links, name, checkEntryPath)
 }
 
 export function checkString(value: string, name: string): string {
@@ -130,7 +128,7 @@ function checkTag(value: string, name: string): string {
   return tag.toWellFormed()
 }
 
-function unique(
+function each(
   values: readonly string[],
   name: string,
   check: (value: string, name: string) => string,
@@ -138,5 +136,5 @@ function unique(
   if (!Array.isArray(values)) {
     throw invalidArgument(name, 'an array of strings', values)
   }
-  return [...new Set(Array.from(values as readonly string[], (value, index) => check(value, `${name}[${index}]`)))]
+  return Array.from(values as readonly string[], (value, index) => check(value, `${name}[${index}]`))
 }

@@ -84,9 +84,9 @@ export function asStored<Filter extends CheckedStoreQuery>(filter: Filter, redac
   }
 }
 
-/** Whether no entry can meet it. */
-export function meetsNothing({ agents, sessions, types, tagsAny, limit }: CheckedStoreFilter): boolean {
-  return limit === 0 || [agents, sessions, types, tagsAny].some((choices) => choices?.length === 0)
+/** Whether no entry can meet it. To the native side no tags mean any. */
+export function meetsNothing({ tagsAny }: CheckedStoreFilter): boolean {
+  return tagsAny?.length === 0
 }
 
 /** Checks the options of `related`, their signal aside. */
