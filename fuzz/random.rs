@@ -1,5 +1,5 @@
-//! `cargo run --release --example random [INPUTS] [SEED]`: both checks on texts that are put together
-//! from the dictionary and from random characters.
+//! `cargo run --release --example random [INPUTS] [SEED] [redaction|front_matter]`: the checks on texts
+//! that are put together from a dictionary and from random characters.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use agent_context_fuzz::{check_json, check_text, json_of};
+use agent_context_fuzz::{check_document, check_json, check_text, json_of};
 
 /// Pieces of a text, at most.
 const PIECES: u64 = 14;
@@ -47,10 +47,9 @@ impl Random {
     }
 }
 
-/// The words of the dictionary, in libFuzzer's format.
-fn words() -> Vec<String> {
-    let lines = include_str!("redaction.dict").lines();
-    let quoted = lines.filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
+/// The words of a dictionary, in libFuzzer's format.
+fn words(dictionary: &str) -> Vec<String> {
+    let quoted = dictionary.lines().filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
     quoted
         .map(|word| {
             let word = word.replace("\\x0a", "\n").replace("\\x0d", "\r").replace("\\x09", "\t");
@@ -59,12 +58,13 @@ fn words() -> Vec<String> {
         .collect()
 }
 
-/// Runs the checks of one input; what fails is printed.
-fn holds(text: &str) -> bool {
-    let json = json_of(text);
-    let checks: [&dyn Fn(); 3] =
-        [&|| check_text(text), &|| check_json(json.as_bytes()), &|| check_json(text.as_bytes())];
-    checks.iter().all(|check| catch_unwind(AssertUnwindSafe(check)).is_ok())
+/// What is checked of an input.
+type Check = fn(&str);
+
+fn check_redaction(text: &str) {
+    check_text(text);
+    check_json(json_of(text).as_bytes());
+    check_json(text.as_bytes());
 }
 
 fn main() {
@@ -72,10 +72,17 @@ fn main() {
         env::args().nth(index).map_or(default, |text| text.parse().expect("a number"))
     };
     let (inputs, seed) = (argument(1, 1_000_000), argument(2, 5));
-    let (mut random, words, start) = (Random(seed), words(), Instant::now());
+    let (check, dictionary): (Check, _) = match env::args().nth(3).as_deref() {
+        None | Some("redaction") => (check_redaction, include_str!("redaction.dict")),
+        Some("front_matter") => (check_document, include_str!("front_matter.dict")),
+        Some(other) => panic!("no checks are called {other:?}"),
+    };
+    let (mut random, words, start) = (Random(seed), words(dictionary), Instant::now());
     let mut failures = 0_u64;
     for input in 1..=inputs {
-        failures += u64::from(!holds(&random.text(&words)));
+        let text = random.text(&words);
+        // What fails is printed.
+        failures += u64::from(catch_unwind(AssertUnwindSafe(|| check(&text))).is_err());
         if input % 100_000 == 0 || input == inputs {
             println!("{input} inputs, {failures} of them fail, after {:.0?}", start.elapsed());
         }

@@ -1,8 +1,12 @@
-//! What holds of redaction whatever the input is.
+//! What holds of redaction, and of files of the context store, whatever the input is.
+
+mod documents;
 
 use std::sync::{Arc, LazyLock};
 
 use agent_context::redaction::{Redaction, RedactionOptions, Redactor, Report};
+
+pub use documents::check_document;
 
 /// With labels in place of secrets, and with masks of their length.
 static REDACTIONS: LazyLock<[Redaction; 2]> = LazyLock::new(|| {
