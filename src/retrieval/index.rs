@@ -73,9 +73,13 @@ impl Index {
     /// Adds a document. One of the same sequence is replaced: for a moment a
     /// concurrent reader finds neither.
     pub fn add(&self, sequence: u64, document: &Document<'_>) {
-        let document = TailDocument::new(sequence, document); // the larger part of the work, so outside the lock
+        // The larger part of the work, so outside the lock.
+        self.add_prepared(TailDocument::new(sequence, document));
+    }
+
+    pub(super) fn add_prepared(&self, document: TailDocument) {
         let mut writer = self.lock();
-        self.make_room(&mut writer, sequence);
+        self.make_room(&mut writer, document.sequence);
         self.live.fetch_add(1, Ordering::Relaxed);
         self.push(document);
         drop(writer);

@@ -339,7 +339,7 @@ fn begins_with(text: &str, prefix: &str) -> bool {
 }
 
 /// A text folded, in lower case, without what joins identifiers.
-fn plain(text: &str, folded: &mut String) -> String {
+pub(super) fn plain(text: &str, folded: &mut String) -> String {
     folded.clear();
     fold_into(text, folded);
     let kept = folded.chars().filter(|&character| !is_joining(character));

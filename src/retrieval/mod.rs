@@ -23,6 +23,7 @@
 //! | `search`, `accumulator`, `best` | evaluation of a query, best documents first |
 //! | `groups` | what documents of one group match together |
 //! | `boosts` | what a document's place among the others adds |
+//! | `batch` | many documents added at once |
 //! | `explain` | what each term contributed |
 //! | `index`, `view` | writers, published snapshots |
 //! | `maintenance` | what an index is made of, and what becomes of that in time |
@@ -30,21 +31,28 @@
 //! | `vectors` | vectors that somebody else made, fused with the ranking |
 //! | `search_syntax` | the language of search queries |
 //! | `text_search` | a search query at work: on indexes, then on texts |
+//! | `conditions`, `having`, `completions` | what must be there and what must not: by an index, and exactly |
+//! | `any_word` | ranking by the words of a search query |
 //! | `matcher`, `beginnings`, `phrase`, `prefixes` | what is looked for in a text, exactly |
 //! | `windows`, `snippets` | the places of a text that are worth showing |
 
 mod accumulator;
 mod announced;
+mod any_word;
+mod batch;
 mod beginnings;
 mod best;
 mod boosts;
 mod characters;
 mod collector;
+mod completions;
+mod conditions;
 mod dates;
 mod document;
 mod expansion;
 mod explain;
 mod groups;
+mod having;
 mod index;
 mod maintenance;
 mod matcher;
@@ -77,7 +85,10 @@ mod words;
 mod tests;
 
 pub use announced::{Announced, LateText};
+pub use any_word::AnyWord;
+pub use batch::Batch;
 pub use boosts::{Boosts, Scored, boost};
+pub use conditions::{Conditions, Judgement, Verdict};
 pub use document::Document;
 pub use explain::TermMatch;
 pub use index::Index;

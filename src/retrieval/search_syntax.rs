@@ -49,6 +49,18 @@ impl SearchSyntax {
     /// `InvalidArgument` for a date that is none, and for a query that is too long or has too many
     /// phrases, prefixes and exclusions.
     pub fn parse(query: &str) -> Result<Self> {
+        Self::parse_with(query, &[Operator::Tool, Operator::After, Operator::Before])
+    }
+
+    /// As [`SearchSyntax::parse`], for what no tools made: `tool:` is text.
+    ///
+    /// # Errors
+    /// Those of [`SearchSyntax::parse`].
+    pub fn parse_without_tools(query: &str) -> Result<Self> {
+        Self::parse_with(query, &[Operator::After, Operator::Before])
+    }
+
+    fn parse_with(query: &str, operators: &[Operator]) -> Result<Self> {
         if query.len() > MAXIMUM_BYTES {
             return Err(invalid(format!(
                 "query must have at most {MAXIMUM_BYTES} bytes, not {}; search for fewer words",
@@ -62,7 +74,7 @@ impl SearchSyntax {
             if rest.is_empty() {
                 break;
             }
-            rest = syntax.read_part(rest)?;
+            rest = syntax.read_part(rest, operators)?;
         }
         let parts = syntax.phrases.len() + syntax.prefixes.len() + syntax.excluded.len();
         if parts > MAXIMUM_PARTS {
@@ -80,7 +92,7 @@ impl SearchSyntax {
     }
 
     /// Reads the part at the beginning of `text`; what follows it.
-    fn read_part<'q>(&mut self, text: &'q str) -> Result<&'q str> {
+    fn read_part<'q>(&mut self, text: &'q str, operators: &[Operator]) -> Result<&'q str> {
         let excluding = text.strip_prefix('-').filter(|rest| {
             rest.starts_with(|character: char| character.is_alphanumeric() || character == '"')
         });
@@ -97,6 +109,7 @@ impl SearchSyntax {
             return Ok(rest);
         }
         if let Some((operator, value, rest)) = read_operator(text)
+            && operators.contains(&operator)
             && (!is_excluded || operator == Operator::Tool)
         {
             self.apply(operator, value, is_excluded)?;
@@ -323,6 +336,16 @@ mod tests {
         for nothing in ["", " \t\n", "\"\"", "\" ", "!= ::", "*", "\0"] {
             assert!(parse(nothing) == SearchSyntax::default(), "{nothing:?}");
         }
+    }
+
+    #[test]
+    fn where_there_are_no_tools_their_operator_is_text() {
+        let syntax =
+            SearchSyntax::parse_without_tools("tool:grep -tool:a after:2026-11-01").unwrap();
+        assert_eq!(syntax.words, ["tool:grep"]);
+        assert_eq!(syntax.excluded, [Excluded::Phrase("tool:a".to_owned())]);
+        assert_eq!((syntax.tools, syntax.since), (None, Some(1_793_491_200_000)));
+        assert!(syntax.excluded_tools.is_empty());
     }
 
     #[test]

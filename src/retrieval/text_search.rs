@@ -384,7 +384,7 @@ fn share_of(weights: &[u64], seen: &[bool]) -> f32 {
 }
 
 /// What excludes a text.
-fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
+pub(super) fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
     let (mut words, mut prefixes) = (Vec::new(), Vec::new());
     let mut phrases = Vec::new();
     for exclusion in excluded {
@@ -418,12 +418,12 @@ fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
 }
 
 /// Whether an ISO date stands anywhere in a text.
-fn has_date(text: &str) -> bool {
+pub(super) fn has_date(text: &str) -> bool {
     text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
 }
 
 /// Terms that every text with this phrase has.
-fn certain_terms(phrase: &str) -> Vec<Box<str>> {
+pub(super) fn certain_terms(phrase: &str) -> Vec<Box<str>> {
     let runs = phrase.split(|character: char| {
         u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
     });

@@ -168,6 +168,11 @@ pub(super) fn irregular_forms(term: &str) -> impl Iterator<Item = &'static str> 
     of_term.flat_map(|(_, forms)| forms.split_ascii_whitespace())
 }
 
+/// Whether a stop word begins so.
+pub(super) fn begins_stop_word(beginning: &str) -> bool {
+    STOP_WORDS.split_ascii_whitespace().any(|word| word.starts_with(beginning))
+}
+
 /// Stemming costs more than all other steps together, and text repeats its
 /// words: so many of the latest are remembered.
 const REMEMBERED: usize = 8192;
