@@ -1,19 +1,25 @@
 //! Ranking by the words of a query, any of which may be there.
 
-use super::having::Having;
+use super::completions::shorter_terms;
 use super::index::Index;
 use super::matcher::{Matcher, plain};
 use super::query::Query;
 use super::search::{Ranked, Which};
 use super::search_syntax::SearchSyntax;
+use super::sequences::Sequences;
 
 /// Terms that one prefix stands for at most.
 const MAXIMUM_TERMS: usize = 128;
 
 /// The words, the prefixes and the words of the phrases of a query.
 pub struct AnyWord {
+    /// Also with terms that words with a prefix share with others.
     query: Query,
+    /// The terms of the words and phrases.
+    terms: Vec<Box<str>>,
     beginnings: Vec<String>,
+    /// The documents that have more than a shared term; `None`: all that have any.
+    certain: Option<Sequences>,
     matcher: Option<Matcher>,
 }
 
@@ -23,17 +29,43 @@ impl AnyWord {
     pub fn new(syntax: &SearchSyntax, index: &Index) -> Self {
         let beginnings: Vec<String> =
             syntax.prefixes.iter().map(|prefix| plain(prefix, &mut String::new())).collect();
-        let expand = |having: &Having<'_>| -> Vec<Box<str>> {
-            let terms = |beginning: &String| having.terms_beginning(beginning, MAXIMUM_TERMS);
-            beginnings.iter().flat_map(terms).collect()
-        };
-        let query = Query::builder()
+        let of_words = Query::builder()
             .text(&syntax.words.join("\n"), 1.0)
             .text(&syntax.phrases.join("\n"), 1.0)
             .keep_stop_words()
-            .build()
-            .with_own_terms(index.having(expand).into_iter());
-        Self { query, beginnings, matcher: None }
+            .build();
+        let terms: Vec<Box<str>> = of_words.terms().iter().map(|term| term.text.clone()).collect();
+        index.having(|having| {
+            let expand = |beginning: &String| having.terms_beginning(beginning, MAXIMUM_TERMS);
+            let expanded = beginnings.iter().flat_map(expand);
+            let mut shared = beginnings.iter().flat_map(|beginning| shorter_terms(beginning));
+            let shared: Vec<Box<str>> =
+                shared.by_ref().filter(|term| !having.term(term).is_empty()).collect();
+            let certain = (!shared.is_empty()).then(|| {
+                let mut certain = Sequences::default();
+                terms.iter().for_each(|term| certain.unite(&having.term(term)));
+                for beginning in &beginnings {
+                    certain.unite(&having.beginning(beginning));
+                }
+                certain
+            });
+            let query = of_words.with_own_terms(expanded.chain(shared));
+            Self { query, terms, beginnings: beginnings.clone(), certain, matcher: None }
+        })
+    }
+
+    /// Whether a document that was ranked surely has one of the words or prefixes.
+    #[must_use]
+    pub fn is_certain(&self, sequence: u64) -> bool {
+        self.certain.as_ref().is_none_or(|certain| certain.contains(sequence))
+    }
+
+    /// The same, for another thread.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let Self { query, terms, beginnings, certain, .. } = self;
+        let (query, terms, beginnings) = (query.clone(), terms.clone(), beginnings.clone());
+        Self { query, terms, beginnings, certain: certain.clone(), matcher: None }
     }
 
     /// Whether there is nothing to rank by.
@@ -56,7 +88,7 @@ impl AnyWord {
     /// Whether the texts have any of them, stop words aside.
     pub fn is_in(&mut self, texts: &[&str]) -> bool {
         let matcher = self.matcher.get_or_insert_with(|| {
-            let terms = self.query.terms().iter().map(|term| &*term.text);
+            let terms = self.terms.iter().map(|term| &**term);
             Matcher::new(terms, &self.beginnings, &[])
         });
         texts.iter().any(|text| matcher.is_in(text))
@@ -85,6 +117,13 @@ mod tests {
         assert_eq!(found("login form"), (vec![0], vec![true, false, true, false]));
         assert_eq!(found("forma*"), (vec![1], vec![false, true, false, false]));
         assert_eq!(found("form*").1, [true, true, true, false]);
+        assert_eq!(
+            found("formali*"),
+            (vec![1], vec![false; 4]),
+            "formal is its stem, but no word of it"
+        );
+        let any = AnyWord::new(&SearchSyntax::parse("login formali*").unwrap(), &index);
+        assert_eq!([0, 1].map(|sequence| any.is_certain(sequence)), [true, false]);
         assert_eq!(found("\"the other\"").0, [3]);
         assert_eq!(found("the").0, [3]);
         assert!(AnyWord::new(&SearchSyntax::parse("-a").unwrap(), &index).is_empty());

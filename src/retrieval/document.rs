@@ -26,6 +26,14 @@ pub struct Document<'a> {
     pub timestamp: i64,
 }
 
+impl Document<'_> {
+    /// Whether all of its text is indexed: of a very long one only the beginning is.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        FIELDS.iter().all(|field| (field.text)(self).len() <= field.maximum_bytes)
+    }
+}
+
 /// The distinct terms of one document, ordered by hash, then text.
 #[derive(Debug)]
 pub(super) struct DocumentTerms {

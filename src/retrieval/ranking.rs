@@ -38,8 +38,7 @@ pub(super) const FIELDS: &[Field] = &[
         text: |document| document.result,
         weight: 0.5,
         length_normalisation: 0.75,
-        // a sample of a long result is a little longer than its bound
-        maximum_bytes: 160 * 1024,
+        maximum_bytes: 1024 * 1024,
     },
     Field {
         text: |document| opening(document.result),

@@ -23,6 +23,12 @@ impl Sequences {
         bits.is_some_and(|bits| bits >> (sequence % 64) & 1 == 1)
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|bits| *bits == 0)
+    }
+
     /// Adds those of the other.
     pub fn unite(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
@@ -65,6 +71,7 @@ mod tests {
             let (mut both, mut either) = (set(&left), set(&left));
             both.intersect(&set(&right));
             either.unite(&set(&right));
+            prop_assert_eq!(both.is_empty(), left.is_disjoint(&right));
             prop_assert_eq!(has(&both), &left & &right);
             prop_assert_eq!(has(&either), &left | &right);
         }

@@ -187,10 +187,15 @@ impl Index {
         Some(index)
     }
 
-    /// The greatest sequence among its documents, removed ones included where they still take room.
+    /// The sequences of its documents, announced ones aside.
     #[must_use]
-    pub fn highest_sequence(&self) -> Option<u64> {
-        self.lock().highest_sequence
+    pub fn sequences(&self) -> Vec<u64> {
+        let snapshot = self.published.load_full();
+        let segments = snapshot.segments.iter().flat_map(|segment| segment.documents());
+        let recent = snapshot.tails.iter().flat_map(|tail| tail.documents());
+        let recent = recent.filter(|document| !document.is_removed());
+        let sequences = segments.map(|(_, row)| row.sequence);
+        sequences.chain(recent.map(|document| document.sequence)).collect()
     }
 }
 
@@ -225,6 +230,7 @@ mod tests {
         (0..300).step_by(6).for_each(|sequence| index.remove(sequence));
         let restored = again(&index).unwrap();
         assert_eq!(restored.len(), index.len());
+        assert_eq!(restored.sequences().len(), index.len());
         for query in ["common", "word3", "name7", "x", "absent"] {
             let query = Query::parse(query);
             assert_eq!(restored.search(&query, None).hits, index.search(&query, None).hits);

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Location, Store, index::Facts, time};
+use super::{Entry, Location, Store, index::Known, time};
 use crate::{
     error::{Code, Error, Result},
     names,
@@ -95,7 +95,7 @@ impl Store {
         let Some((_, index)) = self.fresh_index().await? else {
             return Ok(HousekeepingPlan::default());
         };
-        Ok(plan(policy, index.facts()))
+        Ok(plan(policy, index.known()))
     }
 
     /// Removes entries of a plan, each after another look at it; those that somebody changed stay.
@@ -185,38 +185,38 @@ fn last_change(entry: &Entry) -> i64 {
     changes.chain(time::parse(&entry.summary.timestamp)).max().unwrap_or(i64::MAX)
 }
 
-fn plan(policy: &Policy, facts: Vec<Facts>) -> HousekeepingPlan {
+fn plan(policy: &Policy, entries: Vec<Known>) -> HousekeepingPlan {
     // What was not named by this format stays, and keeps what it links to.
-    let is_over = |fact: &Facts| {
-        Location::parse(&fact.path).is_ok_and(|location| location.time().is_some())
-            && policy.is_over(&fact.agent, fact.changed)
+    let is_over = |entry: &Known| {
+        entry.location.time().is_some() && policy.is_over(&entry.agent, entry.changed)
     };
-    let (over, staying): (Vec<Facts>, Vec<Facts>) = facts.into_iter().partition(is_over);
-    let over: HashMap<&str, &Facts> = over.iter().map(|fact| (fact.path.as_str(), fact)).collect();
+    let (over, staying): (Vec<Known>, Vec<Known>) = entries.into_iter().partition(is_over);
+    let over: HashMap<&str, &Known> =
+        over.iter().map(|entry| (entry.location.as_str(), entry)).collect();
     let mut linked = HashSet::new();
-    let mut waiting: Vec<&Facts> = staying.iter().filter(|_| !policy.include_linked).collect();
-    while let Some(fact) = waiting.pop() {
-        for link in &fact.links {
+    let mut waiting: Vec<&Known> = staying.iter().filter(|_| !policy.include_linked).collect();
+    while let Some(entry) = waiting.pop() {
+        for link in &entry.links {
             // What stays for a link keeps what it links to itself.
             if let Some(&target) = over.get(link.as_str())
-                && linked.insert(target.path.as_str())
+                && linked.insert(target.location.as_str())
             {
                 waiting.push(target);
             }
         }
     }
-    let mut expired: Vec<&Facts> =
-        over.values().copied().filter(|fact| !linked.contains(fact.path.as_str())).collect();
+    let mut expired: Vec<&Known> =
+        over.values().copied().filter(|entry| !linked.contains(entry.location.as_str())).collect();
     expired.sort_unstable_by(|left, right| {
-        (left.changed, &left.path).cmp(&(right.changed, &right.path))
+        (left.changed, &left.location).cmp(&(right.changed, &right.location))
     });
     let mut kept_linked: Vec<String> = linked.into_iter().map(str::to_owned).collect();
     kept_linked.sort_unstable();
-    let expired = expired.into_iter().map(|fact| Expired {
-        path: fact.path.clone(),
-        agent: fact.agent.clone(),
-        timestamp: time::iso(fact.changed),
-        bytes: fact.length,
+    let expired = expired.into_iter().map(|entry| Expired {
+        path: entry.location.as_str().to_owned(),
+        agent: entry.agent.clone(),
+        timestamp: time::iso(entry.changed),
+        bytes: entry.length,
     });
     HousekeepingPlan { expired: expired.collect(), kept_linked }
 }

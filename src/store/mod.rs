@@ -55,7 +55,7 @@ pub use change::Update;
 pub use document::{Document, NewEntry};
 pub use entry::{Change, Entry, EntryType, Problem, Summary, revision};
 pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal, Unremoved};
-pub use index::Filter;
+pub use index::{Direction, Filter};
 pub use location::Location;
 pub use recall::{Related, VerifyReport};
 pub use supersede::{Superseded, Supersession};
@@ -139,7 +139,7 @@ impl Store {
         // The sender lives as long as `self`.
         let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
         if let Some(index) = self.shared.known_index() {
-            index.save().await;
+            index.save(&self.debug).await;
         }
     }
 

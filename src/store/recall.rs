@@ -78,7 +78,7 @@ impl Store {
     /// `InvalidArgument` for a query that cannot be read, `Io`
     pub async fn search(&self, filter: &Filter) -> Result<Vec<Entry>> {
         let Some((root, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
-        let found = in_place(|| index.find(filter)).await?;
+        let found = index.find(filter).await?;
         self.entries_at(&root, found).await
     }
 
@@ -88,7 +88,7 @@ impl Store {
     /// Those of [`Store::search`].
     pub async fn list(&self, filter: &Filter) -> Result<Vec<Summary>> {
         let Some((_, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
-        in_place(|| index.summaries(filter)).await
+        index.summaries(filter).await
     }
 
     /// The entries that an entry links to and those that link to it, the nearest first.
@@ -116,16 +116,11 @@ impl Store {
         let mut report =
             VerifyReport { entries: 0, problems: Vec::new(), dangling_links: Vec::new() };
         let Some((_, index)) = self.fresh_index().await? else { return Ok(report) };
-        let facts = index.facts();
-        report.entries = facts.len();
+        report.entries = index.known().len();
         let problems = index.problems().into_iter();
         report.problems = problems.map(|(path, problem)| FileProblem { path, problem }).collect();
-        report.dangling_links = facts
-            .iter()
-            .flat_map(|fact| fact.links.iter().map(move |link| (&fact.path, link)))
-            .filter(|(_, link)| index.summary(link).is_none())
-            .map(|(path, link)| DanglingLink { path: path.clone(), link: link.clone() })
-            .collect();
+        let dangling = index.dangling_links().into_iter();
+        report.dangling_links = dangling.map(|(path, link)| DanglingLink { path, link }).collect();
         Ok(report)
     }
 

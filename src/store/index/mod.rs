@@ -1,216 +1,287 @@
-//! What is known of all entries.
+//! What is known of all entries of a store: by their paths, their order, their links, their words.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `row`, `table` | what is kept of an entry, and of all |
+//! | `filter`, `find` | which entries are asked for |
+//! | `links` | what links to what |
+//! | `files`, `parallel` | files and threads that wait for them |
+//! | `scan`, `intake` | which files may have changed, and what they say now |
+//! | `texts` | the texts by which an entry is found |
+//! | `freshness` | when files are looked at again |
+//! | `cache` | all this on disk |
+
+mod cache;
+mod files;
+mod filter;
+mod find;
+mod freshness;
+mod intake;
+mod links;
+mod parallel;
+mod row;
+mod scan;
+mod table;
+mod texts;
+
+#[cfg(test)]
+mod tests;
 
 use std::{
-    collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
-use serde::Deserialize;
+use arc_swap::ArcSwap;
+use rustc_hash::FxHashMap;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
-use super::{Entry, EntryType, Location, Problem, Summary, time};
-use crate::{debug::Debug, error::Result, file_system::FileSystem};
+use self::{
+    files::Files,
+    freshness::{Freshness, Limits},
+    scan::Look,
+    table::Table,
+};
+use super::{Location, Problem, Summary};
+use crate::{
+    aside::{Cancelled, aside},
+    debug::Debug,
+    error::{Code, Error, Result},
+    file_system::FileSystem,
+    retrieval::Index,
+};
 
-/// What entries have to be like; absent conditions hold for all.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Filter {
-    pub agents: Option<Vec<String>>,
-    pub sessions: Option<Vec<String>>,
-    pub types: Option<Vec<EntryType>>,
-    pub tags_all: Vec<String>,
-    pub tags_any: Vec<String>,
-    pub since: Option<i64>,
-    pub until: Option<i64>,
-    pub query: Option<String>,
-    pub ranked: bool,
-    pub superseded: Option<bool>,
-    pub limit: usize,
-}
+pub use filter::Filter;
+pub use links::Direction;
+pub(super) use links::Known;
 
-/// Which way links are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Direction {
-    Links,
-    Backlinks,
-    Both,
-}
-
-pub(super) struct Facts {
-    pub path: String,
-    pub agent: String,
-    pub changed: i64,
-    pub links: Vec<String>,
-    pub length: u64,
-}
-
+/// What is known of all entries of a store, shared by all who use the store.
+///
+/// Searches see what [`EntryIndex::refresh`] took in last: whoever wants to see a file as it is now
+/// calls that first.
 pub(super) struct EntryIndex {
     file_system: Arc<dyn FileSystem>,
     root: PathBuf,
     max_entry_bytes: u64,
-    entries: Mutex<Vec<(Entry, Option<i64>, u64)>>,
-    problems: Mutex<HashMap<String, Problem>>,
+    limits: Limits,
+    table: RwLock<Table>,
+    /// Words by the sequences of rows.
+    text: ArcSwap<Index>,
+    sequence: AtomicU64,
+    freshness: Freshness,
+    /// Whoever changes the table has it.
+    turn: Semaphore,
+    is_loaded: AtomicBool,
+    noted: Mutex<Noted>,
+    /// Entries that changed since the cache was written.
+    changes: AtomicUsize,
+    /// Whoever tidies up has it.
+    tidying: Semaphore,
+}
+
+/// Entries that have to be looked at, each with the number of its latest note.
+#[derive(Default)]
+struct Noted {
+    entries: FxHashMap<Location, u64>,
+    count: u64,
 }
 
 impl EntryIndex {
+    /// Of the store in `root`, which is canonical. Touches nothing yet. Larger files than
+    /// `max_entry_bytes` are no entries.
     pub fn new(file_system: Arc<dyn FileSystem>, root: PathBuf, max_entry_bytes: u64) -> Arc<Self> {
+        Self::with_limits(file_system, root, max_entry_bytes, Limits::default())
+    }
+
+    fn with_limits(
+        file_system: Arc<dyn FileSystem>,
+        root: PathBuf,
+        max_entry_bytes: u64,
+        limits: Limits,
+    ) -> Arc<Self> {
         Arc::new(Self {
             file_system,
             root,
             max_entry_bytes,
-            entries: Mutex::default(),
-            problems: Mutex::default(),
+            limits,
+            table: RwLock::default(),
+            text: ArcSwap::default(),
+            sequence: AtomicU64::new(0),
+            freshness: Freshness::default(),
+            turn: Semaphore::new(1),
+            is_loaded: AtomicBool::new(false),
+            noted: Mutex::default(),
+            changes: AtomicUsize::new(0),
+            tidying: Semaphore::new(1),
         })
     }
-    fn entries(&self) -> MutexGuard<'_, Vec<(Entry, Option<i64>, u64)>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+
+    /// Brings it up to date. Whoever calls meanwhile shares one pass.
+    ///
+    /// Stores of fewer than 10 000 entries are compared with their files each time. A larger one is
+    /// when that was not done within the last 10 s: as long as searches come, that is kept up in the
+    /// background. What was noted is looked at in any case.
+    ///
+    /// # Errors
+    /// `Io` when the store's directory cannot be listed.
     pub async fn refresh(self: &Arc<Self>, debug: &Debug) -> Result<()> {
-        let file_system = self.file_system.as_ref();
-        let mut directories = Vec::new();
-        for agent in file_system.directories(&self.root).await.unwrap_or_default() {
-            for session in
-                file_system.directories(&self.root.join(&agent)).await.unwrap_or_default()
-            {
-                directories.push(vec![agent.clone(), session]);
-            }
-            directories.push(vec![agent]);
-        }
-        let mut entries = Vec::new();
-        for directory in directories {
-            let path = directory.iter().fold(self.root.clone(), |path, name| path.join(name));
-            for file in file_system.list(&path).await.unwrap_or_default() {
-                let mut parts: Vec<&str> = directory.iter().map(String::as_str).collect();
-                parts.push(&file.name);
-                let Some(location) = Location::of(&parts) else { continue };
-                let relative = Path::new(location.as_str());
-                let read = file_system.read(&self.root, relative, self.max_entry_bytes).await;
-                let Ok(contents) = read else { continue };
-                let length = contents.length;
-                let read = if length > self.max_entry_bytes {
-                    Err(Problem { line: 1, reason: "too long".to_owned() })
-                } else {
-                    Entry::read(&location, &contents.bytes)
-                };
-                match read {
-                    Ok(entry) => entries.push((entry, file.modified, length)),
-                    Err(problem) => {
-                        let mut problems =
-                            self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-                        if problems.insert(location.as_str().to_owned(), problem.clone()).as_ref()
-                            != Some(&problem)
-                        {
-                            debug.say("A file is no entry", || {
-                                json!({ "path": location.as_str(), "line": problem.line, "reason": problem.reason })
-                            });
-                        }
-                    }
-                }
+        let pass = self.freshness.next_pass();
+        self.freshness.note_search();
+        if !(self.is_fresh() && self.noted().entries.is_empty()) {
+            let _turn = self.turn.acquire().await.map_err(closed)?;
+            if !self.freshness.is_done(pass) {
+                let pass = self.freshness.begin();
+                let (index, files) = (Arc::clone(self), self.files());
+                aside(move |cancelled| index.pass(&files, cancelled)).await?;
+                self.freshness.end(pass);
             }
         }
-        let key = |(entry, modified, _): &(Entry, Option<i64>, u64)| {
-            (time::parse(&entry.summary.timestamp), *modified, entry.summary.path.clone())
-        };
-        entries.sort_by_key(|entry| std::cmp::Reverse(key(entry)));
-        *self.entries() = entries;
+        self.report(debug);
+        if self.is_large() {
+            self.watch();
+        }
+        if self.is_worth_saving() {
+            let (index, debug) = (Arc::clone(self), debug.clone());
+            // Off the way of whoever searches; a cache that is not written is made again.
+            tokio::spawn(async move { index.tidy(&debug).await });
+        }
         Ok(())
     }
-    pub fn note(&self, _: &Location) {}
-    pub async fn save(&self) {}
-    pub fn find(&self, filter: &Filter) -> Result<Vec<Location>> {
-        Ok(self
-            .summaries(filter)?
-            .into_iter()
-            .filter_map(|summary| Location::parse(&summary.path).ok())
-            .collect())
+
+    /// An entry that this process has just changed, created or removed: the next refresh looks at it.
+    pub fn note(&self, location: &Location) {
+        let mut noted = self.noted();
+        noted.count += 1;
+        let number = noted.count;
+        noted.entries.insert(location.clone(), number);
     }
-    pub fn summaries(&self, filter: &Filter) -> Result<Vec<Summary>> {
-        let entries = self.entries();
-        let found = entries.iter().map(|(entry, ..)| entry).filter(|entry| {
-            let Entry { summary, content, .. } = entry;
-            let time = time::parse(&summary.timestamp).unwrap_or_default();
-            filter.agents.as_ref().is_none_or(|agents| agents.contains(&summary.agent))
-                && filter.sessions.as_ref().is_none_or(|sessions| {
-                    summary.session_id.as_ref().is_some_and(|id| sessions.contains(id))
-                })
-                && filter.types.as_ref().is_none_or(|types| types.contains(&summary.entry_type))
-                && filter.tags_all.iter().all(|tag| summary.tags.contains(tag))
-                && (filter.tags_any.is_empty()
-                    || filter.tags_any.iter().any(|tag| summary.tags.contains(tag)))
-                && filter.since.is_none_or(|since| since <= time)
-                && filter.until.is_none_or(|until| time <= until)
-                && filter.superseded.is_none_or(|wanted| summary.superseded_by.is_some() == wanted)
-                && filter.query.as_ref().is_none_or(|query| {
-                    query
-                        .split_whitespace()
-                        .all(|word| content.to_lowercase().contains(&word.to_lowercase()))
-                })
-        });
-        Ok(found.take(filter.limit).map(|entry| entry.summary.clone()).collect())
-    }
+
+    /// What is known of an entry.
     pub fn summary(&self, path: &str) -> Option<Summary> {
-        self.entries()
-            .iter()
-            .map(|(entry, ..)| &entry.summary)
-            .find(|summary| summary.path == path)
-            .cloned()
+        let table = self.table();
+        table.get(path).map(|row| row.summary(&table.names))
     }
-    pub fn related(
-        &self,
-        path: &str,
-        depth: usize,
-        direction: Direction,
-        limit: usize,
-    ) -> Vec<Location> {
-        let entries = self.entries();
-        let mut seen = HashSet::from([path.to_owned()]);
-        let mut near = vec![path.to_owned()];
-        let mut found = Vec::new();
-        for _ in 0..depth {
-            let mut next = Vec::new();
-            for (entry, ..) in entries.iter() {
-                let own = &entry.summary;
-                let is_linked = entries.iter().any(|(from, ..)| {
-                    near.contains(&from.summary.path) && from.summary.links.contains(&own.path)
-                });
-                let links = own.links.iter().any(|link| near.contains(link));
-                let is_near = match direction {
-                    Direction::Links => is_linked,
-                    Direction::Backlinks => links,
-                    Direction::Both => links || is_linked,
-                };
-                if is_near && seen.insert(own.path.clone()) {
-                    next.push(own.path.clone());
-                }
-            }
-            found.extend(next.iter().filter_map(|path| Location::parse(path).ok()));
-            near = next;
-        }
-        found.truncate(limit);
-        found
-    }
-    pub fn facts(&self) -> Vec<Facts> {
-        let entries = self.entries();
-        let facts = entries.iter().map(|(entry, _, length)| Facts {
-            path: entry.summary.path.clone(),
-            agent: entry.summary.agent.clone(),
-            changed: entry
-                .changelog
-                .iter()
-                .map(|change| &change.timestamp)
-                .chain([&entry.summary.timestamp])
-                .filter_map(|text| time::parse(text))
-                .max()
-                .unwrap_or_default(),
-            links: entry.summary.links.clone(),
-            length: *length,
-        });
-        facts.collect()
-    }
+
+    /// The files that are no entries and the directories that cannot be read, and why.
     pub fn problems(&self) -> Vec<(String, Problem)> {
-        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.iter().map(|(path, problem)| (path.clone(), problem.clone())).collect()
+        let table = self.table();
+        let problems = table.problems();
+        problems.map(|(path, problem)| (path.to_owned(), problem.clone())).collect()
     }
+
+    /// Waits for the turn of whoever changes the table, and compares it with all files.
+    async fn compare_aside(self: &Arc<Self>) -> Result<()> {
+        let (index, files) = (Arc::clone(self), self.files());
+        let (start, scan) =
+            aside(move |cancelled| Ok((Instant::now(), index.scan(&files, cancelled)?))).await?;
+        let Some(scan) = scan else { return Ok(()) };
+        // Only now: whoever searches waits for no more than what has to be read. What was taken in
+        // meanwhile has another version than the scan says, and is looked at once more.
+        let _turn = self.turn.acquire().await.map_err(closed)?;
+        let (index, files) = (Arc::clone(self), self.files());
+        aside(move |cancelled| {
+            index.table_mut().close(scan.closed);
+            let looks =
+                scan.looks.into_iter().map(|look| Look { file: None, ..look }).collect::<Vec<_>>();
+            let changes = index.take_in(&files, &looks, cancelled);
+            index.changes.fetch_add(changes, Ordering::Relaxed);
+            if !cancelled.is_set() {
+                index.freshness.note_comparison(start);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Looks at all files, or at what was noted. Only with the turn, on a thread that may wait.
+    fn pass(&self, files: &Files, cancelled: &Cancelled) -> Result<()> {
+        if !self.is_loaded.load(Ordering::SeqCst) {
+            self.load(files);
+            self.is_loaded.store(true, Ordering::SeqCst);
+        }
+        let noted = self.noted().entries.clone();
+        let mut looks: Vec<Look> = Vec::new();
+        let start = Instant::now();
+        let is_whole = !self.is_fresh();
+        if is_whole {
+            let Some(scan) = self.scan(files, cancelled)? else { return Ok(()) };
+            self.table_mut().close(scan.closed);
+            looks = scan.looks;
+        }
+        let is_noted = |look: &Look| noted.contains_key(&look.location);
+        if !noted.is_empty() {
+            looks.retain(|look| !is_noted(look));
+        }
+        looks.extend(noted.keys().map(|location| Look { location: location.clone(), file: None }));
+        let changes = self.take_in(files, &looks, cancelled);
+        self.changes.fetch_add(changes, Ordering::Relaxed);
+        if cancelled.is_set() {
+            return Ok(());
+        }
+        if is_whole {
+            self.freshness.note_comparison(start);
+        }
+        let mut still = self.noted();
+        for (location, number) in noted {
+            if still.entries.get(&location) == Some(&number) {
+                still.entries.remove(&location);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with files, once for each version of a file.
+    fn report(&self, debug: &Debug) {
+        if self.table().problems().next().is_none() {
+            return;
+        }
+        let unreported = self.table_mut().unreported();
+        for (path, Problem { line, reason }) in unreported {
+            debug.say(
+                "Skipped a file that is no entry",
+                || json!({ "path": path, "line": line, "reason": reason }),
+            );
+        }
+    }
+
+    /// Whether a search need not look at all files.
+    fn is_fresh(&self) -> bool {
+        self.is_loaded.load(Ordering::SeqCst)
+            && self.is_large()
+            && self.freshness.is_within(self.limits.window)
+    }
+
+    fn is_large(&self) -> bool {
+        self.table().len() >= self.limits.large
+    }
+
+    fn files(&self) -> Files {
+        Files::new(&self.file_system, &self.root)
+    }
+
+    fn text(&self) -> Arc<Index> {
+        self.text.load_full()
+    }
+
+    // Whoever panicked has left nothing half done: rows are put in and taken out whole.
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn closed(_: tokio::sync::AcquireError) -> Error {
+    Error::new(Code::Io, "the index of the context store was closed; please report it")
 }

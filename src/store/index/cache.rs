@@ -1,0 +1,178 @@
+//! What is known, kept on disk. A cache: what makes no sense is made anew, and every entry is compared
+//! with its file before it counts.
+//!
+//! The file is [`MAGIC`], the checksum of what follows (CRC-32, little endian), and then parts, each
+//! after its length (64 bits, little endian): the head, the rows, and each segment of the inverted
+//! index, in postcard's format.
+
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
+
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    EntryIndex,
+    files::Files,
+    row::{Names, Row},
+    table::Table,
+};
+use crate::{
+    aside::aside,
+    debug::Debug,
+    error::{Error, Result},
+    file_system::Payload,
+    names,
+    retrieval::{Index, StoredSegment},
+};
+
+/// Changes with the format.
+const MAGIC: &[u8; 16] = b"context-store 1\n";
+/// A larger file is not ours, in bytes.
+const MAX_FILE: u64 = 4 * 1024 * 1024 * 1024;
+/// Sets of sequences take room for all smaller ones: numbering begins anew before they grow so large.
+const MAX_SEQUENCE: u64 = 1 << 28;
+
+/// What the rest was made by, and the names in it.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    /// Words are not taken apart in the same way by every version.
+    version: String,
+    max_entry_bytes: u64,
+    names: Vec<Arc<str>>,
+}
+
+impl EntryIndex {
+    /// Writes the cache when enough has changed since it was last written. A store on an injected file
+    /// system has none.
+    pub async fn save(self: &Arc<Self>, debug: &Debug) {
+        if self.is_worth_saving() {
+            self.tidy(debug).await;
+        }
+    }
+
+    /// Whether so much changed that nobody should have to read it anew.
+    pub(super) fn is_worth_saving(&self) -> bool {
+        let changes = self.changes.load(Ordering::Relaxed);
+        changes >= self.limits.least_changes && changes * 20 >= self.table().len()
+    }
+
+    /// Puts the inverted index in order, and the cache on disk.
+    pub(super) async fn tidy(self: &Arc<Self>, debug: &Debug) {
+        // Nobody closes it.
+        let _permit = self.tidying.acquire().await;
+        if !self.is_worth_saving() {
+            return;
+        }
+        let (index, files) = (Arc::clone(self), self.files());
+        let written = aside(move |_| {
+            // Where it cannot be written, that is not tried again at once.
+            index.changes.store(0, Ordering::Relaxed);
+            index.text().maintain();
+            if files.disk().is_some() { index.write(&files) } else { Ok(()) }
+        });
+        if let Err(error) = written.await {
+            debug.say(
+                "Failed to write the index of the context store",
+                || json!({ "path": self.root.display().to_string(), "error": error.message }),
+            );
+        }
+    }
+
+    fn write(&self, files: &Files) -> Result<()> {
+        // The rows first: one whose words are removed meanwhile is read anew when this is loaded.
+        let (head, rows) = {
+            let table = self.table();
+            let head = Head {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                max_entry_bytes: self.max_entry_bytes,
+                names: table.names.all().to_vec(),
+            };
+            (encode(&head), encode(&table.rows().collect::<Vec<_>>()))
+        };
+        let segments = self.text().stored();
+        let parts: Option<Vec<Vec<u8>>> = [head, rows]
+            .into_iter()
+            .chain(segments.into_iter().map(|segment| encode(&segment)))
+            .collect();
+        // What cannot be encoded is not kept.
+        let Some(parts) = parts else { return Ok(()) };
+        let mut bytes =
+            Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum::<usize>() + 20);
+        bytes.extend(MAGIC);
+        bytes.extend([0; 4]);
+        for part in parts {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part);
+        }
+        let checksum = crc32fast::hash(bytes.get(20..).unwrap_or_default());
+        if let Some(place) = bytes.get_mut(16..20) {
+            place.copy_from_slice(&checksum.to_le_bytes());
+        }
+        files
+            .replace(names::STORE_INDEX, Payload::new(bytes))
+            .map_err(|error| Error::from_file("write the index of", &files.root, "path", error))
+    }
+
+    /// Takes over what the cache has. Only before anything else is known.
+    pub(super) fn load(&self, files: &Files) {
+        let Some(disk) = files.disk() else { return };
+        let name = Path::new(names::STORE_INDEX);
+        let Ok(contents) = disk.read(&files.root, name, MAX_FILE) else { return };
+        if let Some((table, text)) = decode(&contents.bytes, self.max_entry_bytes) {
+            let next = table.rows().map(|row| row.sequence + 1).max().unwrap_or_default();
+            self.sequence.store(next, Ordering::Relaxed);
+            self.text.store(Arc::new(text));
+            *self.table_mut() = table;
+        }
+    }
+}
+
+fn encode(part: &impl Serialize) -> Option<Vec<u8>> {
+    postcard::to_stdvec(part).ok()
+}
+
+fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index)> {
+    let (magic, rest) = bytes.split_first_chunk::<16>()?;
+    let (checksum, mut rest) = rest.split_first_chunk::<4>()?;
+    if magic != MAGIC || u32::from_le_bytes(*checksum) != crc32fast::hash(rest) {
+        return None;
+    }
+    let mut parts: Vec<&[u8]> = Vec::new();
+    while !rest.is_empty() {
+        let (length, after) = rest.split_first_chunk::<8>()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (part, after) = after.split_at_checked(length)?;
+        parts.push(part);
+        rest = after;
+    }
+    let (head, parts) = parts.split_first()?;
+    let (rows, segments) = parts.split_first()?;
+    let head: Head = postcard::from_bytes(head).ok()?;
+    if head.version != env!("CARGO_PKG_VERSION") || head.max_entry_bytes != max_entry_bytes {
+        return None;
+    }
+    // The greater part of the work is the segments'.
+    let (rows, text) = std::thread::scope(|scope| {
+        let rows = scope.spawn(|| postcard::from_bytes::<Vec<Row>>(rows).ok());
+        let segments: Option<Vec<StoredSegment>> =
+            segments.iter().map(|segment| postcard::from_bytes(segment).ok()).collect();
+        let text = segments.and_then(Index::restored);
+        (rows.join().ok().flatten(), text)
+    });
+    let (mut rows, text) = (rows?, text?);
+    let mut paths = FxHashSet::default();
+    let is_sound =
+        |row: &Row| row.is_sound(head.names.len()) && paths.insert(Arc::clone(&row.path));
+    let mut words: FxHashSet<u64> = text.sequences().into_iter().collect();
+    if !rows.iter().all(is_sound) || words.iter().any(|sequence| *sequence > MAX_SEQUENCE) {
+        return None;
+    }
+    // What has no words in the index, and words of nothing, were changed while this was written.
+    rows.retain(|row| words.remove(&row.sequence));
+    words.into_iter().for_each(|sequence| text.remove(sequence));
+    Some((Table::of(Names::of(head.names), rows), text))
+}

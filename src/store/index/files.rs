@@ -1,0 +1,74 @@
+//! The files of a store, for threads that may wait.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokio::runtime::Handle;
+
+use super::super::Location;
+use crate::{
+    durable::{self, DirectorySync, Durability, Target},
+    file_system::{Children, Contents, Disk, Entry, FileResult, FileSystem, Payload},
+    names,
+};
+
+/// The files of a store, for threads that may wait.
+pub(super) struct Files {
+    file_system: Arc<dyn FileSystem>,
+    disk: Option<Arc<dyn Disk>>,
+    runtime: Handle,
+    pub root: PathBuf,
+}
+
+impl Files {
+    /// Called within a runtime.
+    pub fn new(file_system: &Arc<dyn FileSystem>, root: &Path) -> Self {
+        let (file_system, disk) = (Arc::clone(file_system), file_system.disk());
+        Self { file_system, disk, runtime: Handle::current(), root: root.to_owned() }
+    }
+
+    pub fn disk(&self) -> Option<&Arc<dyn Disk>> {
+        self.disk.as_ref()
+    }
+
+    /// What is in a directory below the root; nothing when it is not there.
+    pub fn children(&self, directory: &str) -> FileResult<Children> {
+        let path = self.root.join(directory);
+        match &self.disk {
+            Some(disk) => disk.children(&path),
+            None => self.runtime.block_on(async {
+                let directories = self.file_system.directories(&path).await?;
+                let mut files = self.file_system.list(&path).await?;
+                files.retain(|file| !directories.contains(&file.name));
+                Ok(Children { files, directories })
+            }),
+        }
+    }
+
+    /// A file as listings have it; `None` when it is not there, as far as that can be told.
+    pub fn entry(&self, location: &Location) -> FileResult<Option<Entry>> {
+        match &self.disk {
+            Some(disk) => disk.entry(&self.root.join(location.directory()), location.name()),
+            None => Ok(Some(Entry::named(location.name().to_owned()))),
+        }
+    }
+
+    pub fn read(&self, location: &Location, limit: u64) -> FileResult<Contents> {
+        let relative = Path::new(location.as_str());
+        match &self.disk {
+            Some(disk) => disk.read(&self.root, relative, limit),
+            None => self.runtime.block_on(self.file_system.read(&self.root, relative, limit)),
+        }
+    }
+
+    /// Replaces a file in the root. It survives the end of the process, not the loss of power.
+    pub fn replace(&self, name: &str, contents: Payload) -> FileResult<()> {
+        let (path, temporary) = (self.root.join(name), self.root.join(names::replacement(name)));
+        let target = Target { directory: &self.root, temporary: &temporary, path: &path };
+        let (level, sync) = (Durability::Process, DirectorySync::default());
+        let file_system = self.file_system.as_ref();
+        self.runtime.block_on(durable::replace(file_system, target, contents, level, &sync))
+    }
+}

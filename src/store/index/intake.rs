@@ -1,0 +1,171 @@
+//! Taking files in: read, parsed and indexed on several threads, and taken over at once.
+
+use std::{
+    hash::Hasher,
+    io,
+    sync::{Arc, atomic::Ordering},
+};
+
+use rustc_hash::FxHasher;
+
+use super::{
+    EntryIndex, Problem,
+    files::Files,
+    parallel::in_parallel,
+    row::{Row, Stamp},
+    scan::{Look, unreadable},
+    table::{Broken, Finding},
+    texts::Texts,
+};
+use crate::{
+    aside::Cancelled,
+    retrieval::Batch,
+    store::{Entry, Location, Summary, time},
+};
+
+/// Files that one thread reads in one go.
+const CHUNK: usize = 4096;
+/// A thread has its share of fewer files, too.
+const LEAST_CHUNK: usize = 32;
+/// Text that waits to become part of the inverted index, in bytes of memory.
+const MAX_BATCH: usize = 64 * 1024 * 1024;
+
+/// An entry before its names are numbers.
+struct Draft {
+    summary: Summary,
+    timestamp: i64,
+    changed: i64,
+    stamp: Stamp,
+    sequence: u64,
+    is_partial: bool,
+}
+
+enum Examined {
+    Found(Finding),
+    Entry(Entry, Stamp),
+}
+
+impl EntryIndex {
+    /// Looks at files and takes over what they say; the number of entries that changed. When it is
+    /// cancelled, some files may be as if nobody had looked at them.
+    pub(super) fn take_in(&self, files: &Files, looks: &[Look], cancelled: &Cancelled) -> usize {
+        if looks.is_empty() {
+            return 0;
+        }
+        let size = (looks.len() / 4).clamp(LEAST_CHUNK, CHUNK);
+        let chunks: Vec<&[Look]> = looks.chunks(size).collect();
+        let found =
+            in_parallel(&chunks, cancelled, |chunk| self.take_in_chunk(files, chunk, cancelled));
+        let applied = self.table_mut().apply(found.into_iter().flatten().collect());
+        let text = self.text();
+        applied.outdated.into_iter().for_each(|sequence| text.remove(sequence));
+        applied.changes
+    }
+
+    fn take_in_chunk(
+        &self,
+        files: &Files,
+        looks: &[Look],
+        cancelled: &Cancelled,
+    ) -> Vec<(Arc<str>, Finding)> {
+        let text = self.text();
+        let (mut found, mut drafts) = (Vec::new(), Vec::new());
+        let mut batch = Batch::default();
+        for look in looks {
+            if cancelled.is_set() {
+                break;
+            }
+            match self.examine(files, look) {
+                Examined::Found(finding) => found.push((look.location.as_str().into(), finding)),
+                Examined::Entry(entry, stamp) => {
+                    let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
+                    drafts.push(draft(&look.location, entry, stamp, sequence, &mut batch));
+                    if batch.bytes() > MAX_BATCH {
+                        text.add_batch(std::mem::take(&mut batch));
+                    }
+                }
+            }
+        }
+        text.add_batch(batch);
+        let names = &mut self.table_mut().names;
+        found.extend(drafts.into_iter().map(|draft| {
+            let Draft { summary, timestamp, changed, stamp, sequence, is_partial } = draft;
+            let row = Row::new(&summary, timestamp, names);
+            let row = Row { changed, stamp, sequence, is_partial, ..row };
+            (Arc::clone(&row.path), Finding::Entry(row))
+        }));
+        found
+    }
+
+    fn examine(&self, files: &Files, look: &Look) -> Examined {
+        let now = time::now();
+        // Before the file is read: what changes meanwhile is another version.
+        let listed = match &look.file {
+            Some(file) => Some(file.clone()),
+            // What no listing has and nobody can look at is gone.
+            None => files.entry(&look.location).ok().flatten(),
+        };
+        let Some(file) = listed else { return Examined::Found(Finding::Gone) };
+        let stamp = |length: u64, digest: u64| Stamp::new(&file, length, digest, now);
+        let broken = |stamp: Stamp, problem: Problem| {
+            Examined::Found(Finding::Broken(Broken { stamp, problem, is_reported: false }))
+        };
+        let too_long = |length: u64| {
+            let most = self.max_entry_bytes;
+            let reason =
+                format!("it has {length} bytes, more than the {most} that an entry may have");
+            broken(stamp(length, 0), Problem { line: 1, reason })
+        };
+        if let Some(length) = file.length.filter(|length| *length > self.max_entry_bytes) {
+            return too_long(length);
+        }
+        let contents = match files.read(&look.location, self.max_entry_bytes) {
+            Ok(contents) => contents,
+            // It is gone, or a symbolic link took its place.
+            Err(error) if error.is_not_found() || error.kind == io::ErrorKind::InvalidInput => {
+                return Examined::Found(Finding::Gone);
+            }
+            // It may be readable soon, and nothing would tell.
+            Err(error) => return broken(Stamp::unread(), unreadable(&error)),
+        };
+        if contents.length > self.max_entry_bytes {
+            return too_long(contents.length);
+        }
+        let stamp = stamp(contents.length, digest(&contents.bytes));
+        let is_same =
+            |(_, known): (_, &Stamp)| (known.digest, known.length) == (stamp.digest, stamp.length);
+        if self.table().known(look.location.as_str()).is_some_and(is_same) {
+            return Examined::Found(Finding::Same(stamp));
+        }
+        match Entry::read(&look.location, &contents.bytes) {
+            Ok(entry) => Examined::Entry(entry, stamp),
+            Err(problem) => broken(stamp, problem),
+        }
+    }
+}
+
+fn draft(
+    location: &Location,
+    entry: Entry,
+    stamp: Stamp,
+    sequence: u64,
+    batch: &mut Batch,
+) -> Draft {
+    let summary = entry.summary.clone();
+    let timestamp = time::parse(&summary.timestamp).or(location.time()).unwrap_or_default();
+    let changes = entry.changelog.iter().filter_map(|change| time::parse(&change.timestamp));
+    let changed = changes.fold(timestamp, i64::max);
+    let texts = Texts::of(location, entry);
+    let joined = texts.joined();
+    let document = texts.document(&joined, timestamp);
+    let is_partial = !document.is_short();
+    batch.add(sequence, &document);
+    Draft { summary, timestamp, changed, stamp, sequence, is_partial }
+}
+
+/// Tells the bytes of one file from others of the same length.
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}

@@ -1,0 +1,118 @@
+//! Comparing what is known with the directories of a store, without reading a file.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::{EntryIndex, Problem, files::Files, parallel::in_parallel, table::Table};
+use crate::{
+    aside::Cancelled,
+    error::{Error, Result},
+    file_system::{self, Children, FileError},
+    store::Location,
+};
+
+/// A file to look at.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub location: Location,
+    /// As a listing has it; `None`: it was in none.
+    pub file: Option<file_system::Entry>,
+}
+
+/// What a store's directories say.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// What is new, may have changed, or is gone.
+    pub looks: Vec<Look>,
+    /// The directories that cannot be read.
+    pub closed: Vec<(String, Problem)>,
+}
+
+/// What one directory says.
+#[derive(Default)]
+struct Part {
+    looks: Vec<Look>,
+    /// Known, and surely the same.
+    unchanged: Vec<Arc<str>>,
+    directories: Vec<String>,
+    closed: Option<(String, Problem)>,
+}
+
+impl EntryIndex {
+    /// Lists all directories; `None` when it is cancelled.
+    ///
+    /// # Errors
+    /// `Io` when the store cannot be listed.
+    pub(super) fn scan(&self, files: &Files, cancelled: &Cancelled) -> Result<Option<Scan>> {
+        let root = files.children("").map_err(|error| {
+            Error::from_file("read the context store", &files.root, "path", error)
+        })?;
+        let visible = |name: &String| !name.starts_with('.');
+        let agents: Vec<String> = root.directories.into_iter().filter(visible).collect();
+        let of_agents =
+            in_parallel(&agents, cancelled, |agent| self.scan_directory(files, agent, true));
+        let sessions: Vec<&String> = of_agents.iter().flat_map(|part| &part.directories).collect();
+        let of_sessions =
+            in_parallel(&sessions, cancelled, |session| self.scan_directory(files, session, false));
+        if cancelled.is_set() {
+            return Ok(None);
+        }
+        let (mut scan, mut seen) = (Scan::default(), FxHashSet::default());
+        for part in of_agents.into_iter().chain(of_sessions) {
+            seen.extend(part.unchanged);
+            scan.looks.extend(part.looks);
+            scan.closed.extend(part.closed);
+        }
+        let table = self.table();
+        let listed: FxHashSet<&str> =
+            scan.looks.iter().map(|look| look.location.as_str()).collect();
+        let is_missing = |path: &&Arc<str>| !(seen.contains(*path) || listed.contains(&***path));
+        let missing: Vec<Look> = table
+            .paths()
+            .filter(is_missing)
+            .filter_map(|path| Location::of(&path.split('/').collect::<Vec<_>>()))
+            .map(|location| Look { location, file: None })
+            .collect();
+        scan.looks.extend(missing);
+        Ok(Some(scan))
+    }
+
+    fn scan_directory(&self, files: &Files, directory: &str, is_agent: bool) -> Part {
+        match files.children(directory) {
+            Ok(children) => compare(&self.table(), directory, children, is_agent),
+            Err(error) => {
+                Part { closed: Some((directory.to_owned(), unreadable(&error))), ..Part::default() }
+            }
+        }
+    }
+}
+
+fn compare(table: &Table, directory: &str, children: Children, is_agent: bool) -> Part {
+    let mut part = Part::default();
+    let mut path = String::new();
+    for file in children.files {
+        path.clear();
+        path.push_str(directory);
+        path.push('/');
+        path.push_str(&file.name);
+        match table.known(&path).filter(|(_, stamp)| stamp.is_of(&file)) {
+            Some((path, _)) => part.unchanged.push(Arc::clone(path)),
+            None => {
+                if let Some(location) = Location::of(&path.split('/').collect::<Vec<_>>()) {
+                    part.looks.push(Look { location, file: Some(file) });
+                }
+            }
+        }
+    }
+    if is_agent {
+        let visible = children.directories.iter().filter(|name| !name.starts_with('.'));
+        part.directories = visible.map(|name| format!("{directory}/{name}")).collect();
+    }
+    part
+}
+
+/// A file or a directory that cannot be read.
+pub(super) fn unreadable(error: &FileError) -> Problem {
+    Problem { line: 1, reason: format!("it cannot be read: {error}") }
+}
