@@ -5,7 +5,9 @@ use std::sync::Arc;
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::{Change, Document, EntryType, NewEntry};
-use crate::redaction::{EnvironmentValues, Pass, Redaction, RedactionOptions, Redactor};
+use crate::redaction::{
+    CustomFind, CustomRule, EnvironmentValues, Pass, Redaction, RedactionOptions, Redactor,
+};
 
 /// In two parts: hosting services refuse pushes that hold a whole one.
 fn secret() -> String {
@@ -122,6 +124,29 @@ fn what_redaction_takes_leaves_a_file() {
     let key = private_key("# ");
     let after = redacted(&parse(&format!("---\n# {key}\ntype: finding # a\n---\n")));
     assert!(!after.to_text().contains("MIIE"), "{}", after.to_text());
+}
+
+/// A caller's rule may take what makes a comment one, or a key.
+#[test]
+fn what_a_rule_takes_of_foreign_lines_leaves_lines_of_their_kind() {
+    let rule = CustomRule {
+        name: "own".to_owned(),
+        find: CustomFind::Expression {
+            source: "(# )?gone[^]*?end:?".to_owned(),
+            flags: String::new(),
+        },
+    };
+    let options = RedactionOptions { rules: vec![rule], ..RedactionOptions::default() };
+    let redaction =
+        Redaction::new(Redactor::new(options).unwrap(), Arc::new(EnvironmentValues::default()));
+    let mut document = parse(
+        "---\n# a\n# gone\n# end b\ntype: finding # gone end\ngone end: x\nkept:\n  - gone\n# end\ntags: [a]\n---\n",
+    );
+    document.redact(&mut Pass::new(Some(redaction))).unwrap();
+    let text = document.to_text();
+    let expected = "---\n# a\n# [REDACTED:own] b\ntype: finding # [REDACTED:own]\n\"[REDACTED:own]\": \"[REDACTED:own] x\"\nkept:\n  - [REDACTED:own]\ntags: [a]\n---\n";
+    assert_eq!(text, expected);
+    assert_eq!(parse(&text).to_text(), text);
 }
 
 proptest! {
