@@ -108,9 +108,9 @@ impl Conditions {
     pub fn all_of(syntax: &SearchSyntax) -> Self {
         let mut conditions = Self::without_words(syntax);
         for words in &syntax.words {
-            for run in words.split(|character: char| {
-                u8::try_from(character).is_ok_and(|byte| is_ascii_separator(byte))
-            }) {
+            for run in
+                words.split(|character: char| u8::try_from(character).is_ok_and(is_ascii_separator))
+            {
                 conditions.need_word(run);
             }
         }
@@ -160,7 +160,9 @@ impl Conditions {
         let is_long = !is_sequence && plain.chars().count() >= LEAST_BEGINNING;
         let beginning = if is_long { self.beginning(plain) } else { None };
         let whole = vec![Part { beginning, term: self.term(whole) }];
-        let pieces = self.parts_of(pieces);
+        // Digits alone would be found in too many places.
+        let has_digit = run.contains(|character: char| character.is_ascii_digit());
+        let pieces = self.parts_of(if has_digit { &[] } else { pieces });
         self.need([whole, pieces].into_iter().filter(|parts| !parts.is_empty()).collect());
     }
 
@@ -176,8 +178,8 @@ impl Conditions {
     }
 
     fn parts_of(&mut self, terms: &[Box<str>]) -> Parts {
-        let part = |term: &Box<str>| Part { term: self.term(term), beginning: None };
-        terms.iter().map(part).collect()
+        let terms = terms.iter().map(|term| self.term(term));
+        terms.map(|term| Part { term, beginning: None }).collect()
     }
 
     fn term(&mut self, term: &str) -> Option<usize> {
@@ -400,7 +402,7 @@ mod tests {
             "login form",
             "loginform",
             "organization of organs",
-            "organ",
+            "organ 2",
         ];
         for (query, expected) in [
             ("auth user", &[0, 1][..]),
@@ -424,6 +426,7 @@ mod tests {
             ("\"form\" -with", &[3]),
             ("organs -\"of organs\"", &[6]),
             ("us", &[]),
+            ("organ2", &[]),
         ] {
             assert_eq!(found(query, &texts), expected, "{query}");
         }

@@ -135,7 +135,7 @@ fn encode(part: &impl Serialize) -> Option<Vec<u8>> {
     postcard::to_stdvec(part).ok()
 }
 
-fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index)> {
+pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index)> {
     let (magic, rest) = bytes.split_first_chunk::<16>()?;
     let (checksum, mut rest) = rest.split_first_chunk::<4>()?;
     if magic != MAGIC || u32::from_le_bytes(*checksum) != crc32fast::hash(rest) {

@@ -77,6 +77,11 @@ impl Stamp {
         Self { length: u64::MAX, ..Self::default() }
     }
 
+    /// Whether another state of the file would tell.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
     /// Whether the file is surely what it was.
     pub fn is_of(&self, file: &file_system::Entry) -> bool {
         self.is_settled

@@ -34,7 +34,7 @@ pub(super) enum Finding {
 pub(super) struct Applied {
     /// What the inverted index must forget.
     pub outdated: Vec<u64>,
-    /// Entries that are new, changed or gone.
+    /// Entries that are new, changed or gone, or whose state is settled now.
     pub changes: usize,
 }
 
@@ -144,6 +144,7 @@ impl Table {
             match finding {
                 Finding::Same(stamp) => {
                     if let Some(number) = self.number(&path) {
+                        applied.changes += usize::from(stamp.is_settled());
                         let row = self.rows.get_mut(number as usize).and_then(Option::as_mut);
                         row.into_iter().for_each(|row| row.stamp = stamp);
                         moved.push(number);
