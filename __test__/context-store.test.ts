@@ -56,8 +56,8 @@ describe('write()', () => {
 
   it('writes front matter that rg finds by the lines of the specification', () =>
     inDirectory(async (path) => {
-      const store = storeIn(path)
-      const { filePath, sessionId, timestamp } = await store.write(
+      const sessionId = 'a1b2c3d4-e5f6-7890-abcd-ef1234567890'
+      const { filePath, timestamp } = await storeIn(path, { sessionId }).write(
         entry({ tags: ['security', 'authentication'], links: ['code-fixer/a.md', 'code-fixer/b.md'] }),
       )
       const text = readFileSync(filePath, 'utf8')

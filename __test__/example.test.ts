@@ -162,7 +162,10 @@ describe('npm run example:store', () => {
     )
     assert.match(output, /Related +code-reviewer\/a1b2c3d4\/\S+\n +code-fixer\/a1b2c3d4\/\S+-constant-time\.md\n/)
     assert.match(output, /Tool +context_read\n +\[Characters 0 to 37 of 37\./)
-    assert.match(output, /For a log +\{"meta":\{"contextFiles":\["summarizer\/\S+","code-reviewer\/\S+"\]\}\}\n/)
+    assert.match(
+      output,
+      /For a log +\{"meta":\{"contextFiles":\["code-reviewer\/\S+","code-fixer\/\S+","summarizer\/\S+"\]\}\}\n/,
+    )
     assert.match(output, /Verified +3 entries, 0 problems, 0 dangling links/)
   })
 })
