@@ -3393,7 +3393,7 @@ var ContextManager = class {
 };
 
 // lib/context-store.ts
-import { sep as sep2 } from "node:path";
+import { sep as sep3 } from "node:path";
 import { NativeStore } from "./native.js";
 
 // lib/store-entry.ts
@@ -3609,6 +3609,7 @@ function tellProgress(onProgress, progress) {
 }
 
 // lib/store-location.ts
+import { sep as sep2 } from "node:path";
 import { directoryFault } from "./native.js";
 var DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
 var PATH_VARIABLE = "SFA_CONTEXT_STORE";
@@ -3621,7 +3622,9 @@ function storeDirectory(config, given2, fileSystem) {
     ["config.contextStore.path", configured]
   ];
   const [name, path] = choices.find(([, path2]) => path2 !== void 0) ?? [];
-  return resolveDirectory(checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? "path"), name ?? "path", fileSystem);
+  const place = checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? "path");
+  const { directory } = resolveDirectory(place, name ?? "path", fileSystem);
+  return { directory, prefix: directory.endsWith(sep2) ? directory : directory + sep2 };
 }
 function configuredPath(config) {
   const store = optional(optional(config, "config", checkObject)?.contextStore, "config.contextStore", checkObject);
@@ -4052,7 +4055,7 @@ var ContextStore = class {
   }
   #whole(entry) {
     const { path, ...rest } = entry;
-    const below = this.#hooks.fileSystem === void 0 ? path.replaceAll("/", sep2) : path;
+    const below = this.#hooks.fileSystem === void 0 ? path.replaceAll("/", sep3) : path;
     return { path, filePath: this.#prefix + below, ...rest };
   }
 };

@@ -165,6 +165,22 @@ for (const [name, make] of FILE_SYSTEMS) {
   })
 }
 
+describe('a file system that joins paths as it likes', () => {
+  it('has every entry where its filePath says', async () => {
+    class Backslashes extends MemoryFileSystem {
+      override joinPath(...segments: string[]): string {
+        return segments.join('\\')
+      }
+    }
+    const fileSystem = new Backslashes()
+    const store = storeIn('/store', { fileSystem, sessionId: 's1' })
+    const written = await store.write(entry())
+    assert.deepEqual(files(fileSystem), [written.filePath])
+    assert.deepEqual(await store.search({}), [written])
+    assert.deepEqual(await store.read(written.path), written)
+  })
+})
+
 describe('contextFiles()', () => {
   it('knows the 1000 sessions that wrote last', { timeout: 120_000 }, async () => {
     const fileSystem = new MemoryFileSystem()

@@ -1,5 +1,6 @@
 /** Where a context store is, and what an agent's and a session's directory in it may be called. */
 
+import { sep } from 'node:path'
 import { directoryFault } from '../native.js'
 import type { ContextStoreConfig } from '../store.d.ts'
 import type { IFileSystem } from '../types.d.ts'
@@ -42,7 +43,10 @@ export function storeDirectory(
     ['config.contextStore.path', configured],
   ]
   const [name, path] = choices.find(([, path]) => path !== undefined) ?? []
-  return resolveDirectory(checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? 'path'), name ?? 'path', fileSystem)
+  const place = checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? 'path')
+  const { directory } = resolveDirectory(place, name ?? 'path', fileSystem)
+  // Paths below it are joined here, also those of injected file systems.
+  return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }
 }
 
 /** Checked whether it counts or not: what is wrong in it should not wait for another environment. */

@@ -246,7 +246,7 @@ export class MemoryFileSystem implements IFileSystem {
     }
     return [...this.files.keys(), ...this.directories]
       .filter((path) => path !== '/' && this.dirname(path) === directory)
-      .map((path) => path.slice(path.lastIndexOf('/') + 1))
+      .map((path) => path.slice(directory === '/' ? 1 : directory.length + 1))
   }
 
   resolvePath(...parameters: [string]): string {
