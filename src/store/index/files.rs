@@ -33,9 +33,10 @@ impl Files {
         self.disk.as_ref()
     }
 
-    /// What is in a directory below the root; nothing when it is not there.
+    /// What is in the root, or in a directory below it; nothing when it is not there.
     pub fn children(&self, directory: &str) -> FileResult<Children> {
-        let path = self.root.join(directory);
+        // Joined with nothing it would end in a separator, which not every file system takes.
+        let path = if directory.is_empty() { self.root.clone() } else { self.root.join(directory) };
         match &self.disk {
             Some(disk) => disk.children(&path),
             None => self.runtime.block_on(async {
