@@ -179,10 +179,15 @@ fn is_word_of_yaml(text: &str) -> bool {
 
 /// Numbers of any base, dates and times.
 fn looks_like_a_number(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_digit)
-        && (matches!(bytes.get(1), Some(b'x' | b'X' | b'o' | b'O' | b'b' | b'B'))
-            || bytes.iter().all(|byte| byte.is_ascii_digit() || b"+-._eETtZz ".contains(byte)))
+    let has_base = match text.as_bytes() {
+        [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', digits @ ..] => {
+            digits.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'_')
+        }
+        _ => false,
+    };
+    let is_decimal = |byte: u8| byte.is_ascii_digit() || b"+-._eETtZz ".contains(&byte);
+    has_base
+        || text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(is_decimal)
 }
 
 /// Whether a character may stand in a quoted text as it is: YAML calls it printable, and it neither
@@ -194,4 +199,38 @@ fn is_visible(character: char) -> bool {
             0x200B | 0x200E | 0x200F | 0x2028..=0x202E | 0x2060..=0x2069 | 0xFEFF | 0xFDD0..=0xFDEF
         )
         && u32::from(character) & 0xFFFE != 0xFFFE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_another_reader_takes_for_something_else_is_quoted() {
+        for text in [
+            "code-reviewer",
+            "9b71eb00-fca4-4d8c-84e7-e4d8e4371e89",
+            "0b71eb00-fca4-4d8c-84e7-e4d8e4371e89",
+            "0x1f-a",
+            "10th",
+            "two words",
+        ] {
+            assert!(is_plain(text), "{text}");
+        }
+        for text in [
+            "12",
+            "1e5",
+            "0x1F",
+            "0b1_0",
+            "0o7",
+            "2026-02-21",
+            "12:30",
+            "1_000",
+            "Yes",
+            "null",
+            "a: b",
+        ] {
+            assert!(!is_plain(text), "{text}");
+        }
+    }
 }
