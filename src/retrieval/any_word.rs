@@ -10,6 +10,8 @@ use super::sequences::Sequences;
 
 /// Terms that one prefix stands for at most.
 const MAXIMUM_TERMS: usize = 128;
+/// Ranking fewer documents saves nothing.
+const LEAST_RANKED: usize = 64;
 
 /// The words, the prefixes and the words of the phrases of a query.
 pub struct AnyWord {
@@ -60,6 +62,12 @@ impl AnyWord {
         self.certain.as_ref().is_none_or(|certain| certain.contains(sequence))
     }
 
+    /// Whether that is so of all documents.
+    #[must_use]
+    pub fn is_certain_of_all(&self) -> bool {
+        self.certain.is_none()
+    }
+
     /// The same, for another thread.
     #[must_use]
     pub fn another(&self) -> Self {
@@ -74,15 +82,31 @@ impl AnyWord {
         self.query.is_empty() && self.beginnings.is_empty()
     }
 
-    /// The documents that have any of them, with their scores, in no particular order.
+    /// The best documents that have any of them, with their scores, best first: so many, and all that
+    /// are as good as the last of these.
     #[must_use]
-    pub fn rank(&self, index: &Index, accepts: &dyn Fn(u64) -> bool) -> Vec<(u64, f32)> {
-        let ranked = Index::rank_together(&[index], &self.query, None, accepts, &[]);
-        let known = ranked.hits.into_iter().filter_map(|Ranked { which, score, .. }| match which {
-            Which::Known(sequence) => Some((sequence, score)),
-            Which::Foreign(_) => None,
-        });
-        known.collect()
+    pub fn rank(
+        &self,
+        index: &Index,
+        limit: usize,
+        accepts: &dyn Fn(u64) -> bool,
+    ) -> Vec<(u64, f32)> {
+        let mut count = limit.saturating_mul(2).max(LEAST_RANKED);
+        loop {
+            let ranked =
+                Index::rank_together(&[index], &self.query, Some(count), accepts, &[]).hits;
+            let score = |place: usize| ranked.get(place).map(|hit| hit.score);
+            let is_all = ranked.len() < count;
+            // The last has equals that were cut off, unless it is worse than what is asked for.
+            if is_all || score(limit.saturating_sub(1)) > score(ranked.len().saturating_sub(1)) {
+                let known = ranked.into_iter().filter_map(|hit: Ranked| match hit.which {
+                    Which::Known(sequence) => Some((sequence, hit.score)),
+                    Which::Foreign(_) => None,
+                });
+                return known.collect();
+            }
+            count = count.saturating_mul(8);
+        }
     }
 
     /// Whether the texts have any of them, stop words aside.
@@ -101,6 +125,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn equally_good_ones_are_not_cut_off() {
+        let index = Index::new();
+        for sequence in 0..1000 {
+            let result = if sequence % 100 == 0 { "login login" } else { "login page" };
+            index.add(sequence, &Document { result, ..Document::default() });
+        }
+        let any = AnyWord::new(&SearchSyntax::parse("login").unwrap(), &index);
+        let count = |limit| any.rank(&index, limit, &|_| true).len();
+        assert!((10..1000).contains(&count(5)), "the ten best are alike");
+        assert_eq!((count(11), count(1000), count(usize::MAX)), (1000, 1000, 1000));
+    }
+
+    #[test]
     fn any_word_suffices() {
         let index = Index::new();
         let texts = ["login form login", "formal", "a page of forms", "the other"];
@@ -109,7 +146,7 @@ mod tests {
         }
         let found = |query: &str| {
             let mut any = AnyWord::new(&SearchSyntax::parse(query).unwrap(), &index);
-            let mut ranked = any.rank(&index, &|sequence| sequence != 2);
+            let mut ranked = any.rank(&index, usize::MAX, &|sequence| sequence != 2);
             ranked.sort_by(|left, right| right.1.total_cmp(&left.1));
             let in_texts: Vec<bool> = texts.iter().map(|text| any.is_in(&[text])).collect();
             (ranked.into_iter().map(|(sequence, _)| sequence).collect::<Vec<u64>>(), in_texts)

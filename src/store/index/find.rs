@@ -11,7 +11,7 @@ use super::{
 use crate::{
     aside::{Cancelled, aside},
     error::Result,
-    retrieval::{AnyWord, Conditions, SearchSyntax, Verdict},
+    retrieval::{AnyWord, Conditions, SearchSyntax, Sequences, Verdict},
     store::Entry,
 };
 
@@ -117,8 +117,15 @@ impl EntryIndex {
         let table = self.table();
         let text = self.text();
         let admission = Admission::new(filter, Some(syntax), &table);
-        let judgement = Conditions::without_words(syntax).judge(&text);
-        let scores: FxHashMap<u64, f32> = any.rank(&text, &|_| true).into_iter().collect();
+        let conditions = Conditions::without_words(syntax);
+        let judgement = conditions.judge(&text);
+        let admitted: Sequences =
+            table.rows().filter(|row| admission.admits(row)).map(|row| row.sequence).collect();
+        // Where texts decide, any number may be needed.
+        let is_settled = conditions.is_empty() && any.is_certain_of_all();
+        let limit = if is_settled { filter.limit } else { usize::MAX };
+        let accepts = |sequence: u64| admitted.contains(sequence);
+        let scores: FxHashMap<u64, f32> = any.rank(&text, limit, &accepts).into_iter().collect();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
         for row in table.rows() {
             let score = scores.get(&row.sequence);
@@ -126,7 +133,7 @@ impl EntryIndex {
                 continue;
             }
             let verdict = judgement.of(row.sequence, row.is_partial);
-            if verdict == Verdict::Failed || !admission.admits(row) {
+            if verdict == Verdict::Failed || !admitted.contains(row.sequence) {
                 continue;
             }
             let is_open = verdict == Verdict::Open;

@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{EntryIndex, Problem, files::Files, parallel::in_parallel, table::Table};
+use super::{
+    EntryIndex, Problem,
+    files::Files,
+    parallel::in_parallel,
+    table::{KnownAs, Table},
+};
 use crate::{
     aside::Cancelled,
     error::{Error, Result},
     file_system::{self, Children, FileError},
+    retrieval::Sequences,
     store::Location,
 };
 
@@ -33,8 +39,9 @@ pub(super) struct Scan {
 #[derive(Default)]
 struct Part {
     looks: Vec<Look>,
-    /// Known, and surely the same.
-    unchanged: Vec<Arc<str>>,
+    /// Known, and surely the same: the numbers of entries, and paths of what is none.
+    unchanged: Vec<u32>,
+    still_broken: Vec<Arc<str>>,
     directories: Vec<String>,
     closed: Option<(String, Problem)>,
 }
@@ -58,19 +65,23 @@ impl EntryIndex {
         if cancelled.is_set() {
             return Ok(None);
         }
-        let (mut scan, mut seen) = (Scan::default(), FxHashSet::default());
+        let (mut scan, mut broken) = (Scan::default(), FxHashSet::default());
+        let mut unchanged = Sequences::default();
         for part in of_agents.into_iter().chain(of_sessions) {
-            seen.extend(part.unchanged);
+            part.unchanged.into_iter().for_each(|number| unchanged.insert(u64::from(number)));
+            broken.extend(part.still_broken);
             scan.looks.extend(part.looks);
             scan.closed.extend(part.closed);
         }
         let table = self.table();
         let listed: FxHashSet<&str> =
             scan.looks.iter().map(|look| look.location.as_str()).collect();
-        let is_missing = |path: &&Arc<str>| !(seen.contains(*path) || listed.contains(&***path));
-        let missing: Vec<Look> = table
-            .paths()
-            .filter(is_missing)
+        let entries = table.paths().filter(|(number, _)| !unchanged.contains(u64::from(*number)));
+        let others = table.broken_paths().filter(|path| !broken.contains(*path));
+        let missing: Vec<Look> = entries
+            .map(|(_, path)| path)
+            .chain(others)
+            .filter(|path| !listed.contains(&***path))
             .filter_map(|path| Location::of(&path.split('/').collect::<Vec<_>>()))
             .map(|location| Look { location, file: None })
             .collect();
@@ -97,7 +108,8 @@ fn compare(table: &Table, directory: &str, children: Children, is_agent: bool) -
         path.push('/');
         path.push_str(&file.name);
         match table.known(&path).filter(|(_, stamp)| stamp.is_of(&file)) {
-            Some((path, _)) => part.unchanged.push(Arc::clone(path)),
+            Some((KnownAs::Entry(number), _)) => part.unchanged.push(number),
+            Some((KnownAs::Broken(path), _)) => part.still_broken.push(Arc::clone(path)),
             None => {
                 if let Some(location) = Location::of(&path.split('/').collect::<Vec<_>>()) {
                     part.looks.push(Look { location, file: Some(file) });

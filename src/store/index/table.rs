@@ -29,6 +29,14 @@ pub(super) enum Finding {
     Gone,
 }
 
+/// What a path is known as.
+pub(super) enum KnownAs<'t> {
+    /// An entry, by its number.
+    Entry(u32),
+    /// A file that is none.
+    Broken(&'t Arc<str>),
+}
+
 /// What became of findings.
 #[derive(Debug, Default)]
 pub(super) struct Applied {
@@ -84,10 +92,13 @@ impl Table {
         self.order.iter().filter_map(|number| self.row(*number))
     }
 
-    /// What is known by a path, an entry or not, and which state of the file.
-    pub fn known(&self, path: &str) -> Option<(&Arc<str>, &Stamp)> {
-        let broken = || self.broken.get_key_value(path).map(|(path, broken)| (path, &broken.stamp));
-        self.get(path).map(|row| (&row.path, &row.stamp)).or_else(broken)
+    /// What is known by a path, and which state of the file.
+    pub fn known(&self, path: &str) -> Option<(KnownAs<'_>, &Stamp)> {
+        if let Some(number) = self.number(path) {
+            return Some((KnownAs::Entry(number), &self.row(number)?.stamp));
+        }
+        let (path, broken) = self.broken.get_key_value(path)?;
+        Some((KnownAs::Broken(path), &broken.stamp))
     }
 
     /// The entries that link to a path.
@@ -95,9 +106,14 @@ impl Table {
         self.backlinks.get(path).into_iter().flatten().copied()
     }
 
-    /// Everything that is known by a path, entries and others.
-    pub fn paths(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.by_path.keys().chain(self.broken.keys())
+    /// Entries by number and path.
+    pub fn paths(&self) -> impl Iterator<Item = (u32, &Arc<str>)> {
+        self.by_path.iter().map(|(path, number)| (*number, path))
+    }
+
+    /// Files that are no entries.
+    pub fn broken_paths(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.broken.keys()
     }
 
     /// Files that are no entries and directories that cannot be read, by path.

@@ -182,7 +182,7 @@ async fn damage_is_survived() {
             believed += 1;
             let syntax = SearchSyntax::parse("word3 common organiz* -\"a b\"").unwrap();
             let judgement = Conditions::all_of(&syntax).judge(&text);
-            let _ = AnyWord::new(&syntax, &text).rank(&text, &|_| true);
+            let _ = AnyWord::new(&syntax, &text).rank(&text, 5, &|_| true);
             table.rows().for_each(|row| {
                 drop((row.summary(&table.names), judgement.of(row.sequence, true)))
             });
