@@ -339,7 +339,8 @@ fn what_is_not_changed_is_kept_byte_for_byte() {
         document.set_type(document.entry_type());
         document.set_tags(document.tags().to_vec());
         document.set_links(document.links().to_vec());
-        document.set_content(&document.content().into_owned());
+        let content = document.content().into_owned();
+        document.set_content(&content);
         assert_eq!(document.to_text(), text, "{name}");
     }
 }
@@ -356,7 +357,7 @@ fn a_changed_type_changes_one_line() {
             .collect();
         assert_eq!(lines(&changed).len(), lines(&text).len(), "{name}");
         let [(before, after)] = differing.as_slice() else { panic!("{name}: {differing:?}") };
-        let plain = before.replace('"', "").replace('\'', "");
+        let plain = before.replace(['"', '\''], "");
         for kind in ["finding", "summary"] {
             assert!(!after.contains(kind), "{name}: {after:?}");
         }
