@@ -58,8 +58,8 @@ export async function keepEntries(
     if (path !== undefined) {
       paths.push(path)
       const change = { content: `now ${text}`, addTags: given.tags }
-      await outcome(sweep, 'entries changed', store.update(path, change, `it is ${text} and ${value}`))
-      await outcome(sweep, 'entries superseded', store.supersede(path, given, `because of ${text}`))
+      await outcome(sweep, 'entries changed', store.update(path, change, `it is\n${text}\nand\n${value}`))
+      await outcome(sweep, 'entries superseded', store.supersede(path, given, `because of\n${text}`))
       await outcome(sweep, 'entries read', store.read(path))
     }
     await tool('context_write')(given)
