@@ -108,10 +108,19 @@ impl Store {
         let Some(root) = self.shared.root().await? else { return Ok(removal) };
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
         self.recover(&root).await?;
+        let index = self.shared.index(&root, self.options.max_entry_bytes);
+        index.refresh(&self.debug).await?;
+        // Links to some of them may have been made since the plan.
+        let expired = plan(policy, index.known()).expired;
+        let expired: HashSet<&str> = expired.iter().map(|entry| entry.path.as_str()).collect();
         let mut directories = HashSet::new();
         for path in paths {
             let location = Location::parse(path)?;
             directories.insert(location.directory().to_owned());
+            if !expired.contains(path.as_str()) {
+                removal.kept.push(path.clone());
+                continue;
+            }
             match self.remove_if_over(&root, &location, policy).await {
                 Ok(true) => removal.removed.push(path.clone()),
                 Ok(false) => removal.kept.push(path.clone()),

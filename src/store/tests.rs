@@ -338,14 +338,24 @@ async fn housekeeping_removes_what_nobody_needs() {
     let one = Policy { agents: Some(vec!["b".to_owned()]), ..policy() };
     assert_eq!(paths(&store.plan_housekeeping(&one).await.unwrap()), ["b/20260221T143005-x.md"]);
 
-    // Somebody changes one of them in between.
+    // Somebody changes one of them in between, and links to another.
     update(&store, &name(1), "still true").await.unwrap();
+    plant(folder.path(), "b/20260221T143006-x.md", 40, &[]);
+    let linking = Update {
+        path: name(4),
+        description: "linked".to_owned(),
+        links: vec!["b/20260221T143006-x.md".to_owned()],
+        ..Update::default()
+    };
+    store.update(linking, None).await.unwrap();
+    let linked = ["b/20260221T143006-x.md".to_owned()];
+    assert_eq!(store.remove_expired(&policy(), &linked).await.unwrap().kept, linked);
     let removal = store.remove_expired(&policy(), &paths(&all)).await.unwrap();
     assert_eq!(removal.removed, ["b/20260221T143005-x.md"]);
     assert_eq!(removal.kept, [name(1)]);
     assert_eq!(names_in(&folder.path().join("a")).len(), 7);
-    assert!(names_in(&folder.path().join("b")).is_empty());
-    assert_eq!(store.search(&filter()).await.unwrap().len(), 5);
+    assert_eq!(names_in(&folder.path().join("b")), ["20260221T143006-x.md"]);
+    assert_eq!(store.search(&filter()).await.unwrap().len(), 6);
     for path in ["a/notes.md", "a/20200101T000000-broken.md", "a/20260221T143004-x.md"] {
         let removal = store.remove_expired(&policy(), &[path.to_owned()]).await.unwrap();
         assert_eq!(removal.kept, [path], "nothing asked for is removed that is not over");
