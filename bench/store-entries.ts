@@ -20,6 +20,8 @@ export interface Question {
   readonly tag?: string
   readonly type?: string
   readonly text?: string
+  /** Any word suffices; who can ranks. */
+  readonly isRanked?: true
 }
 
 export const QUESTIONS: readonly Question[] = [
@@ -27,6 +29,7 @@ export const QUESTIONS: readonly Question[] = [
   { name: 'a common type', type: 'decision' },
   { name: 'a rare word', text: RARE_WORD },
   { name: 'a common word', text: COMMON_WORD },
+  { name: 'two words, ranked', text: `${COMMON_WORD} ${RARE_WORD}`, isRanked: true },
 ]
 
 export const WANTED = 10

@@ -38,7 +38,11 @@ const AT_ONCE = 32
 const SETTLED = 2500
 
 function patternOf({ tag, type, text }: Question): string {
-  return tag !== undefined ? `^tags:.*\\b${tag}\\b` : type !== undefined ? `^type: ${type}$` : `\\b${text}\\b`
+  return tag !== undefined
+    ? `^tags:.*\\b${tag}\\b`
+    : type !== undefined
+      ? `^type: ${type}$`
+      : `\\b(${text?.replaceAll(' ', '|')})\\b`
 }
 
 const newestFirst = (left: string, right: string): number => (basename(left) < basename(right) ? 1 : -1)
@@ -46,11 +50,12 @@ const newestFirst = (left: string, right: string): number => (basename(left) < b
 function ours(directory: string): Contender {
   const store = new ContextStore({ agent: 'agent-0', path: directory })
   return {
-    async ask({ tag, type, text }) {
+    async ask({ tag, type, text, isRanked = false }) {
       const found = await store.search({
         ...(tag !== undefined && { tags: [tag] }),
         ...(type !== undefined && { type: type as 'decision' }),
         ...(text !== undefined && { query: text }),
+        ranked: isRanked,
         limit: WANTED,
       })
       return found.map(({ content }) => content)
