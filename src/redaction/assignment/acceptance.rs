@@ -117,12 +117,19 @@ fn accepts_plain(
     let is_said = is_password && text.get(name.range.end..name.range.end + 2) == Some(": ");
     let is_field = joint == Joint::Tight
         || (found.ends_line && (is_said || starts_line(text, name.range.start)));
+    let is_made_up = is_password && value.len() >= 8 && mixes_digits(value);
     look == Look::Chosen
-        && is_field
+        && (is_field || is_made_up)
         && !name.text.ends_with(value)
         && (has_digit_or_sign(value) || value::is_irregular(value))
         && (is_password || value.len() >= 8)
         && !matches!(found.after, b'(' | b'[')
+}
+
+/// Whether digits stand among its letters in several places, which names and words do not have.
+fn mixes_digits(value: &str) -> bool {
+    let groups = value.split(|sign: char| !sign.is_ascii_digit()).filter(|group| !group.is_empty());
+    groups.count() >= 2 && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether it is made of what tokens are made of.
