@@ -6,7 +6,6 @@ const [path, entry, agent, count, atOnce] = process.argv.slice(2)
 const store = new ContextStore({ agent, path, durability: 'process', lockTimeout: 60_000 })
 console.log('ready')
 await new Promise((resolve) => process.stdin.once('data', resolve))
-process.stdin.unref()
 let next = 0
 async function work() {
   while (next < Number(count)) {

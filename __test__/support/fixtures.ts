@@ -24,7 +24,7 @@ export async function inDirectory<T>(work: (directory: string) => Promise<T> | T
   try {
     return await work(directory)
   } finally {
-    rmSync(directory, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
