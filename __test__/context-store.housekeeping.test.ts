@@ -144,7 +144,8 @@ describe('housekeep()', () => {
         old(path, `a/n${number}`, 31)
       }
       const told: { done: number; total: number }[] = []
-      const report = await storeIn(path).housekeep({
+      const store = storeIn(path)
+      const report = await store.housekeep({
         onProgress: (progress) => {
           told.push(progress)
           throw new Error('whoever watches fails')
@@ -157,6 +158,7 @@ describe('housekeep()', () => {
         told.every(({ done, total }, index) => total === 600 && done > (told[index - 1]?.done ?? 0)),
         JSON.stringify(told),
       )
+      await store.close()
     }))
 
   it('stops when its signal does, and what went until then is gone', () =>
@@ -176,6 +178,7 @@ describe('housekeep()', () => {
       holds(left > 0 && left < 600, `${left} are left`)
       assert.equal(filesBelow(path).length, left)
       assert.equal((await store.housekeep()).removed.length, left, 'the next one goes on')
+      await store.close()
     }))
 
   it('counts from the last change on', () =>
@@ -193,7 +196,8 @@ describe('housekeep()', () => {
       const numbers = Array.from({ length: 300 }, (_, number) => String(number).padStart(3, '0'))
       const paths = numbers.map((number) => old(path, `a/n${number}`, 31))
       let left: string[] = []
-      const report = await storeIn(path).housekeep({
+      const store = storeIn(path)
+      const report = await store.housekeep({
         onProgress: ({ done, total }) => {
           if (done < total) {
             left = paths.filter((one) => existsSync(join(path, one)))
@@ -208,6 +212,7 @@ describe('housekeep()', () => {
       assert.deepEqual(report.keptChanged.sort(), left)
       assert.equal(report.removed.length, 300 - left.length)
       assert.deepEqual(filesBelow(path), left.slice(1))
+      await store.close()
     }))
 
   it('leaves directories of others alone', () =>

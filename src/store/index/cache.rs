@@ -46,11 +46,14 @@ struct Head {
 }
 
 impl EntryIndex {
-    /// Writes the cache when enough has changed since it was last written. A store on an injected file
-    /// system has none.
+    /// Writes the cache when enough has changed since it was last written, and waits for whoever writes
+    /// it. A store on an injected file system has none.
     pub async fn save(self: &Arc<Self>, debug: &Debug) {
         if self.is_worth_saving() {
             self.tidy(debug).await;
+        } else {
+            // Nobody closes it. Somebody may be writing.
+            let _permit = self.tidying.acquire().await;
         }
     }
 
