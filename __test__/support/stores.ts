@@ -86,7 +86,8 @@ export function filesBelow(directory: string, prefix = ''): string[] {
       const path = `${prefix}${found.name}`
       return found.isDirectory() ? filesBelow(directory, `${path}/`) : [path]
     })
-    .filter((path) => !path.startsWith('.context-store.'))
+    // Also what is about to replace its cache, which it writes in the background.
+    .filter((path) => !/^\.{1,2}context-store\./.test(path))
     .sort()
 }
 

@@ -388,6 +388,23 @@ mod tests {
         assert!(index.is_empty());
     }
 
+    #[test]
+    fn what_was_replaced_outlives_its_predecessor() {
+        let index = Index::new();
+        // Replaced in its tail, then in a segment that is merged with the one of its successor.
+        add(&index, [0, 0]);
+        add(&index, 1..FULL);
+        index.maintain();
+        for first in (FULL..FULL * 20).step_by(SLOTS) {
+            add(&index, [0]);
+            add(&index, first..first + FULL);
+        }
+        index.maintain();
+        let hits = index.search(&Query::parse("file"), None).hits;
+        assert_eq!((hits.len(), index.len()), (20 * SLOTS, 20 * SLOTS));
+        assert!(hits.iter().any(|hit| hit.sequence == 0));
+    }
+
     fn described<'a>(description: &'a str, result: &'a str) -> Document<'a> {
         Document { description, result, ..Document::default() }
     }

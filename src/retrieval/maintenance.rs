@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::merge::{like_sized, merge};
 use super::segment::Segment;
 use super::tail::Tail;
@@ -77,19 +79,27 @@ impl Sources {
         }
     }
 
-    /// Removes from `built` what was removed here while it was built.
+    /// Removes from `built` what was removed here while it was built. A document that was replaced
+    /// stays by its successor.
     pub(super) fn catch_up(&self, built: &Segment) {
-        let remove = |sequence| {
-            built.remove(sequence);
-        };
-        match self {
+        let removed: Vec<u64> = match self {
             Self::Tail(tail) => {
-                let removed = tail.documents().filter(|document| document.is_removed());
-                removed.for_each(|document| remove(document.sequence));
+                let live: FxHashSet<u64> = tail
+                    .documents()
+                    .filter(|document| !document.is_removed())
+                    .map(|document| document.sequence)
+                    .collect();
+                let sequences = tail.documents().map(|document| document.sequence);
+                sequences.filter(|sequence| !live.contains(sequence)).collect()
             }
             Self::Segments(segments, _) => {
-                segments.iter().flat_map(|segment| segment.removed()).for_each(remove);
+                let is_gone =
+                    |sequence: &u64| !segments.iter().any(|segment| segment.has(*sequence));
+                segments.iter().flat_map(|segment| segment.removed()).filter(is_gone).collect()
             }
+        };
+        for sequence in removed {
+            built.remove(sequence);
         }
     }
 }

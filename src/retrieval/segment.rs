@@ -116,6 +116,14 @@ impl Segment {
         bits >> (place % 64) & 1 == 1
     }
 
+    /// Whether there is such a document that is not removed.
+    pub(super) fn has(&self, sequence: u64) -> bool {
+        let place = self.sequences.binary_search(&sequence).ok();
+        place
+            .and_then(|place| u32::try_from(place).ok())
+            .is_some_and(|place| !self.is_removed(place))
+    }
+
     /// Whether there was such a document. Only one writer at a time.
     pub(super) fn remove(&self, sequence: u64) -> bool {
         let Ok(place) = self.sequences.binary_search(&sequence) else { return false };
