@@ -8,6 +8,7 @@
 //! | [`context`] | `ContextManager`: every tool output of a session |
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`store`] | `ContextStore`: the Markdown memory that agents share |
+//! | [`memory`] | `RepoMemory`: what is known about a repository |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
 //! | [`expressions`] | regular expressions of callers: JavaScript's syntax, and all matches in linear time |
 //! | [`redaction`] | what is secret, and what stands in its place |
@@ -28,6 +29,7 @@ pub mod expressions;
 pub mod file_system;
 pub mod history;
 pub mod json;
+pub mod memory;
 pub mod names;
 #[cfg(feature = "node")]
 mod node;

@@ -1,0 +1,1 @@
+//! The files of a workspace, what they define, and which of it matters.
