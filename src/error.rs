@@ -78,6 +78,16 @@ impl Error {
         Self { code, message: message.into(), cause: None }
     }
 
+    /// The same for another who waited for the same.
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        Self {
+            code: self.code,
+            message: self.message.clone(),
+            cause: self.cause.as_ref().map(FileError::duplicate),
+        }
+    }
+
     /// A file system's refusal while doing `what` (“save the context”) with `path`; `setting` is the
     /// option that leads elsewhere.
     #[must_use]

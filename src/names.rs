@@ -18,6 +18,14 @@
 //! ├── .context-store.journal      a change of several entries under way
 //! ├── .context-store.index        a cache: what is in which entry
 //! └── .<name>.<16 hex>.tmp        what is about to replace one of these files, beside it
+//!
+//! <root of repository memories>/repos/<repository's hash: 64 hex>/
+//! ├── memory.json                 conventions, decisions, notes
+//! ├── memory.json.lock            locked by whoever changes them; empty, never removed
+//! ├── summaries.jsonl             summaries of steps, one per line
+//! ├── summaries.jsonl.lock        locked by whoever changes them; empty, never removed
+//! ├── indexes/                    caches
+//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files
 //! ```
 //!
 //! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
@@ -41,6 +49,14 @@ pub const STORE_LOCK: &str = ".context-store.lock";
 pub const STORE_JOURNAL: &str = ".context-store.journal";
 /// What is known of the entries of a context store.
 pub const STORE_INDEX: &str = ".context-store.index";
+/// Where the memories of repositories are.
+pub const REPOSITORIES: &str = "repos";
+/// Conventions, decisions and notes about a repository.
+pub const MEMORY: &str = "memory.json";
+/// Summaries of the steps of runs in a repository.
+pub const SUMMARIES: &str = "summaries.jsonl";
+/// Caches of what is known about a repository.
+pub const INDEXES: &str = "indexes";
 /// The longest name of a directory that a caller names, in bytes.
 const MAX_DIRECTORY_NAME: usize = 100;
 /// The longest slug in a file name, in bytes.

@@ -5,12 +5,14 @@ mod directory_sync;
 mod file_lock;
 mod lease;
 pub mod log;
+mod shared_files;
 
 use std::path::Path;
 
 pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use lease::{Lease, LiveSessions, live_sessions};
+pub use shared_files::{SharedFiles, Turn};
 
 use crate::file_system::{FileError, FileSystem, Payload};
 

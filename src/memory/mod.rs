@@ -3,12 +3,265 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `identity` | which repository a workspace belongs to |
+//! | `record`, `members`, `document` | conventions, decisions, notes; the text of `memory.json` |
+//! | `directory` | what the memories of one directory share in a process |
+//! | `summary`, `summaries` | the latest summaries of steps |
 //! | `symbols` | the definitions and references in a source file |
 //! | `map` | the files of a workspace, what they define, and which of it matters |
+//! | `pack` | the most useful of all that within a budget |
+//! | `migrate` | memories of clones that moved |
 
+mod directory;
+mod document;
 mod identity;
 pub mod map;
+mod members;
+mod pack;
+mod record;
+mod summaries;
+mod summary;
 mod symbols;
 
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use chrono::{SecondsFormat, Utc};
+use serde_json::json;
+
+use crate::{
+    debug::Debug,
+    durable::{
+        Durability,
+        log::{Log, LogPath},
+    },
+    error::{Error, Result},
+    file_system::FileSystem,
+    names,
+    redaction::{Pass, Redaction, Report},
+};
+
+pub use document::Repository;
 pub use identity::{BranchScope, Identity, is_repo_hash};
+pub use pack::{Pack, PackRequest};
+pub use record::{Draft, NoteSource, Record, RecordKind};
+pub use summaries::SummaryBounds;
+pub use summary::{MAX_SUMMARY, Summary};
 pub use symbols::{Definition, FileSymbols, Language, Reference, SymbolKind, SymbolParser};
+
+use directory::{Directory, Writing};
+
+/// What a memory is told when it is opened.
+#[derive(Debug, Clone)]
+pub struct MemoryOptions {
+    /// Where it is: `<root>/repos/<repository's hash>`.
+    pub directory: PathBuf,
+    /// Which repository it is about, where it was opened by a workspace.
+    pub repository: Option<Repository>,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// How long a change waits for other processes.
+    pub lock_timeout: Duration,
+    /// How many summaries are kept.
+    pub summaries: SummaryBounds,
+}
+
+/// What is known about a repository.
+pub struct Memory {
+    options: MemoryOptions,
+    directory: Arc<Directory>,
+    log: Arc<Log<Error>>,
+    log_path: LogPath,
+    debug: Debug,
+    /// `memory.json` says which repository it is about.
+    is_described: AtomicBool,
+    under_way: tokio::sync::watch::Sender<usize>,
+}
+
+/// Something as it is stored, and what was redacted in it.
+#[derive(Debug)]
+pub struct Redacted<T> {
+    /// As it is stored.
+    pub stored: T,
+    /// What was found.
+    pub report: Report,
+}
+
+/// An operation that [`Memory::close`] waits for, until it is dropped.
+pub struct UnderWay(Arc<Memory>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|count| *count -= 1);
+    }
+}
+
+/// The directory of a repository's memory.
+#[must_use]
+pub fn directory_of(root: &std::path::Path, repo_hash: &str) -> PathBuf {
+    root.join(names::REPOSITORIES).join(repo_hash)
+}
+
+/// The current time as records have it.
+fn now() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+impl Memory {
+    /// A memory; touches no file.
+    #[must_use]
+    pub fn new(
+        options: MemoryOptions,
+        file_system: &Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
+        let directory = Directory::of(file_system, &options.directory);
+        let prefix = format!("{}{}", options.directory.display(), std::path::MAIN_SEPARATOR);
+        let log_path = LogPath {
+            directory: options.directory.clone(),
+            prefix,
+            name: names::SUMMARIES.to_owned(),
+        };
+        let log = summaries::LOGS.log(file_system, &log_path);
+        Arc::new(Self {
+            options,
+            directory,
+            log,
+            log_path,
+            debug,
+            is_described: AtomicBool::new(false),
+            under_way: tokio::sync::watch::Sender::default(),
+        })
+    }
+
+    /// Marks an operation as begun: [`Memory::close`] waits for it.
+    pub fn begin(self: &Arc<Self>) -> UnderWay {
+        self.under_way.send_modify(|count| *count += 1);
+        UnderWay(Arc::clone(self))
+    }
+
+    /// Waits for what has begun.
+    pub async fn close(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    fn writing(&self, redaction: Option<Redaction>) -> Writing {
+        Writing {
+            durability: self.options.durability,
+            lock_timeout: self.options.lock_timeout,
+            redaction,
+            debug: self.debug.clone(),
+        }
+    }
+
+    /// Which repository it is about, as it is to be stored.
+    fn repository(&self, pass: &mut Pass) -> Result<Option<Repository>> {
+        let mut repository = self.options.repository.clone();
+        if let Some(Repository { workspace, remote, branch }) = &mut repository {
+            for text in [Some(workspace), remote.as_mut(), branch.as_mut()].into_iter().flatten() {
+                pass.text(text)?;
+            }
+        }
+        Ok(repository)
+    }
+
+    /// Sees to it that `memory.json` says which repository it is about.
+    async fn describe(&self, redaction: Option<Redaction>) -> Result<()> {
+        if self.is_described.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let repository = self.repository(&mut Pass::new(redaction.clone()))?;
+        if let Some(repository) = repository {
+            let writing = self.writing(redaction);
+            let apply = move |document: &mut document::Document| {
+                Ok((String::new(), document.set_repository(&repository)?))
+            };
+            self.directory.change(writing, apply).await?;
+        }
+        self.is_described.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Adds a record, or changes the one with its id or, of conventions, its title. Returns the record
+    /// as JSON.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, `Conflict` when another convention has the title, `TooLarge`, `Corrupt`,
+    /// `Redaction`, `LockTimeout`, `Io`. Nothing has changed then.
+    pub async fn upsert(
+        &self,
+        mut draft: Draft,
+        redaction: Option<Redaction>,
+    ) -> Result<Redacted<String>> {
+        let mut pass = Pass::new(redaction.clone());
+        draft.prepare(&mut pass)?;
+        let repository = self.repository(&mut Pass::new(redaction.clone()))?;
+        let kind = draft.kind;
+        let apply = move |document: &mut document::Document| {
+            let (record, is_changed) = document.upsert(draft, &now())?;
+            let is_described = match &repository {
+                Some(repository) => document.set_repository(repository)?,
+                None => false,
+            };
+            let answer = record.to_json(kind).map_err(document::unwritable)?;
+            Ok((answer, is_changed || is_described))
+        };
+        let stored = self.directory.change(self.writing(redaction), apply).await?;
+        Ok(Redacted { stored, report: pass.report() })
+    }
+
+    /// Removes a record. Returns whether it was there.
+    ///
+    /// # Errors
+    /// `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
+    pub async fn remove(
+        &self,
+        kind: RecordKind,
+        id: String,
+        redaction: Option<Redaction>,
+    ) -> Result<bool> {
+        let apply = move |document: &mut document::Document| {
+            let is_removed = document.remove(kind, &id);
+            Ok((is_removed.to_string(), is_removed))
+        };
+        Ok(self.directory.change(self.writing(redaction), apply).await? == "true")
+    }
+
+    /// The document, and a word about what in it is not understood.
+    async fn document(&self) -> Result<document::Document> {
+        let document = self.directory.document().await?;
+        let strangers = document.strangers();
+        if strangers > 0 {
+            self.debug.say(
+                "Entries of memory.json are no records and were skipped",
+                || json!({ "path": self.directory.memory(), "entries": strangers }),
+            );
+        }
+        Ok(document)
+    }
+
+    /// Everything that is remembered, as a JSON object.
+    ///
+    /// # Errors
+    /// `Corrupt`, `TooLarge`, `Io`
+    pub async fn contents(self: &Arc<Self>) -> Result<Vec<u8>> {
+        let document = self.document().await?;
+        let summaries = self.summaries().await?;
+        let mut text = String::from("{");
+        for kind in RecordKind::ALL {
+            let records: serde_json::Result<Vec<String>> =
+                document.records(kind).map(|record| record.to_json(kind)).collect();
+            let records = records.map_err(document::unwritable)?.join(",");
+            text.push_str(&format!("\"{}\":[{records}],", kind.list()));
+        }
+        let summaries = serde_json::to_string(&summaries).map_err(document::unwritable)?;
+        text.push_str(&format!("\"summaries\":{summaries}}}"));
+        Ok(text.into_bytes())
+    }
+}

@@ -132,7 +132,7 @@ impl Store {
         let text = self.finished(location.as_str(), document, pass)?;
         let path = root.join(location.as_str());
         let replaced =
-            self.shared.replace(&path, Payload::clone(&text), self.options.durability).await;
+            self.shared.files.replace(&path, Payload::clone(&text), self.options.durability).await;
         self.note(location);
         replaced.map_err(|error| self.refused("change", location, error))?;
         Ok(text)

@@ -125,14 +125,14 @@ impl Store {
         let refused = |error| self.shared.refused("write the journal of", error);
         let text = serde_json::to_vec(journal).unwrap_or_default();
         let path = root.join(names::STORE_JOURNAL);
-        let written = self.shared.replace(&path, Payload::new(text), self.options.durability);
+        let written = self.shared.files.replace(&path, Payload::new(text), self.options.durability);
         written.await.map_err(refused)
     }
 
     /// Removes the journal; whoever calls this has the turn.
     pub(super) async fn drop_journal(&self, root: &Path) -> Result<()> {
         let path = root.join(names::STORE_JOURNAL);
-        let removed = self.shared.remove(&path, self.options.durability).await;
+        let removed = self.shared.files.remove(&path, self.options.durability).await;
         removed.map(drop).map_err(|error| self.shared.refused("remove the journal of", error))
     }
 

@@ -2,24 +2,20 @@
 //! known of them.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use serde_json::json;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::index::EntryIndex;
 use crate::{
     debug::Debug,
-    durable::{self, DirectorySync, Durability, FileLock, LockError, LockGuard, Target},
+    durable::{Durability, LockError, SharedFiles, Turn},
     error::{Code, Error, Result},
-    file_system::{FileError, FileResult, FileSystem, Payload},
+    file_system::{FileError, FileSystem},
     names,
 };
 
@@ -28,27 +24,9 @@ pub(super) struct Shared {
     pub file_system: Arc<dyn FileSystem>,
     /// As the caller spells it.
     pub directory: PathBuf,
-    turn: Semaphore,
-    lock: Option<Arc<FileLock>>,
-    told_unlocked: AtomicBool,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
+    pub files: SharedFiles,
     /// With the directory without symbolic links that it is about.
-    index: Option<(PathBuf, Arc<EntryIndex>)>,
-    /// Group commit of each directory.
-    syncs: HashMap<PathBuf, Arc<DirectorySync>>,
-    /// Directories to which the way is on the medium.
-    reachable: HashSet<PathBuf>,
-}
-
-/// The turn to change entries, until it is dropped.
-pub(super) struct Turn<'a> {
-    // Dropped first: whoever is next in the process finds the lock free.
-    _guard: Option<LockGuard>,
-    _permit: Option<SemaphorePermit<'a>>,
+    index: Mutex<Option<(PathBuf, Arc<EntryIndex>)>>,
 }
 
 type Stores = Mutex<HashMap<(u64, PathBuf), Weak<Shared>>>;
@@ -63,23 +41,19 @@ impl Shared {
             return shared;
         }
         stores.retain(|_, shared| shared.strong_count() > 0);
-        let lock = file_system
-            .disk()
-            .map(|disk| Arc::new(FileLock::new(disk, directory.join(names::STORE_LOCK))));
+        let files = SharedFiles::new(Arc::clone(file_system), directory.join(names::STORE_LOCK));
         let shared = Arc::new(Self {
             file_system: Arc::clone(file_system),
             directory: directory.to_owned(),
-            turn: Semaphore::new(1),
-            lock,
-            told_unlocked: AtomicBool::new(false),
-            state: Mutex::default(),
+            files,
+            index: Mutex::default(),
         });
         stores.insert(key, Arc::downgrade(&shared));
         shared
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Option<(PathBuf, Arc<EntryIndex>)>> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The directory without symbolic links; `None` when it is not there.
@@ -96,21 +70,21 @@ impl Shared {
 
     /// What is known of the entries in `root`.
     pub fn index(&self, root: &Path, max_entry_bytes: u64) -> Arc<EntryIndex> {
-        let mut state = self.state();
-        if let Some((of, index)) = &state.index
+        let mut known = self.known();
+        if let Some((of, index)) = &*known
             && of == root
         {
             return Arc::clone(index);
         }
         let index =
             EntryIndex::new(Arc::clone(&self.file_system), root.to_owned(), max_entry_bytes);
-        state.index = Some((root.to_owned(), Arc::clone(&index)));
+        *known = Some((root.to_owned(), Arc::clone(&index)));
         index
     }
 
     /// What is known, when anybody has asked before.
     pub fn known_index(&self) -> Option<Arc<EntryIndex>> {
-        self.state().index.as_ref().map(|(_, index)| Arc::clone(index))
+        self.known().as_ref().map(|(_, index)| Arc::clone(index))
     }
 
     /// Waits for the turn to change entries: in this process first, then among all. The directory is
@@ -119,10 +93,13 @@ impl Shared {
     /// # Errors
     /// `LockTimeout`, `Io`
     pub async fn turn(&self, timeout: Duration, debug: &Debug) -> Result<Turn<'_>> {
-        // Nobody closes it.
-        let permit = self.turn.acquire().await.ok();
-        let Some(lock) = &self.lock else { return Ok(Turn { _guard: None, _permit: permit }) };
-        let guard = lock.acquire(Instant::now() + timeout).await.map_err(|error| match error {
+        let tell = || {
+            debug.say(
+                "The context store's file system has no locks: let one process alone change entries",
+                || json!({ "path": self.directory }),
+            );
+        };
+        self.files.turn(timeout, tell).await.map_err(|error| match error {
             LockError::TimedOut => Error::new(
                 Code::LockTimeout,
                 format!(
@@ -132,24 +109,7 @@ impl Shared {
                 ),
             ),
             LockError::File(error) => self.refused("lock", error),
-        })?;
-        if !guard.is_exclusive() && !self.told_unlocked.swap(true, Ordering::Relaxed) {
-            debug.say(
-                "The context store's file system has no locks: let one process alone change entries",
-                || json!({ "path": self.directory }),
-            );
-        }
-        Ok(Turn { _guard: Some(guard), _permit: permit })
-    }
-
-    fn sync_of(&self, directory: &Path) -> Arc<DirectorySync> {
-        let mut state = self.state();
-        if let Some(sync) = state.syncs.get(directory) {
-            return Arc::clone(sync);
-        }
-        let sync = Arc::<DirectorySync>::default();
-        state.syncs.insert(directory.to_owned(), Arc::clone(&sync));
-        sync
+        })
     }
 
     /// Makes a directory with all that lead to it; at [`Durability::Full`] the way to it is on the
@@ -164,68 +124,7 @@ impl Shared {
         if canonical != directory {
             return Err(self.outside(directory));
         }
-        if durability == Durability::Full && !self.state().reachable.contains(directory) {
-            if let Some(disk) = self.file_system.disk() {
-                let path = directory.to_owned();
-                let synced = tokio::task::spawn_blocking(move || {
-                    durable::sync_ancestors(disk.as_ref(), &path)
-                });
-                synced.await.map_err(|_| interrupted())?.map_err(refused)?;
-            }
-            self.state().reachable.insert(directory.to_owned());
-        }
-        Ok(())
-    }
-
-    /// A directory was found missing: whoever makes it again makes the way to it again.
-    pub fn forget_directory(&self, directory: &Path) {
-        self.state().reachable.remove(directory);
-    }
-
-    /// Creates a file, whole or not at all.
-    pub async fn create(
-        &self,
-        path: &Path,
-        text: &Payload,
-        durability: Durability,
-    ) -> FileResult<()> {
-        let (directory, temporary) = beside(path);
-        durable::create(
-            self.file_system.as_ref(),
-            Target { directory: &directory, temporary: &temporary, path },
-            Payload::clone(text),
-            durability,
-            &self.sync_of(&directory),
-        )
-        .await
-    }
-
-    /// Replaces a file, whole or not at all.
-    pub async fn replace(
-        &self,
-        path: &Path,
-        text: Payload,
-        durability: Durability,
-    ) -> FileResult<()> {
-        let (directory, temporary) = beside(path);
-        durable::replace(
-            self.file_system.as_ref(),
-            Target { directory: &directory, temporary: &temporary, path },
-            text,
-            durability,
-            &self.sync_of(&directory),
-        )
-        .await
-    }
-
-    /// Removes a file.
-    pub async fn remove(&self, path: &Path, durability: Durability) -> FileResult<bool> {
-        let is_removed = self.file_system.remove(path).await?;
-        if is_removed && durability == Durability::Full {
-            let (directory, _) = beside(path);
-            self.sync_of(&directory).sync(self.file_system.as_ref(), &directory).await?;
-        }
-        Ok(is_removed)
+        self.files.make_reachable(directory, durability).await.map_err(refused)
     }
 
     /// The file system's refusal to do something with the store.
@@ -244,16 +143,4 @@ impl Shared {
             ),
         )
     }
-}
-
-fn interrupted() -> Error {
-    Error::new(Code::Io, "the work was interrupted; please report it")
-}
-
-/// The directory of a file, and a fresh name beside it.
-fn beside(path: &Path) -> (PathBuf, PathBuf) {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let directory = path.parent().unwrap_or(path).to_owned();
-    let temporary = directory.join(names::replacement(name));
-    (directory, temporary)
 }

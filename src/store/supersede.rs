@@ -67,7 +67,8 @@ impl Store {
             };
             self.write_journal(&root, &journal).await?;
             let path = root.join(location.as_str());
-            let created = self.shared.create(&path, &prepared.text, self.options.durability).await;
+            let created =
+                self.shared.files.create(&path, &prepared.text, self.options.durability).await;
             match created {
                 Ok(()) => break (journal, location),
                 // Whoever writes an entry waits for no turn.

@@ -147,13 +147,14 @@ impl Store {
         loop {
             let location = self.free_location(root, prepared, &mut number).await?;
             let path = root.join(location.as_str());
-            let created = self.shared.create(&path, &prepared.text, self.options.durability).await;
+            let created =
+                self.shared.files.create(&path, &prepared.text, self.options.durability).await;
             match created {
                 Ok(()) => return Ok(location),
                 Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => {
                     if error.is_not_found() {
-                        self.shared.forget_directory(&root.join(&prepared.directory));
+                        self.shared.files.forget_directory(&root.join(&prepared.directory));
                     }
                     return Err(self.refused("write", &location, error));
                 }

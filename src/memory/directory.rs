@@ -1,0 +1,320 @@
+//! What the memories of one directory share in a process: `memory.json`, and whose turn it is to change
+//! it. Changes that wait for the same turn are written together.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::document::{Document, Malformed};
+use crate::{
+    debug::Debug,
+    durable::{Durability, LockError, SharedFiles, Turn},
+    error::{Code, Error, Result},
+    file_system::{FileError, FileSystem, Payload},
+    names,
+    redaction::{Pass, Redaction},
+};
+
+/// A larger `memory.json` is refused, in bytes.
+const MAX_MEMORY: u64 = 64 * 1024 * 1024;
+/// Changes that are written together.
+const MAX_CHANGES: usize = 1000;
+
+/// What changes a memory: returns what it came to, and whether it changed anything.
+type Apply = Box<dyn FnOnce(&mut Document) -> Result<(String, bool)> + Send>;
+
+/// How changes are written.
+#[derive(Clone)]
+pub(super) struct Writing {
+    pub durability: Durability,
+    pub lock_timeout: Duration,
+    /// Takes the secrets out of what stands in the file, whoever wrote it.
+    pub redaction: Option<Redaction>,
+    pub debug: Debug,
+}
+
+struct Change {
+    apply: Apply,
+    writing: Writing,
+    done: oneshot::Sender<Result<String>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    changes: Vec<Change>,
+    /// Somebody serves it.
+    is_served: bool,
+}
+
+/// One directory with a repository's memory.
+pub(super) struct Directory {
+    pub file_system: Arc<dyn FileSystem>,
+    /// As the caller spells it.
+    pub path: PathBuf,
+    pub files: SharedFiles,
+    queue: Mutex<Queue>,
+}
+
+type Directories = Mutex<HashMap<(u64, PathBuf), Weak<Directory>>>;
+static DIRECTORIES: LazyLock<Directories> = LazyLock::new(Mutex::default);
+
+impl Directory {
+    /// What all memories of this directory share. Touches no file.
+    pub fn of(file_system: &Arc<dyn FileSystem>, path: &Path) -> Arc<Self> {
+        let mut directories = DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file_system.scope(), path.to_owned());
+        if let Some(directory) = directories.get(&key).and_then(Weak::upgrade) {
+            return directory;
+        }
+        directories.retain(|_, directory| directory.strong_count() > 0);
+        let lock = path.join(names::lock(names::MEMORY));
+        let directory = Arc::new(Self {
+            file_system: Arc::clone(file_system),
+            path: path.to_owned(),
+            files: SharedFiles::new(Arc::clone(file_system), lock),
+            queue: Mutex::default(),
+        });
+        directories.insert(key, Arc::downgrade(&directory));
+        directory
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file of conventions, decisions and notes.
+    pub fn memory(&self) -> PathBuf {
+        self.path.join(names::MEMORY)
+    }
+
+    /// What `memory.json` holds; nothing where there is none.
+    ///
+    /// # Errors
+    /// `Corrupt`, `TooLarge`, `Io`
+    pub async fn document(&self) -> Result<Document> {
+        let path = self.memory();
+        let name = Path::new(names::MEMORY);
+        let contents = match self.file_system.canonical(&self.path).await {
+            Ok(root) => self.file_system.read(&root, name, MAX_MEMORY).await,
+            Err(error) => Err(error),
+        };
+        let contents = match contents {
+            Ok(contents) => contents,
+            Err(error) if error.is_not_found() => return Ok(Document::default()),
+            Err(error) => return Err(self.refused("read", &path, error)),
+        };
+        if contents.length > MAX_MEMORY {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!(
+                    "{} takes {} bytes, more than {MAX_MEMORY}; remove what is no longer true",
+                    path.display(),
+                    contents.length
+                ),
+            ));
+        }
+        Document::parse(&contents.bytes).map_err(|Malformed(reason)| {
+            Error::new(
+                Code::Corrupt,
+                format!(
+                    "{} is no memory of a repository ({reason}); correct the file or move it away",
+                    path.display()
+                ),
+            )
+        })
+    }
+
+    /// Makes the directory; at [`Durability::Full`] the way to it is on the medium then.
+    ///
+    /// # Errors
+    /// `Io`
+    pub async fn make(&self, durability: Durability) -> Result<()> {
+        let refused = |error| self.refused("create", &self.path, error);
+        self.file_system.create_directories(&self.path).await.map_err(refused)?;
+        if durability == Durability::Full {
+            let canonical = self.file_system.canonical(&self.path).await.map_err(refused)?;
+            self.files.make_reachable(&canonical, durability).await.map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the turn to change `memory.json`. The directory is there.
+    ///
+    /// # Errors
+    /// `LockTimeout`, `Io`
+    pub async fn turn(&self, writing: &Writing) -> Result<Turn<'_>> {
+        let path = self.memory();
+        let tell = || {
+            writing.debug.say(
+                "The memory's file system has no locks: let one process alone change it",
+                || json!({ "path": path }),
+            );
+        };
+        self.files.turn(writing.lock_timeout, tell).await.map_err(|error| match error {
+            LockError::TimedOut => timed_out(&path, writing.lock_timeout),
+            LockError::File(error) => self.refused("lock", &path, error),
+        })
+    }
+
+    /// Replaces `memory.json`. Under its turn.
+    ///
+    /// # Errors
+    /// `Redaction`, `TooLarge`, `Io`
+    pub async fn write(&self, document: &Document, writing: &Writing) -> Result<()> {
+        let path = self.memory();
+        let mut text = document.to_text();
+        Pass::new(writing.redaction.clone()).json(&mut text, 0)?;
+        if text.len() as u64 > MAX_MEMORY {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!(
+                    "{} would take {} bytes, more than {MAX_MEMORY}; remove what is no longer true",
+                    path.display(),
+                    text.len()
+                ),
+            ));
+        }
+        let replaced = self.files.replace(&path, Payload::new(text), writing.durability).await;
+        replaced.map_err(|error| self.refused("write", &path, error))
+    }
+
+    /// Changes the memory; returns what `apply` does, once that is where its durability level says.
+    ///
+    /// # Errors
+    /// Those of `apply`, `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing has changed
+    /// then.
+    pub async fn change(
+        self: &Arc<Self>,
+        writing: Writing,
+        apply: impl FnOnce(&mut Document) -> Result<(String, bool)> + Send + 'static,
+    ) -> Result<String> {
+        let (done, outcome) = oneshot::channel();
+        let serves = {
+            let mut queue = self.queue();
+            queue.changes.push(Change { apply: Box::new(apply), writing, done });
+            !std::mem::replace(&mut queue.is_served, true)
+        };
+        if serves {
+            let service = Service { directory: Arc::clone(self), is_over: false };
+            tokio::spawn(service.serve());
+        }
+        let interrupted = || Err(Error::new(Code::Io, "the change was interrupted; try again"));
+        outcome.await.unwrap_or_else(|_| interrupted())
+    }
+
+    /// Makes several changes as one.
+    async fn change_together(&self, changes: Vec<Change>) {
+        let Some(mut writing) = changes.first().map(|change| change.writing.clone()) else {
+            return;
+        };
+        if changes.iter().any(|change| change.writing.durability == Durability::Full) {
+            writing.durability = Durability::Full;
+        }
+        let mut outcomes = Vec::with_capacity(changes.len());
+        let written = self.try_change(changes, &writing, &mut outcomes).await;
+        for (done, outcome) in outcomes {
+            let outcome = match &written {
+                Ok(()) => outcome,
+                Err(error) => Err(error.duplicate()),
+            };
+            // Nobody waits any more: nothing to tell.
+            let _ = done.send(outcome);
+        }
+    }
+
+    async fn try_change(
+        &self,
+        changes: Vec<Change>,
+        writing: &Writing,
+        outcomes: &mut Vec<(oneshot::Sender<Result<String>>, Result<String>)>,
+    ) -> Result<()> {
+        let begun = async {
+            self.make(writing.durability).await?;
+            let turn = self.turn(writing).await?;
+            Ok((turn, self.document().await?))
+        };
+        let (turn, mut document) = match begun.await {
+            Ok(begun) => begun,
+            Err(error) => {
+                outcomes.extend(changes.into_iter().map(|change| (change.done, Ok(String::new()))));
+                return Err(error);
+            }
+        };
+        let mut is_changed = false;
+        for Change { apply, done, .. } in changes {
+            outcomes.push((
+                done,
+                apply(&mut document).map(|(answer, changes)| {
+                    is_changed |= changes;
+                    answer
+                }),
+            ));
+        }
+        let written = if is_changed { self.write(&document, writing).await } else { Ok(()) };
+        drop(turn);
+        written
+    }
+
+    /// The file system's refusal.
+    pub fn refused(&self, what: &str, path: &Path, error: FileError) -> Error {
+        Error::from_file(what, path, "root", error)
+    }
+}
+
+/// Serves the queue until it is empty. When that ends before (a panic, the end of the runtime), who
+/// waits is told, and the next to come serves again.
+struct Service {
+    directory: Arc<Directory>,
+    is_over: bool,
+}
+
+impl Service {
+    async fn serve(mut self) {
+        loop {
+            let changes = {
+                let mut queue = self.directory.queue();
+                let few = queue.changes.len().min(MAX_CHANGES);
+                let changes: Vec<Change> = queue.changes.drain(..few).collect();
+                if changes.is_empty() {
+                    (queue.is_served, self.is_over) = (false, true);
+                    return;
+                }
+                changes
+            };
+            self.directory.change_together(changes).await;
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let changes = {
+            let mut queue = self.directory.queue();
+            queue.is_served = false;
+            std::mem::take(&mut queue.changes)
+        };
+        // Outside the lock: who waits wakes up.
+        drop(changes);
+    }
+}
+
+/// Somebody else held a lock too long.
+pub(super) fn timed_out(path: &Path, timeout: Duration) -> Error {
+    Error::new(
+        Code::LockTimeout,
+        format!(
+            "could not change {}: another process held its lock for {} ms; look for a stopped process or raise lockTimeout",
+            path.display(),
+            timeout.as_millis()
+        ),
+    )
+}

@@ -1,0 +1,161 @@
+//! One record as Markdown: an item of a list, whose further lines are indented so that nothing in
+//! them can pose as a heading of the pack or as another record.
+
+use super::super::{
+    record::{NoteSource, Record},
+    summary::Summary,
+};
+use crate::retrieval::Document;
+
+/// Where in a pack an entry stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Part {
+    Conventions,
+    Decisions,
+    Notes,
+    Summaries,
+}
+
+impl Part {
+    /// Its heading.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Conventions => "## Conventions",
+            Self::Decisions => "## Decisions",
+            Self::Notes => "## Notes",
+            Self::Summaries => "## Latest steps",
+        }
+    }
+
+    /// What so many of its entries are called.
+    pub fn count(self, count: usize) -> String {
+        let noun = match self {
+            Self::Conventions => "convention",
+            Self::Decisions => "decision",
+            Self::Notes => "note",
+            Self::Summaries => "step",
+        };
+        format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    }
+}
+
+/// A record on its way into a pack.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub part: Part,
+    /// What it is found by, the most telling first.
+    title: String,
+    labels: String,
+    body: String,
+    /// As it stands in the pack.
+    pub text: String,
+    /// Its length in UTF-16 code units.
+    pub length: usize,
+}
+
+impl Entry {
+    fn new(part: Part, title: &str, labels: String, body: String, text: &str) -> Self {
+        let text = item(text);
+        let length = utf16_length(&text);
+        Self { part, title: title.to_owned(), labels, body, text, length }
+    }
+
+    pub fn convention(record: &Record) -> Self {
+        let title = record.title.as_deref().unwrap_or_default();
+        let content = record.content.clone().unwrap_or_default();
+        let labels = record.tags.join(", ");
+        let shown = if labels.is_empty() { String::new() } else { format!(" ({labels})") };
+        let text = format!("**{title}**{shown}: {content}");
+        Self::new(Part::Conventions, title, labels, content, &text)
+    }
+
+    pub fn decision(record: &Record) -> Self {
+        let summary = record.summary.as_deref().unwrap_or_default();
+        let rationale = record.rationale.clone().unwrap_or_default();
+        let mut text = format!("**{summary}**");
+        if !rationale.trim().is_empty() {
+            text.push_str(&format!(" Why: {rationale}"));
+        }
+        if !record.impacted_paths.is_empty() {
+            text.push_str(&format!(" Affects: {}.", record.impacted_paths.join(", ")));
+        }
+        text.push_str(&format!(" [{}]", day(&record.updated_at)));
+        Self::new(Part::Decisions, summary, record.impacted_paths.join(" "), rationale, &text)
+    }
+
+    pub fn note(record: &Record) -> Self {
+        let content = record.content.clone().unwrap_or_default();
+        let source = match record.source {
+            NoteSource::Manual => "",
+            NoteSource::Agent => "agent, ",
+            NoteSource::Tool => "tool, ",
+        };
+        let text = format!("{content} [{source}{}]", day(&record.updated_at));
+        Self::new(Part::Notes, "", String::new(), content, &text)
+    }
+
+    pub fn summary(summary: &Summary) -> Self {
+        let Summary { run_id, step_id, timestamp, summary: content, tags } = summary;
+        let labels = tags.as_ref().map(|tags| tags.join(", ")).unwrap_or_default();
+        let text = format!("**{run_id} / {step_id}** [{}]: {content}", day(timestamp));
+        let title = format!("{run_id} {step_id}");
+        Self::new(Part::Summaries, &title, labels, content.clone(), &text)
+    }
+
+    /// What a query is compared with.
+    pub fn document(&self) -> Document<'_> {
+        Document {
+            description: &self.title,
+            arguments: &self.labels,
+            result: &self.body,
+            ..Document::default()
+        }
+    }
+
+    /// The beginning of it, in at most `most` UTF-16 code units; `None` when that is too little to say
+    /// anything.
+    pub fn cut(&self, most: usize) -> Option<Self> {
+        const LEAST: usize = 20;
+        if self.length <= most {
+            return Some(self.clone());
+        }
+        let mut room = most.checked_sub(1).filter(|_| most >= LEAST)?;
+        let end = self.text.char_indices().find_map(|(place, character)| {
+            match room.checked_sub(character.len_utf16()) {
+                Some(left) => {
+                    room = left;
+                    None
+                }
+                None => Some(place),
+            }
+        });
+        let kept = self.text.get(..end?)?.trim_end();
+        let text = format!("{kept}…");
+        Some(Self { length: utf16_length(&text), text, ..self.clone() })
+    }
+}
+
+/// How long JavaScript finds a text.
+pub(super) fn utf16_length(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
+}
+
+/// An item of a list. Lines end as Markdown, and JavaScript, end them.
+fn item(text: &str) -> String {
+    let mut item = String::from("- ");
+    let mut lines = text.trim().split(['\n', '\r', '\u{2028}', '\u{2029}']);
+    item.push_str(lines.next().unwrap_or_default().trim_end());
+    for line in lines {
+        let line = line.trim_end();
+        if !line.is_empty() {
+            item.push_str("\n  ");
+            item.push_str(line);
+        }
+    }
+    item
+}
+
+/// The day of a time.
+fn day(timestamp: &str) -> &str {
+    timestamp.split('T').next().unwrap_or_default()
+}

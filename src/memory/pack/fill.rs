@@ -1,0 +1,184 @@
+//! What of the entries fits into a budget.
+
+use std::collections::HashSet;
+
+use super::{
+    Part, RenderMap,
+    entry::{Entry, utf16_length},
+};
+
+const MAP_HEAD: &str = "## Repository map\n```\n";
+const MAP_TAIL: &str = "\n```";
+const MAP_FRAME: usize = MAP_HEAD.len() + MAP_TAIL.len();
+/// Between two parts.
+const GAP: usize = 2;
+/// The share of a full pack that is kept for the map: one part in so many.
+const MAP_SHARE: usize = 4;
+/// A record that is larger than the whole budget is cut to one part in so many, where there are others.
+const LARGE_SHARE: usize = 3;
+/// Room in which every map says something.
+const ENOUGH_TO_TELL: usize = 2000;
+/// A map in less room than this says nothing.
+const LEAST_MAP: usize = 40;
+
+/// The pack in at most `most` UTF-16 code units.
+pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> String {
+    let map = map.filter(|render| !render(ENOUGH_TO_TELL).is_empty());
+    let whole = Selection::of(entries);
+    if whole.length() <= most {
+        return assemble(entries, &whole, map, most);
+    }
+    let reserved = map.map_or(0, |render| {
+        let share = (most / MAP_SHARE).saturating_sub(GAP + MAP_FRAME);
+        if share < LEAST_MAP { 0 } else { GAP + MAP_FRAME + utf16_length(&render(share)) }
+    });
+    // The longest that can be said of what is left out.
+    let note = GAP + utf16_length(&left_out(entries, &HashSet::new(), true));
+    let selection = [most.saturating_sub(reserved + note), most.saturating_sub(note), most]
+        .into_iter()
+        .map(|room| Selection::within(entries, room, most))
+        .find(|selection| !selection.is_empty())
+        .unwrap_or_default();
+    assemble(entries, &selection, map, most)
+}
+
+/// The chosen entries, the map in the room that they leave, and what was left out.
+fn assemble(
+    entries: &[Entry],
+    selection: &Selection,
+    map: Option<&RenderMap>,
+    most: usize,
+) -> String {
+    let mut parts = Vec::new();
+    let mut left = most;
+    let mut add = |part: String| {
+        let gap = if parts.is_empty() { 0 } else { GAP };
+        let rest = left.checked_sub(gap + utf16_length(&part)).filter(|_| !part.is_empty());
+        if let Some(rest) = rest {
+            left = rest;
+            parts.push(part);
+        }
+        (left, rest.is_some())
+    };
+    let (room, _) = add(selection.text());
+    let said = left_out(entries, &selection.numbers, false);
+    let said_length = if said.is_empty() { 0 } else { GAP + utf16_length(&said) };
+    let room = room.saturating_sub(GAP + MAP_FRAME + said_length);
+    let map_text = map.filter(|_| room >= LEAST_MAP).map(|render| render(room));
+    let map_text = map_text.filter(|text| !text.is_empty());
+    let lacks_map = map.is_some() && map_text.is_none();
+    if let Some(text) = map_text {
+        add(format!("{MAP_HEAD}{text}{MAP_TAIL}"));
+    }
+    let (_, is_said) = add(left_out(entries, &selection.numbers, lacks_map));
+    if !is_said {
+        add(said);
+    }
+    parts.join("\n\n")
+}
+
+/// Entries that were chosen.
+#[derive(Default)]
+struct Selection {
+    /// By their places among all, most useful first.
+    chosen: Vec<Entry>,
+    numbers: HashSet<usize>,
+}
+
+impl Selection {
+    fn of(entries: &[Entry]) -> Self {
+        Self { chosen: entries.to_vec(), numbers: (0..entries.len()).collect() }
+    }
+
+    /// The most useful entries that fit into `room` of a budget of `most`.
+    fn within(entries: &[Entry], room: usize, most: usize) -> Self {
+        let mut selection = Self::default();
+        let mut length = 0;
+        let is_alone = entries.len() == 1;
+        for (number, entry) in entries.iter().enumerate() {
+            let added = selection.cost(entry.part);
+            let left = room.saturating_sub(length + added);
+            let entry = if entry.length + entry.part.heading().len() >= most {
+                let share = if is_alone { left } else { left.min(most / LARGE_SHARE) };
+                entry.cut(share)
+            } else {
+                Some(entry.clone())
+            };
+            let Some(entry) = entry.filter(|entry| entry.length <= left && left > 0) else {
+                continue;
+            };
+            length += added + entry.length;
+            selection.chosen.push(entry);
+            selection.numbers.insert(number);
+        }
+        selection
+    }
+
+    fn is_empty(&self) -> bool {
+        self.chosen.is_empty()
+    }
+
+    /// What an entry of a part takes beside its own length.
+    fn cost(&self, part: Part) -> usize {
+        let newline = 1;
+        if self.chosen.iter().any(|entry| entry.part == part) {
+            newline
+        } else {
+            let gap = if self.is_empty() { 0 } else { GAP };
+            gap + part.heading().len() + newline
+        }
+    }
+
+    /// The parts, the one with the most useful entry first.
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for entry in &self.chosen {
+            if !parts.contains(&entry.part) {
+                parts.push(entry.part);
+            }
+        }
+        parts
+    }
+
+    /// How long its text is, in UTF-16 code units.
+    fn length(&self) -> usize {
+        let parts = self.parts();
+        let headings: usize = parts.iter().map(|part| part.heading().len()).sum();
+        let entries: usize = self.chosen.iter().map(|entry| entry.length + 1).sum();
+        headings + entries + GAP * parts.len().saturating_sub(1)
+    }
+
+    fn text(&self) -> String {
+        let part = |part: Part| {
+            let mut text = part.heading().to_owned();
+            for entry in self.chosen.iter().filter(|entry| entry.part == part) {
+                text.push('\n');
+                text.push_str(&entry.text);
+            }
+            text
+        };
+        self.parts().into_iter().map(part).collect::<Vec<String>>().join("\n\n")
+    }
+}
+
+/// What of the entries is not among those with these numbers, and whether the map is missing as well.
+fn left_out(entries: &[Entry], numbers: &HashSet<usize>, lacks_map: bool) -> String {
+    let mut missing = Vec::new();
+    for part in Part::ALL {
+        let count = entries
+            .iter()
+            .enumerate()
+            .filter(|(number, entry)| entry.part == part && !numbers.contains(number))
+            .count();
+        if count > 0 {
+            missing.push(part.count(count));
+        }
+    }
+    if lacks_map {
+        missing.push("the repository map".to_owned());
+    }
+    if missing.is_empty() {
+        return String::new();
+    }
+    format!("_Left out for lack of room: {}._", missing.join(", "))
+}

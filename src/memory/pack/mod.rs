@@ -1,0 +1,133 @@
+//! The context pack: the most useful of what is remembered, as Markdown within a budget.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `entry` | one record as Markdown |
+//! | `fill` | what fits into a budget |
+
+mod entry;
+mod fill;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{
+    Memory,
+    document::Document,
+    record::{Record, RecordKind},
+    summary::Summary,
+};
+use crate::{
+    aside::aside,
+    error::Result,
+    redaction::{Pass, Redaction},
+    retrieval::{self, Index, Query, Which},
+};
+use entry::{Entry, Part};
+
+/// What a pack is to hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PackRequest {
+    /// What the model is about to do.
+    pub query: Option<String>,
+    /// So many of the latest summaries.
+    pub latest_summaries: usize,
+}
+
+/// Makes a map of the repository that takes at most so many UTF-16 code units.
+pub type RenderMap = Arc<dyn Fn(usize) -> String + Send + Sync>;
+
+/// What is remembered, most useful first.
+#[derive(Clone)]
+pub struct Pack {
+    entries: Arc<[Entry]>,
+    map: Option<RenderMap>,
+}
+
+impl Memory {
+    /// What is remembered, most useful first.
+    ///
+    /// # Errors
+    /// `Corrupt`, `TooLarge`, `Redaction`, `Io`
+    pub async fn pack(
+        self: &Arc<Self>,
+        mut request: PackRequest,
+        map: Option<RenderMap>,
+        redaction: Option<Redaction>,
+    ) -> Result<Pack> {
+        // What is looked for is looked for as it is stored.
+        if let Some(query) = &mut request.query {
+            Pass::new(redaction).text(query)?;
+        }
+        let document = self.document().await?;
+        let summaries = self.summaries().await?;
+        aside(move |_| Ok(Pack::new(&document, &summaries, &request, map))).await
+    }
+}
+
+impl Pack {
+    /// Ranks what is remembered.
+    pub(super) fn new(
+        document: &Document,
+        summaries: &[Summary],
+        request: &PackRequest,
+        map: Option<RenderMap>,
+    ) -> Self {
+        // As useful as each other: what holds everywhere first, then the latest.
+        let mut entries: Vec<Entry> =
+            document.records(RecordKind::Convention).map(Entry::convention).collect();
+        let latest = summaries.iter().rev().take(request.latest_summaries);
+        entries.extend(latest.map(Entry::summary));
+        let decisions: Vec<&Record> = document.records(RecordKind::Decision).collect();
+        entries.extend(latest_first(decisions).into_iter().map(Entry::decision));
+        let notes: Vec<&Record> = document.records(RecordKind::Note).collect();
+        entries.extend(latest_first(notes).into_iter().map(Entry::note));
+        let query = request.query.as_deref().map(Query::parse);
+        let entries = match query.filter(|query| !query.is_empty()) {
+            Some(query) => ranked(entries, &query),
+            None => entries,
+        };
+        Self { entries: entries.into(), map }
+    }
+
+    /// As much of it as `max_chars` UTF-16 code units hold, whole entries, most useful first; says what
+    /// was left out. The same for the same memory and budget.
+    #[must_use]
+    pub fn render(&self, max_chars: usize) -> String {
+        fill::fill(&self.entries, self.map.as_ref(), max_chars)
+    }
+}
+
+/// Records by the time of their last change, the latest first.
+fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
+    records.reverse();
+    records.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+    records
+}
+
+/// What shares a word with the query first, the best of it before the rest; then the others as they
+/// were.
+fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
+    let documents: Vec<retrieval::Document<'_>> = entries.iter().map(Entry::document).collect();
+    let hits = Index::new().rank(query, &|_| false, &documents).hits;
+    let mut order: Vec<usize> = hits
+        .iter()
+        .filter_map(|hit| match hit.which {
+            Which::Foreign(number) => Some(number),
+            Which::Known(_) => None,
+        })
+        .collect();
+    let matched: std::collections::HashSet<usize> = order.iter().copied().collect();
+    order.extend((0..entries.len()).filter(|number| !matched.contains(number)));
+    let mut slots: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|number| slots.get_mut(number).and_then(Option::take)).collect()
+}
+
+impl Part {
+    /// All parts, in the order of the document when nothing else decides.
+    const ALL: [Self; 4] = [Self::Conventions, Self::Decisions, Self::Notes, Self::Summaries];
+}

@@ -1,0 +1,176 @@
+//! `summaries.jsonl`: a log that keeps the latest.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{Memory, Redacted, directory::timed_out, now, summary::Summary};
+use crate::{
+    aside::aside,
+    durable::log::{AppendError, LinesForwards, LogError, LogReader, Registry, Rewrite, Snapshot},
+    error::{Code, Error, Result},
+    file_system::FileError,
+    redaction::{Pass, Redaction},
+};
+
+pub(super) static LOGS: Registry<Error> = Registry::new();
+
+/// A longer line is no summary: its text has at most 64 KB, and JSON makes at most six bytes of one.
+const MAX_LINE: usize = 1024 * 1024;
+/// Prunings that others get ahead of.
+const MAX_ATTEMPTS: usize = 10;
+
+/// How many summaries are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct SummaryBounds {
+    /// At most so many.
+    pub entries: usize,
+    /// At most so many bytes of lines; the latest one stays whatever it takes.
+    pub bytes: u64,
+}
+
+/// A log as a reader found it.
+struct Seen {
+    /// Those within the bounds, oldest first.
+    summaries: Vec<Summary>,
+    /// Where what stays begins.
+    start: u64,
+    snapshot: Snapshot,
+    bad_lines: usize,
+}
+
+impl Memory {
+    /// Adds a summary; the oldest beyond the bounds go.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing is added then.
+    pub async fn append_summary(
+        self: &Arc<Self>,
+        summary: Summary,
+        redaction: Option<Redaction>,
+    ) -> Result<Redacted<Summary>> {
+        let mut pass = Pass::new(redaction.clone());
+        let (stored, line) = summary.line(now(), &mut pass)?;
+        self.describe(redaction).await?;
+        let pending = self.log.append(
+            Box::new(move || Ok(line)),
+            self.options.durability,
+            self.options.lock_timeout,
+        );
+        match pending.outcome().await {
+            Some(Ok(())) => {}
+            Some(Err(AppendError::Line(error))) => return Err(error),
+            Some(Err(AppendError::Log(error))) => return Err(self.failed("append to", error)),
+            None => return Err(Error::new(Code::Io, "appending was interrupted")),
+        }
+        // It is there: what pruning says is told, and done again after the next one.
+        if let Err(error) = self.prune().await {
+            self.debug.say(
+                "Summaries beyond the bounds could not be removed",
+                || json!({ "path": self.log_path.file(), "error": error.to_string() }),
+            );
+        }
+        Ok(Redacted { stored, report: pass.report() })
+    }
+
+    /// The summaries, oldest first.
+    ///
+    /// # Errors
+    /// `Io`
+    pub(super) async fn summaries(self: &Arc<Self>) -> Result<Vec<Summary>> {
+        Ok(self.see().await?.map(|seen| seen.summaries).unwrap_or_default())
+    }
+
+    async fn see(self: &Arc<Self>) -> Result<Option<Seen>> {
+        let unreadable =
+            |error| Error::from_file("read the summaries", &self.log_path.file(), "root", error);
+        let Some(reader) = self.log.reader().await.map_err(unreadable)? else { return Ok(None) };
+        let bounds = self.options.summaries;
+        let path = self.log_path.file();
+        let seen = aside(move |_| {
+            see(&reader, bounds)
+                .map_err(|error| Error::from_file("read the summaries", &path, "root", error))
+        })
+        .await?;
+        if seen.bad_lines > 0 {
+            self.debug.say(
+                "Lines of the summaries hold no summary and were skipped",
+                || json!({ "path": self.log_path.file(), "lines": seen.bad_lines }),
+            );
+        }
+        Ok(Some(seen))
+    }
+
+    /// Removes what is beyond the bounds, under the lock.
+    async fn prune(self: &Arc<Self>) -> Result<()> {
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(Seen { start, snapshot, .. }) = self.see().await? else { return Ok(()) };
+            if start == 0 {
+                return Ok(());
+            }
+            let kept = std::iter::once(start..snapshot.length).collect();
+            let rewrite = Rewrite { snapshot, head: Vec::new(), kept };
+            match self.log.rewrite(rewrite, self.options.lock_timeout).outcome().await {
+                // Somebody else pruned: perhaps enough.
+                Some(Err(LogError::Replaced)) => {}
+                Some(Err(error)) => return Err(self.failed("prune", error)),
+                Some(Ok(_)) | None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn failed(&self, what: &str, error: LogError) -> Error {
+        let path = self.log_path.file();
+        match error {
+            LogError::File(error) => Error::from_file(what, &path, "root", error),
+            LogError::LockTimeout => timed_out(&path, self.options.lock_timeout),
+            LogError::Replaced => Error::new(
+                Code::Conflict,
+                format!(
+                    "could not {what} {}: it was replaced meanwhile; try again",
+                    path.display()
+                ),
+            ),
+            LogError::Unlockable => Error::new(
+                Code::Unsupported,
+                format!(
+                    "could not {what} {}: its file system has no locks, and what others append meanwhile would be lost; set root to a local disk",
+                    path.display()
+                ),
+            ),
+        }
+    }
+}
+
+fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, FileError> {
+    let mut lines = LinesForwards::new(reader, 0, MAX_LINE);
+    let mut found: Vec<(std::ops::Range<u64>, Summary)> = Vec::new();
+    let (mut length, mut bad_lines) = (0, 0);
+    while let Some(line) = lines.next_line()? {
+        let text = line.bytes.as_deref().unwrap_or_default().trim_ascii();
+        let summary = serde_json::from_slice(text).ok();
+        if !line.is_terminated && summary.is_none() {
+            // Somebody is writing it, or a crash left it: not there yet.
+            break;
+        }
+        length = line.end();
+        match summary {
+            Some(summary) => found.push((line.offset..length, summary)),
+            None if text.is_empty() && line.bytes.is_some() => {}
+            None => bad_lines += 1,
+        }
+    }
+    let snapshot = Snapshot::of(reader, reader.identity(), length)?;
+    let mut bytes = 0;
+    let fits = |(range, _): &&(std::ops::Range<u64>, Summary)| {
+        bytes += range.end - range.start;
+        bytes <= bounds.bytes
+    };
+    let within = found.iter().rev().take(bounds.entries).take_while(fits).count();
+    let kept = found.split_off(found.len() - within.max(1).min(found.len()));
+    // What holds no summary goes with those before it.
+    let start = if found.is_empty() { 0 } else { kept.first().map_or(0, |(range, _)| range.start) };
+    let summaries = kept.into_iter().map(|(_, summary)| summary).collect();
+    Ok(Seen { summaries, start, snapshot, bad_lines })
+}

@@ -1,0 +1,72 @@
+//! Summaries: one line each in `summaries.jsonl`.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{check_line, invalid};
+use crate::{
+    error::{Code, Error, Result},
+    redaction::Pass,
+};
+
+/// The longest text of a summary, in bytes.
+pub const MAX_SUMMARY: usize = 64 * 1024;
+/// The longest name of a run or step, or tag, in bytes.
+const MAX_NAME: usize = 300;
+/// Tags of a summary.
+const MAX_TAGS: usize = 50;
+
+/// What a step of a run came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// The step of the run.
+    pub step_id: String,
+    /// When it was written, ISO 8601. Empty in what a caller gives.
+    #[serde(default)]
+    pub timestamp: String,
+    /// The text.
+    pub summary: String,
+    /// What to find it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+}
+
+impl Summary {
+    /// The line without its newline character, at this time, without secrets.
+    pub(super) fn line(mut self, now: String, pass: &mut Pass) -> Result<(Self, Vec<u8>)> {
+        check_line("runId", &self.run_id, MAX_NAME)?;
+        check_line("stepId", &self.step_id, MAX_NAME)?;
+        if self.summary.is_empty() {
+            return Err(invalid("summaryText must not be empty"));
+        }
+        if self.summary.len() > MAX_SUMMARY {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!(
+                    "summaryText takes {} bytes, more than {MAX_SUMMARY}; keep what matters, and the rest as a tool's output",
+                    self.summary.len()
+                ),
+            ));
+        }
+        for text in [&mut self.run_id, &mut self.step_id, &mut self.summary] {
+            pass.text(text)?;
+        }
+        if let Some(tags) = &mut self.tags {
+            if tags.len() > MAX_TAGS {
+                return Err(invalid(format!("tags must have at most {MAX_TAGS} items")));
+            }
+            for tag in tags.iter_mut() {
+                check_line("tags", tag, MAX_NAME)?;
+                pass.text(tag)?;
+            }
+        }
+        self.timestamp = now;
+        let unwritable = |error: serde_json::Error| {
+            Error::new(Code::Io, format!("the summary could not be turned into JSON: {error}"))
+        };
+        let line = serde_json::to_vec(&self).map_err(unwritable)?;
+        Ok((self, line))
+    }
+}
