@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
+    identity::Identity,
     members::Members,
     record::{Draft, Record, RecordKind},
 };
@@ -26,6 +27,18 @@ pub struct Repository {
     /// The branch, where each has a memory of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+}
+
+impl Repository {
+    /// What a memory keeps of an identity.
+    #[must_use]
+    pub fn of(identity: &Identity) -> Self {
+        Self {
+            workspace: identity.workspace.to_string_lossy().into_owned(),
+            remote: identity.remote.clone(),
+            branch: identity.branch.clone(),
+        }
+    }
 }
 
 /// A member of a list: what stands there, and what it says where that is a record.

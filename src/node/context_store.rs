@@ -8,18 +8,17 @@ use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    answers::{Outcome, answer, json, redacted},
     file_system::{self, NativeFileSystem},
     numbers::whole,
     outbox::{Outbox, Queue},
-    redaction::{NativeRedactor, RedactionSource, findings},
+    redaction::{NativeRedactor, RedactionSource},
     request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
 };
 use crate::{
     durable::Durability,
-    error::{Code, Error},
-    file_system::Payload,
     names,
     redaction::Redaction,
     store::{Changed, Policy, Store, StoreOptions},
@@ -69,25 +68,9 @@ pub fn directory_fault(#[napi(ts_arg_type = "string")] name: Utf8) -> Option<Str
     names::directory_fault(&name.into_string()).map(str::to_owned)
 }
 
-type Outcome<T> = std::result::Result<T, Error>;
-
-fn json(value: &impl Serialize) -> Outcome<Payload> {
-    serde_json::to_vec(value)
-        .map(Payload::new)
-        .map_err(|error| Error::new(Code::Io, format!("the answer is no JSON: {error}")))
-}
-
-fn answer(value: &impl Serialize) -> Outcome<Answer> {
-    Ok(Answer::Texts(vec![json(value)?]))
-}
-
 /// What is stored, and what was found in it where that is anything.
 fn changed<T: Serialize>(changed: &Changed<T>) -> Outcome<Answer> {
-    let mut texts = vec![json(&changed.stored)?];
-    if !changed.report.is_empty() {
-        texts.push(Payload::new(findings(&changed.report).into_bytes()));
-    }
-    Ok(Answer::Texts(texts))
+    redacted(json(&changed.stored)?, &changed.report)
 }
 
 #[napi]

@@ -10,6 +10,7 @@
     reason = "napi-derive generates undocumented items, and registers exports only in the addon itself"
 )]
 
+mod answers;
 mod context_history;
 mod context_manager;
 mod context_slices;
@@ -21,6 +22,7 @@ mod numbers;
 mod outbox;
 mod pointers;
 mod redaction;
+mod repo_memory;
 mod request;
 mod runtime;
 mod search;

@@ -1,0 +1,285 @@
+//! The native half of `RepoMemory`; `lib/repo-memory.ts` is its public face. Requests and answers are
+//! JSON.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use napi::{Result, bindgen_prelude::ClassInstance};
+use napi_derive::napi;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answers::{Outcome, answer, redacted},
+    numbers::whole,
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable},
+    text::Utf8,
+};
+use crate::{
+    durable::Durability,
+    error::{Code, Error},
+    file_system::{FileSystem, LocalDisk, Payload},
+    memory::{
+        self, BranchScope, Identity, Memory, MemoryOptions, Pack, PackRequest, RecordKind,
+        Repository, Summary, SummaryBounds,
+    },
+    redaction::Redaction,
+};
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeRepoMemoryOptions {
+    /// Number of the memory's hooks in its environment.
+    pub id: u32,
+    /// The directory that holds `repos`, absolute.
+    pub root: String,
+    pub repo_hash: String,
+    /// Which repository it is about, as `repoIdentity` answers it; absent when opened by hash.
+    pub identity: Option<String>,
+    pub is_durable: bool,
+    pub lock_timeout: f64,
+    pub max_summaries: f64,
+    pub max_summary_bytes: f64,
+    pub has_debug: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdentityRequest {
+    workspace: PathBuf,
+    branch_scope: BranchScope,
+}
+
+/// What the JavaScript side keeps of an identity, and gives back as it is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KnownIdentity {
+    repo_hash: String,
+    /// The root of what a map shows.
+    workspace: String,
+    repository: Repository,
+}
+
+impl KnownIdentity {
+    fn of(identity: &Identity) -> Self {
+        Self {
+            repo_hash: identity.repo_hash.clone(),
+            workspace: identity.workspace.to_string_lossy().into_owned(),
+            repository: Repository::of(identity),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct RemovalRequest {
+    kind: RecordKind,
+    id: String,
+}
+
+#[napi]
+pub struct NativeRepoMemory {
+    memory: Arc<Memory>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+    /// Packs that were prepared and not released yet, by the number of the operation.
+    packs: Arc<Mutex<HashMap<u32, Pack>>>,
+}
+
+fn disk() -> Arc<dyn FileSystem> {
+    Arc::new(LocalDisk)
+}
+
+/// Answers with the identity of the repository that a workspace belongs to: `repoHash`, and what else
+/// the constructor takes.
+#[napi]
+pub fn repo_identity(
+    outbox: &Outbox,
+    operation: u32,
+    #[napi(ts_arg_type = "string")] request: Utf8,
+) -> Result<()> {
+    let IdentityRequest { workspace, branch_scope } = parse(&request)?;
+    run(&outbox.queue(), operation, async move {
+        let identity = crate::aside::aside(move |_| Identity::of(&workspace, branch_scope)).await?;
+        answer(&KnownIdentity::of(&identity))
+    })
+    .map(drop)
+}
+
+#[napi]
+impl NativeRepoMemory {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeRepoMemoryOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Result<Self> {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let identity: Option<KnownIdentity> = options
+            .identity
+            .map(|identity| serde_json::from_str(&identity))
+            .transpose()
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let directory = memory::directory_of(&PathBuf::from(options.root), &options.repo_hash);
+        let options = MemoryOptions {
+            directory,
+            repository: identity.map(|identity| identity.repository),
+            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+            summaries: SummaryBounds {
+                entries: usize::try_from(whole(options.max_summaries)).unwrap_or(usize::MAX),
+                bytes: whole(options.max_summary_bytes),
+            },
+        };
+        let memory = Memory::new(options, &disk(), debug);
+        Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })
+    }
+
+    /// Adds or changes a record. Answers with it and, where something was redacted, with what was found.
+    #[napi]
+    pub fn upsert(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (draft, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| async move {
+            let changed = memory.upsert(draft, redaction).await?;
+            redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+        })
+    }
+
+    /// Removes a record; answers whether it was there.
+    #[napi]
+    pub fn remove(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (RemovalRequest { kind, id }, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| async move {
+            answer(&memory.remove(kind, id, redaction).await?)
+        })
+    }
+
+    /// Answers with everything that is remembered.
+    #[napi]
+    pub fn contents(&self, operation: u32) -> Result<()> {
+        self.run(operation, move |memory| async move {
+            Ok(Answer::Texts(vec![Payload::new(memory.contents().await?)]))
+        })
+    }
+
+    /// Adds a summary; answers as `upsert`.
+    #[napi]
+    pub fn append_summary(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (summary, redaction): (Summary, _) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| async move {
+            let added = memory.append_summary(summary, redaction).await?;
+            redacted(super::answers::json(&added.stored)?, &added.report)
+        })
+    }
+
+    /// Ranks what is remembered. `renderPack` takes the operation's number until `releasePack`.
+    #[napi]
+    pub fn prepare_pack(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (request, redaction): (PackRequest, _) = (parse(&request)?, self.redaction());
+        let packs = Arc::clone(&self.packs);
+        self.run_cancellable(operation, move |memory| async move {
+            let pack = memory.pack(request, None, redaction).await?;
+            packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, pack);
+            Ok(Answer::Text(operation.to_string()))
+        })
+    }
+
+    /// Answers with a pack of at most so many UTF-16 code units.
+    #[napi]
+    pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
+        let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
+        let pack = packs.get(&pack).cloned();
+        drop(packs);
+        let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
+        self.run(operation, move |_| async move {
+            let pack = pack.ok_or_else(|| Error::new(Code::Io, "the pack was released"))?;
+            let text = crate::aside::aside(move |_| Ok(pack.render(most))).await?;
+            Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
+        })
+    }
+
+    /// Forgets a prepared pack.
+    #[napi]
+    pub fn release_pack(&self, pack: u32) {
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner).remove(&pack);
+    }
+
+    /// Waits for every operation called before.
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let memory = Arc::clone(&self.memory);
+        run(&self.queue, operation, async move {
+            memory.close().await;
+            Ok(Answer::Text(String::new()))
+        })
+        .map(drop)
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+impl NativeRepoMemory {
+    /// What is to be redacted at the time of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    /// The memory, with a mark that it has something to do until the work is over.
+    fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        let memory = Arc::clone(&self.memory);
+        let under_way = memory.begin();
+        async move {
+            let _under_way = under_way;
+            work(memory).await
+        }
+    }
+
+    fn run<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run(&self.queue, operation, self.work(work)).map(drop)
+    }
+
+    fn run_cancellable<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, self.work(work))
+    }
+}
