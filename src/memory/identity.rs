@@ -40,6 +40,14 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// The same on another branch.
+    #[must_use]
+    pub fn on_branch(&self, branch: Option<String>) -> Self {
+        Self { branch, ..self.clone() }
+    }
+}
+
 /// Whether a text has the form of a repository's hash.
 #[must_use]
 pub fn is_repo_hash(text: &str) -> bool {

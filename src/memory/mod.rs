@@ -16,6 +16,7 @@ mod document;
 mod identity;
 pub mod map;
 mod members;
+mod migrate;
 mod pack;
 mod record;
 mod summaries;
@@ -48,6 +49,7 @@ use crate::{
 
 pub use document::Repository;
 pub use identity::{BranchScope, Identity, is_repo_hash};
+pub use migrate::{Migrated, Origin, migrate};
 pub use pack::{Pack, PackRequest};
 pub use record::{Draft, NoteSource, Record, RecordKind};
 pub use summaries::SummaryBounds;

@@ -1,6 +1,6 @@
 //! `summaries.jsonl`: a log that keeps the latest.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use serde_json::json;
 
@@ -29,13 +29,22 @@ pub struct SummaryBounds {
     pub bytes: u64,
 }
 
+/// A line that holds a summary.
+#[derive(Debug, Clone)]
+pub(super) struct SummaryLine {
+    range: Range<u64>,
+    /// Without its newline character.
+    pub text: Vec<u8>,
+    pub summary: Summary,
+}
+
 /// A log as a reader found it.
-struct Seen {
-    /// Those within the bounds, oldest first.
-    summaries: Vec<Summary>,
-    /// Where what stays begins.
+pub(super) struct Seen {
+    /// Lines within the bounds, oldest first.
+    pub kept: Vec<SummaryLine>,
+    /// Where they begin, if anything before them is to go.
     start: u64,
-    snapshot: Snapshot,
+    pub snapshot: Snapshot,
     bad_lines: usize,
 }
 
@@ -52,17 +61,7 @@ impl Memory {
         let mut pass = Pass::new(redaction.clone());
         let (stored, line) = summary.line(now(), &mut pass)?;
         self.describe(redaction).await?;
-        let pending = self.log.append(
-            Box::new(move || Ok(line)),
-            self.options.durability,
-            self.options.lock_timeout,
-        );
-        match pending.outcome().await {
-            Some(Ok(())) => {}
-            Some(Err(AppendError::Line(error))) => return Err(error),
-            Some(Err(AppendError::Log(error))) => return Err(self.failed("append to", error)),
-            None => return Err(Error::new(Code::Io, "appending was interrupted")),
-        }
+        self.append_line(line).await?;
         // It is there: what pruning says is told, and done again after the next one.
         if let Err(error) = self.prune().await {
             self.debug.say(
@@ -73,15 +72,31 @@ impl Memory {
         Ok(Redacted { stored, report: pass.report() })
     }
 
+    /// Adds a line, given without its newline character.
+    pub(super) async fn append_line(&self, line: Vec<u8>) -> Result<()> {
+        let pending = self.log.append(
+            Box::new(move || Ok(line)),
+            self.options.durability,
+            self.options.lock_timeout,
+        );
+        match pending.outcome().await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(AppendError::Line(error))) => Err(error),
+            Some(Err(AppendError::Log(error))) => Err(self.failed("append to", error)),
+            None => Err(interrupted()),
+        }
+    }
+
     /// The summaries, oldest first.
     ///
     /// # Errors
     /// `Io`
     pub(super) async fn summaries(self: &Arc<Self>) -> Result<Vec<Summary>> {
-        Ok(self.see().await?.map(|seen| seen.summaries).unwrap_or_default())
+        let kept = self.see().await?.map(|seen| seen.kept).unwrap_or_default();
+        Ok(kept.into_iter().map(|line| line.summary).collect())
     }
 
-    async fn see(self: &Arc<Self>) -> Result<Option<Seen>> {
+    pub(super) async fn see(self: &Arc<Self>) -> Result<Option<Seen>> {
         let unreadable =
             |error| Error::from_file("read the summaries", &self.log_path.file(), "root", error);
         let Some(reader) = self.log.reader().await.map_err(unreadable)? else { return Ok(None) };
@@ -102,7 +117,7 @@ impl Memory {
     }
 
     /// Removes what is beyond the bounds, under the lock.
-    async fn prune(self: &Arc<Self>) -> Result<()> {
+    pub(super) async fn prune(self: &Arc<Self>) -> Result<()> {
         for _ in 0..MAX_ATTEMPTS {
             let Some(Seen { start, snapshot, .. }) = self.see().await? else { return Ok(()) };
             if start == 0 {
@@ -143,9 +158,13 @@ impl Memory {
     }
 }
 
+pub(super) fn interrupted() -> Error {
+    Error::new(Code::Io, "the work was interrupted; try again")
+}
+
 fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, FileError> {
     let mut lines = LinesForwards::new(reader, 0, MAX_LINE);
-    let mut found: Vec<(std::ops::Range<u64>, Summary)> = Vec::new();
+    let mut found: Vec<SummaryLine> = Vec::new();
     let (mut length, mut bad_lines) = (0, 0);
     while let Some(line) = lines.next_line()? {
         let text = line.bytes.as_deref().unwrap_or_default().trim_ascii();
@@ -155,22 +174,22 @@ fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, F
             break;
         }
         length = line.end();
+        let range = line.offset..length;
         match summary {
-            Some(summary) => found.push((line.offset..length, summary)),
+            Some(summary) => found.push(SummaryLine { range, text: text.to_vec(), summary }),
             None if text.is_empty() && line.bytes.is_some() => {}
             None => bad_lines += 1,
         }
     }
     let snapshot = Snapshot::of(reader, reader.identity(), length)?;
     let mut bytes = 0;
-    let fits = |(range, _): &&(std::ops::Range<u64>, Summary)| {
-        bytes += range.end - range.start;
+    let fits = |line: &&SummaryLine| {
+        bytes += line.range.end - line.range.start;
         bytes <= bounds.bytes
     };
     let within = found.iter().rev().take(bounds.entries).take_while(fits).count();
     let kept = found.split_off(found.len() - within.max(1).min(found.len()));
     // What holds no summary goes with those before it.
-    let start = if found.is_empty() { 0 } else { kept.first().map_or(0, |(range, _)| range.start) };
-    let summaries = kept.into_iter().map(|(_, summary)| summary).collect();
-    Ok(Seen { summaries, start, snapshot, bad_lines })
+    let start = if found.is_empty() { 0 } else { kept.first().map_or(0, |line| line.range.start) };
+    Ok(Seen { kept, start, snapshot, bad_lines })
 }

@@ -18,6 +18,8 @@ pub enum Group {
     Manager,
     /// `ContextStore`.
     Store,
+    /// `RepoMemory`.
+    Memory,
 }
 
 /// How much was tried.
@@ -63,7 +65,7 @@ pub fn tell(group: Group, story: &'static str, counts: Counts) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     told.insert((group, story), counts);
     let mut text = String::new();
-    for group in [Group::Kernel, Group::History, Group::Manager, Group::Store] {
+    for group in [Group::Kernel, Group::History, Group::Manager, Group::Store, Group::Memory] {
         let mut sum = Counts::default();
         for ((_, story), counts) in told.iter().filter(|((of, _), _)| *of == group) {
             text += &format!("{group:?}, {story}: {}\n", counts.line());

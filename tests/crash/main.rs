@@ -1,5 +1,5 @@
-//! Every change of the kernel, the history, the manager and the store, with the power cut behind every
-//! operation and with every call failing, on the simulated disk.
+//! Every change of the kernel, the history, the manager, the store and the memory, with the power cut
+//! behind every operation and with every call failing, on the simulated disk.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -16,6 +16,7 @@ mod log;
 mod log_failures;
 mod manager;
 mod manager_failures;
+mod memory;
 mod process;
 mod store;
 mod story;

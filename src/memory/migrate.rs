@@ -1,0 +1,245 @@
+//! Memories of clones that moved. What is moved is there twice before it is there once: after a crash
+//! the same call does the rest.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Serialize;
+
+use super::{
+    Identity, Memory, MemoryOptions, Repository, directory_of, is_repo_hash,
+    summaries::{self, SummaryLine},
+};
+use crate::{
+    debug::Debug,
+    durable::log::{LogError, Rewrite},
+    error::{Code, Error, Result},
+    file_system::FileSystem,
+    names,
+    redaction::Redaction,
+};
+
+/// Rewrites that others get ahead of.
+const MAX_ATTEMPTS: usize = 100;
+
+/// Where memories are moved from.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// All of what a clone had that was at this absolute path: one of each branch.
+    Workspace(PathBuf),
+    /// One.
+    Hash(String),
+}
+
+/// A memory that was moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Migrated {
+    /// The former hash.
+    pub from: String,
+    /// The present one.
+    pub to: String,
+    /// Conventions that were taken over.
+    pub conventions: usize,
+    /// Decisions that were taken over.
+    pub decisions: usize,
+    /// Notes that were taken over.
+    pub notes: usize,
+    /// Summaries that were taken over.
+    pub summaries: usize,
+}
+
+/// Moves memories below `root` to the repository that is at `identity` now. Where both have a record,
+/// the one that was changed last stays. `options` are those of the memories; their directory and
+/// repository are decided here.
+///
+/// # Errors
+/// `NotFound` when there is nothing to move; else as changes of a memory. What was not moved is where
+/// it was.
+pub async fn migrate(
+    file_system: &Arc<dyn FileSystem>,
+    root: &Path,
+    origin: Origin,
+    identity: &Identity,
+    options: &MemoryOptions,
+    redaction: Option<Redaction>,
+    debug: &Debug,
+) -> Result<Vec<Migrated>> {
+    let open = |repo_hash: &str, repository: Option<Repository>| {
+        let directory = directory_of(root, repo_hash);
+        let options = MemoryOptions { directory, repository, ..options.clone() };
+        Memory::new(options, file_system, debug.clone())
+    };
+    let mut moved = Vec::new();
+    match origin {
+        Origin::Hash(from) => {
+            if !exists(file_system, &directory_of(root, &from)).await? {
+                return Err(Error::new(
+                    Code::NotFound,
+                    format!(
+                        "there is no memory {from} in {}; check fromRepoHash and root",
+                        root.display()
+                    ),
+                ));
+            }
+            moved.push((from, identity.clone()));
+        }
+        Origin::Workspace(path) => {
+            let workspace = canonical(file_system, path).await;
+            let shown = workspace.to_string_lossy();
+            for from in hashes(file_system, root).await? {
+                let repository = open(&from, None).directory.document().await?.repository();
+                if let Some(repository) = repository.filter(|found| found.workspace == shown) {
+                    moved.push((from, identity.on_branch(repository.branch)));
+                }
+            }
+            if moved.is_empty() {
+                return Err(Error::new(
+                    Code::NotFound,
+                    format!(
+                        "there is no memory of a repository at {shown} in {}; check fromWorkspace and root",
+                        root.display()
+                    ),
+                ));
+            }
+        }
+    }
+    let mut report = Vec::new();
+    for (from, identity) in moved {
+        let to = identity.repo_hash.clone();
+        if from != to {
+            let target = open(&to, Some(Repository::of(&identity)));
+            report.push(one(&open(&from, None), from, &target, to, redaction.clone()).await?);
+        }
+    }
+    Ok(report)
+}
+
+async fn exists(file_system: &Arc<dyn FileSystem>, directory: &Path) -> Result<bool> {
+    match file_system.canonical(directory).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(Error::from_file("open the memory", directory, "root", error)),
+    }
+}
+
+/// The path as memories have it, as far as it is still there.
+async fn canonical(file_system: &Arc<dyn FileSystem>, path: PathBuf) -> PathBuf {
+    let mut known = path.as_path();
+    loop {
+        if let Ok(canonical) = file_system.canonical(known).await {
+            let rest = path.strip_prefix(known).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { canonical } else { canonical.join(rest) };
+        }
+        match known.parent() {
+            Some(parent) => known = parent,
+            None => return path,
+        }
+    }
+}
+
+/// The hashes of all memories.
+async fn hashes(file_system: &Arc<dyn FileSystem>, root: &Path) -> Result<Vec<String>> {
+    let repositories = root.join(names::REPOSITORIES);
+    let mut found = match file_system.directories(&repositories).await {
+        Ok(names) => names,
+        Err(error) if error.is_not_found() => Vec::new(),
+        Err(error) => return Err(Error::from_file("list", &repositories, "root", error)),
+    };
+    found.retain(|name| is_repo_hash(name));
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Moves one memory.
+async fn one(
+    source: &Arc<Memory>,
+    from: String,
+    target: &Arc<Memory>,
+    to: String,
+    redaction: Option<Redaction>,
+) -> Result<Migrated> {
+    let (old, new) = (&source.directory, &target.directory);
+    let writing = target.writing(redaction.clone());
+    new.make(writing.durability).await?;
+    // In one order, whoever moves what where at the same time.
+    let (first, second) = if old.path < new.path { (old, new) } else { (new, old) };
+    let _first = first.turn(&writing).await?;
+    let _second = second.turn(&writing).await?;
+    let known = old.document().await?;
+    let mut document = new.document().await?;
+    let [conventions, decisions, notes] = document.merge(&known)?;
+    if let Some(repository) = target.repository(&mut crate::redaction::Pass::new(redaction))? {
+        document.set_repository(&repository)?;
+    }
+    new.write(&document, &writing).await?;
+    let summaries = move_summaries(source, target).await?;
+    let memory = old.memory();
+    let removed = old.files.remove(&memory, writing.durability).await;
+    removed.map_err(|error| old.refused("remove", &memory, error))?;
+    Ok(Migrated { from, to, conventions, decisions, notes, summaries })
+}
+
+/// Moves the summaries, also those that are added meanwhile. Returns how many.
+async fn move_summaries(source: &Arc<Memory>, target: &Arc<Memory>) -> Result<usize> {
+    let mut moved = 0;
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(seen) = source.see().await? else { return Ok(moved) };
+        if seen.snapshot.length == 0 {
+            return Ok(moved);
+        }
+        moved += take_over(target, &seen.kept).await?;
+        let rewrite = Rewrite { snapshot: seen.snapshot, head: Vec::new(), kept: Vec::new() };
+        match source.log.rewrite(rewrite, source.options.lock_timeout).outcome().await {
+            // Somebody else pruned: what is left is looked at again.
+            Some(Ok(_) | Err(LogError::Replaced)) => {}
+            Some(Err(error)) => return Err(source.failed("empty", error)),
+            None => return Err(summaries::interrupted()),
+        }
+    }
+    Err(source.failed("empty", LogError::Replaced))
+}
+
+/// Adds lines that are not there yet, by their times. Returns how many.
+async fn take_over(target: &Arc<Memory>, lines: &[SummaryLine]) -> Result<usize> {
+    for _ in 0..MAX_ATTEMPTS {
+        let seen = target.see().await?;
+        let known: Vec<SummaryLine> =
+            seen.as_ref().map(|seen| seen.kept.clone()).unwrap_or_default();
+        let texts: HashSet<&[u8]> = known.iter().map(|line| line.text.as_slice()).collect();
+        let new: Vec<SummaryLine> =
+            lines.iter().filter(|line| !texts.contains(line.text.as_slice())).cloned().collect();
+        let count = new.len();
+        if count == 0 {
+            return Ok(0);
+        }
+        let Some(seen) = seen.filter(|seen| seen.snapshot.length > 0) else {
+            for SummaryLine { text, .. } in new {
+                target.append_line(text).await?;
+            }
+            return Ok(count);
+        };
+        let mut merged = known.clone();
+        merged.extend(new);
+        // Stable: of the same time those that were there come first.
+        merged.sort_by(|one, other| one.summary.timestamp.cmp(&other.summary.timestamp));
+        let mut head = Vec::new();
+        for line in &merged {
+            head.extend_from_slice(&line.text);
+            head.push(b'\n');
+        }
+        let rewrite = Rewrite { snapshot: seen.snapshot, head, kept: Vec::new() };
+        match target.log.rewrite(rewrite, target.options.lock_timeout).outcome().await {
+            Some(Ok(_)) => {
+                target.prune().await?;
+                return Ok(count);
+            }
+            Some(Err(LogError::Replaced)) => {}
+            Some(Err(error)) => return Err(target.failed("rewrite", error)),
+            None => return Err(summaries::interrupted()),
+        }
+    }
+    Err(target.failed("rewrite", LogError::Replaced))
+}
