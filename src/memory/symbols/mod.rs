@@ -1,40 +1,27 @@
 //! The definitions and references in a source file.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `language` | which language a file is in |
+//! | `rules` | a language's grammar and its query in `queries/` |
+//! | `matches` | what the query finds in a file |
+//! | `names` | which part of a node is the name |
+//! | `scopes` | what lies in what: containers, and what is local to a function |
+//! | `signature` | a declaration on one line |
+//! | `parser` | all of it together, within bounds |
+
+mod language;
+mod matches;
+mod names;
+mod parser;
+mod rules;
+mod scopes;
+mod signature;
 
 use serde::{Deserialize, Serialize};
 
-use crate::aside::Cancelled;
-
-/// A language whose files are parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// `.ts`, `.mts`, `.cts`
-    TypeScript,
-    /// `.tsx`
-    Tsx,
-    /// `.js`, `.mjs`, `.cjs`, `.jsx`
-    JavaScript,
-    /// `.py`, `.pyi`
-    Python,
-    /// `.rs`
-    Rust,
-    /// `.go`
-    Go,
-    /// `.java`
-    Java,
-    /// `.c`; `.h` where nothing says that it is C++
-    C,
-    /// `.cc`, `.cpp`, `.cxx`, `.hh`, `.hpp`, `.hxx`, …
-    Cpp,
-}
-
-impl Language {
-    /// The language of a file, by its name.
-    #[must_use]
-    pub fn of(_path: &str) -> Option<Self> {
-        None
-    }
-}
+pub use language::Language;
+pub use parser::SymbolParser;
 
 /// What kind of thing a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,7 +59,7 @@ pub struct Definition {
     pub line: u32,
     /// How it is declared, on one line, without its body; at most 200 bytes.
     pub signature: String,
-    /// The type or module it belongs to, where that is in the same file.
+    /// The type or module it belongs to, where the file says so.
     pub container: Option<String>,
 }
 
@@ -92,32 +79,4 @@ pub struct FileSymbols {
     pub definitions: Vec<Definition>,
     /// Each name once, sorted.
     pub references: Vec<Reference>,
-}
-
-/// Finds symbols; made once per thread.
-pub struct SymbolParser {}
-
-impl SymbolParser {
-    /// A parser for all languages. Cheap: a language's rules are loaded when it is first met.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {}
-    }
-
-    /// What a file defines and uses. A broken file gives what could be understood of it.
-    /// Stops early, with what there is, when `cancelled`.
-    pub fn symbols(
-        &mut self,
-        _language: Language,
-        _source: &[u8],
-        _cancelled: &Cancelled,
-    ) -> FileSymbols {
-        FileSymbols::default()
-    }
-}
-
-impl Default for SymbolParser {
-    fn default() -> Self {
-        Self::new()
-    }
 }

@@ -1,0 +1,70 @@
+//! The language of a file.
+
+use serde::{Deserialize, Serialize};
+
+/// A language whose files are parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// `.ts`, `.mts`, `.cts`
+    TypeScript,
+    /// `.tsx`
+    Tsx,
+    /// `.js`, `.mjs`, `.cjs`, `.jsx`
+    JavaScript,
+    /// `.py`, `.pyi`
+    Python,
+    /// `.rs`
+    Rust,
+    /// `.go`
+    Go,
+    /// `.java`
+    Java,
+    /// `.c`; `.h` where nothing says that it is C++
+    C,
+    /// `.cc`, `.cpp`, `.cxx`, `.hh`, `.hpp`, `.hxx`, …
+    Cpp,
+}
+
+impl Language {
+    /// All of them.
+    #[cfg(test)]
+    pub(super) const ALL: [Self; 9] = [
+        Self::TypeScript,
+        Self::Tsx,
+        Self::JavaScript,
+        Self::Python,
+        Self::Rust,
+        Self::Go,
+        Self::Java,
+        Self::C,
+        Self::Cpp,
+    ];
+
+    /// The language of a file, by its name.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit(['/', '\\']).next()?;
+        let (stem, extension) = name.rsplit_once('.')?;
+        if stem.is_empty() {
+            return None;
+        }
+        // The case of the letter is all that tells C++ from C here.
+        if matches!(extension, "C" | "H") {
+            return Some(Self::Cpp);
+        }
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "ts" | "mts" | "cts" => Self::TypeScript,
+            "tsx" => Self::Tsx,
+            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
+            "py" | "pyi" | "pyw" => Self::Python,
+            "rs" => Self::Rust,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "c" | "h" => Self::C,
+            "cc" | "cpp" | "cxx" | "c++" | "cp" | "cppm" | "ixx" | "hh" | "hpp" | "hxx" | "h++"
+            | "ipp" | "inl" | "tpp" | "txx" | "tcc" => Self::Cpp,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Which part of a node is the name.
+
+use tree_sitter::Node;
+
+use super::Language;
+
+/// Names longer than this many bytes are nobody's.
+pub const LONGEST_NAME: usize = 200;
+
+/// How deep a name lies within pointers, parentheses and qualifications at most.
+const DEEPEST_NAME: usize = 64;
+
+/// The name within a declarator or a qualified name.
+pub struct Named<'tree> {
+    /// The node of the name alone.
+    pub name: Node<'tree>,
+    /// What it is qualified with, as `Type` in `Type::method`.
+    pub owner: Option<Node<'tree>>,
+    /// Whether the declarator is that of a function.
+    pub function: bool,
+}
+
+/// Finds the name in a declarator or a qualified name; `None` for what has no name of its own, as an operator.
+pub fn named(node: Node<'_>) -> Option<Named<'_>> {
+    let mut current = node;
+    let mut owner = None;
+    let mut function = false;
+    for _ in 0..DEEPEST_NAME {
+        current = match current.kind() {
+            "function_declarator" => {
+                function = true;
+                current.child_by_field_name("declarator")?
+            }
+            // A pointer to a function is a variable.
+            "pointer_declarator" | "array_declarator" => {
+                function = false;
+                current.child_by_field_name("declarator")?
+            }
+            "init_declarator" => current.child_by_field_name("declarator")?,
+            "reference_declarator"
+            | "parenthesized_declarator"
+            | "attributed_declarator"
+            | "dependent_name" => current.named_child(0)?,
+            "qualified_identifier" => {
+                owner = current.child_by_field_name("scope").or(owner);
+                current.child_by_field_name("name")?
+            }
+            "scoped_type_identifier"
+            | "template_type"
+            | "template_function"
+            | "template_method" => current.child_by_field_name("name")?,
+            "generic_type" | "reference_type" | "pointer_type" => {
+                current.child_by_field_name("type")?
+            }
+            "operator_name" | "operator_cast" | "destructor_name" => return None,
+            _ => return Some(Named { name: current, owner, function }),
+        };
+    }
+    None
+}
+
+/// Whether a name comes with the language: it never leads to another file.
+pub fn is_built_in(language: Language, name: &str) -> bool {
+    match language {
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            matches!(name, "require" | "constructor" | "undefined")
+        }
+        Language::Python => {
+            (name.starts_with("__") && name.ends_with("__"))
+                || matches!(
+                    name,
+                    "None"
+                        | "True"
+                        | "False"
+                        | "bool"
+                        | "bytes"
+                        | "complex"
+                        | "dict"
+                        | "float"
+                        | "frozenset"
+                        | "int"
+                        | "list"
+                        | "object"
+                        | "set"
+                        | "str"
+                        | "super"
+                        | "tuple"
+                )
+        }
+        Language::Rust => matches!(name, "Self" | "Some" | "None" | "Ok" | "Err"),
+        Language::Go => matches!(
+            name,
+            "any"
+                | "append"
+                | "bool"
+                | "byte"
+                | "cap"
+                | "clear"
+                | "close"
+                | "comparable"
+                | "complex"
+                | "complex64"
+                | "complex128"
+                | "copy"
+                | "delete"
+                | "error"
+                | "float32"
+                | "float64"
+                | "imag"
+                | "int"
+                | "int8"
+                | "int16"
+                | "int32"
+                | "int64"
+                | "len"
+                | "make"
+                | "max"
+                | "min"
+                | "new"
+                | "panic"
+                | "print"
+                | "println"
+                | "real"
+                | "recover"
+                | "rune"
+                | "string"
+                | "uint"
+                | "uint8"
+                | "uint16"
+                | "uint32"
+                | "uint64"
+                | "uintptr"
+        ),
+        Language::Java | Language::C | Language::Cpp => matches!(name, "NULL"),
+    }
+}

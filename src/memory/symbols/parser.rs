@@ -1,0 +1,145 @@
+//! Parses a file and finds its symbols, within bounds.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, Parser, QueryCursor, Tree};
+
+use super::matches::Found;
+use super::names::{LONGEST_NAME, is_built_in};
+use super::rules::Rules;
+use super::scopes::{Placed, place};
+use super::signature::Signature;
+use super::{Definition, FileSymbols, Language, Reference, SymbolKind};
+use crate::aside::Cancelled;
+
+/// Files with more bytes give no symbols.
+pub const LARGEST_FILE: usize = 1 << 20;
+
+/// A file gives at most this many definitions.
+const MOST_DEFINITIONS: usize = 10_000;
+
+/// A NUL among this many first bytes: no text, as git has it.
+const BINARY_PREFIX: usize = 8000;
+
+/// Matches that the query follows at the same time.
+const MATCH_LIMIT: u32 = 4096;
+
+/// Finds symbols; made once per thread.
+pub struct SymbolParser {
+    parser: Parser,
+    cursor: QueryCursor,
+}
+
+impl SymbolParser {
+    /// A parser for all languages. Cheap: a language's rules are loaded when it is first met.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut cursor = QueryCursor::new();
+        cursor.set_match_limit(MATCH_LIMIT);
+        Self { parser: Parser::new(), cursor }
+    }
+
+    /// What a file defines and uses. A broken file gives what could be understood of it;
+    /// one of more than a MiB, or of no text, nothing.
+    /// Stops early, with what there is, when `cancelled`.
+    pub fn symbols(
+        &mut self,
+        language: Language,
+        source: &[u8],
+        cancelled: &Cancelled,
+    ) -> FileSymbols {
+        let source = source.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(source);
+        if source.len() > LARGEST_FILE || is_binary(source) {
+            return FileSymbols::default();
+        }
+        let text = String::from_utf8_lossy(source);
+        let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
+        let Some(tree) = self.parse(rules, &text, cancelled) else { return FileSymbols::default() };
+        let found = Found::of(rules, &mut self.cursor, &tree, &text, || !cancelled.is_set());
+        FileSymbols {
+            definitions: definitions(language, &found, &text),
+            references: references(language, &found, &text),
+        }
+    }
+
+    fn parse(&mut self, rules: &Rules, text: &str, cancelled: &Cancelled) -> Option<Tree> {
+        self.parser.set_language(&rules.grammar).ok()?;
+        let mut progress = |_: &_| match cancelled.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
+        let tree = self.parser.parse_with_options(&mut read, None, Some(options));
+        if tree.is_none() {
+            self.parser.reset();
+        }
+        tree
+    }
+}
+
+impl Default for SymbolParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn is_binary(source: &[u8]) -> bool {
+    let prefix = source.get(..BINARY_PREFIX).unwrap_or(source);
+    prefix.starts_with(b"\xFF\xFE")
+        || prefix.starts_with(b"\xFE\xFF")
+        || memchr::memchr(0, prefix).is_some()
+}
+
+fn definitions(language: Language, found: &Found<'_>, text: &str) -> Vec<Definition> {
+    let lines: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+    let mut placed = place(language, found, text);
+    keep_once(language, &mut placed);
+    placed.truncate(MOST_DEFINITIONS);
+    placed
+        .into_iter()
+        .map(|one| {
+            let node = one.candidate.node;
+            let name_end = one.candidate.name.unwrap_or(node).end_byte();
+            let signature = Signature::of(node, one.kind, name_end, found, text);
+            let line = lines.partition_point(|end| *end < signature.start).saturating_add(1);
+            Definition {
+                name: one.name,
+                kind: one.kind,
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                signature: signature.text,
+                container: one.container,
+            }
+        })
+        .collect()
+}
+
+/// Overloads, getters with setters, and declarations of what the file also defines count once.
+fn keep_once(language: Language, placed: &mut Vec<Placed<'_, '_>>) {
+    if matches!(language, Language::Java | Language::Rust | Language::Cpp) {
+        return;
+    }
+    let mut known: HashSet<(String, Option<String>, SymbolKind)> = HashSet::new();
+    placed.retain(|one| known.insert((one.name.clone(), one.container.clone(), one.kind)));
+}
+
+fn references(language: Language, found: &Found<'_>, text: &str) -> Vec<Reference> {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for (start, end) in &found.references {
+        if found.definitions.contains_key(start) {
+            continue;
+        }
+        let Some(name) = text.get(*start..*end) else { continue };
+        if name.len() > LONGEST_NAME
+            || name.chars().nth(1).is_none()
+            || is_built_in(language, name)
+            || found.local_names.contains(name)
+        {
+            continue;
+        }
+        let count = counts.entry(name).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts.into_iter().map(|(name, count)| Reference { name: name.to_owned(), count }).collect()
+}

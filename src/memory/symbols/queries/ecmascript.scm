@@ -1,0 +1,143 @@
+; JavaScript and TypeScript: what both grammars name alike.
+; The first pattern that defines a name at a place tells its kind.
+
+; Functions
+
+(function_declaration name: (identifier) @name) @definition.function
+(generator_function_declaration name: (identifier) @name) @definition.function
+
+(variable_declarator
+  name: (identifier) @name
+  value: [(arrow_function) (function_expression) (generator_function)]) @definition.function
+
+(export_statement
+  "default"
+  value: [(arrow_function) (function_expression) (generator_function)]) @definition.function
+
+(assignment_expression
+  left: (member_expression
+    object: [
+      (identifier) @_exports
+      (member_expression
+        object: (identifier) @_module (#eq? @_module "module")
+        property: (property_identifier) @_exports)
+    ]
+    property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression) (generator_function)]
+  (#eq? @_exports "exports")) @definition.function
+
+(assignment_expression
+  left: (member_expression
+    object: (identifier) @_module (#eq? @_module "module")
+    property: (property_identifier) @_exports (#eq? @_exports "exports"))
+  right: [
+    (function_expression name: (identifier) @name)
+    (generator_function name: (identifier) @name)
+  ]) @definition.function
+
+; Classes
+
+(variable_declarator name: (identifier) @name value: (class)) @definition.class
+
+(export_statement "default" value: (class)) @definition.class
+
+(assignment_expression
+  left: (member_expression
+    object: [
+      (identifier) @_exports
+      (member_expression
+        object: (identifier) @_module (#eq? @_module "module")
+        property: (property_identifier) @_exports)
+    ]
+    property: (property_identifier) @name)
+  right: (class)
+  (#eq? @_exports "exports")) @definition.class
+
+(class body: (class_body) @container)
+
+; Methods
+
+(class_body
+  (method_definition
+    name: [(property_identifier) (private_property_identifier)] @name) @definition.method)
+
+(assignment_expression
+  left: (member_expression
+    object: (member_expression
+      object: (identifier) @owner
+      property: (property_identifier) @_prototype (#eq? @_prototype "prototype"))
+    property: (property_identifier) @name)
+  right: (function_expression)) @definition.method
+
+(assignment_expression
+  left: (member_expression
+    object: (identifier) @_module (#eq? @_module "module")
+    property: (property_identifier) @_exports (#eq? @_exports "exports"))
+  right: (object
+    (method_definition name: (property_identifier) @name) @definition.function))
+
+(assignment_expression
+  left: (member_expression
+    object: (identifier) @_module (#eq? @_module "module")
+    property: (property_identifier) @_exports (#eq? @_exports "exports"))
+  right: (object
+    (pair
+      key: (property_identifier) @name
+      value: [(arrow_function) (function_expression) (generator_function)]) @definition.function))
+
+; Constants
+
+(export_statement
+  declaration: (_ (variable_declarator name: (identifier) @name) @definition.constant))
+
+(export_statement
+  "default"
+  value: [(object) (array) (call_expression) (new_expression)]) @definition.constant
+
+(assignment_expression
+  left: (member_expression
+    object: [
+      (identifier) @_exports
+      (member_expression
+        object: (identifier) @_module (#eq? @_module "module")
+        property: (property_identifier) @_exports)
+    ]
+    property: (property_identifier) @name)
+  right: [(object) (array) (call_expression) (new_expression) (string) (number)]
+  (#eq? @_exports "exports")) @definition.constant
+
+; Words of the signature that stand before
+
+(export_statement declaration: (_) @declared) @declaration
+(lexical_declaration (variable_declarator) @declared) @declaration
+(variable_declaration (variable_declarator) @declared) @declaration
+
+; Functions have their own names
+
+(function_declaration body: (_) @local.scope)
+(generator_function_declaration body: (_) @local.scope)
+(function_expression body: (_) @local.scope)
+(generator_function body: (_) @local.scope)
+(arrow_function body: (_) @local.scope)
+(method_definition body: (_) @local.scope)
+(class_static_block body: (_) @local.scope)
+
+; References
+
+(call_expression function: (identifier) @name) @reference.call
+(call_expression
+  function: (member_expression
+    property: [(property_identifier) (private_property_identifier)] @name)) @reference.call
+(new_expression constructor: (identifier) @name) @reference.class
+(new_expression constructor: (member_expression property: (property_identifier) @name)) @reference.class
+(import_specifier name: (identifier) @name) @reference.import
+(import_clause (identifier) @name) @reference.import
+(export_specifier name: (identifier) @name) @reference.export
+(decorator (identifier) @name) @reference.decorator
+(decorator (member_expression property: (property_identifier) @name)) @reference.decorator
+(member_expression
+  property: (property_identifier) @name (#match? @name "^[A-Z]")) @reference.member
+((identifier) @name (#match? @name "^[A-Z]")) @reference.value
+(variable_declarator
+  name: (object_pattern (shorthand_property_identifier_pattern) @name)
+  value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @reference.import

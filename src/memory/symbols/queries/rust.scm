@@ -1,0 +1,43 @@
+; The first pattern that defines a name at a place tells its kind.
+
+(function_item name: (identifier) @name) @definition.function
+(function_signature_item name: (identifier) @name) @definition.function
+(struct_item name: (type_identifier) @name) @definition.class
+(union_item name: (type_identifier) @name) @definition.class
+(enum_item name: (type_identifier) @name) @definition.enum
+(trait_item name: (type_identifier) @name) @definition.interface
+(mod_item name: (identifier) @name body: (_)) @definition.module
+(macro_definition name: (identifier) @name) @definition.macro
+(const_item name: (identifier) @name) @definition.constant
+(static_item name: (identifier) @name) @definition.constant
+
+; What a trait is implemented with, as in `type Item = u8`, is no name of its own.
+(source_file (type_item name: (type_identifier) @name) @definition.type)
+(mod_item body: (declaration_list (type_item name: (type_identifier) @name) @definition.type))
+
+(impl_item type: (_) @name) @container
+
+(function_item body: (_) @local.scope)
+(const_item value: (block) @local.scope)
+
+; References
+
+(call_expression function: (identifier) @name) @reference.call
+(call_expression function: (scoped_identifier name: (identifier) @name)) @reference.call
+(call_expression function: (field_expression field: (field_identifier) @name)) @reference.call
+(generic_function function: (identifier) @name) @reference.call
+(generic_function function: (scoped_identifier name: (identifier) @name)) @reference.call
+(generic_function function: (field_expression field: (field_identifier) @name)) @reference.call
+(macro_invocation macro: (identifier) @name) @reference.call
+(macro_invocation macro: (scoped_identifier name: (identifier) @name)) @reference.call
+(token_tree (identifier) @name . (token_tree)) @reference.call
+(type_identifier) @name @reference.type
+(use_declaration argument: (identifier) @name) @reference.import
+(use_declaration argument: (scoped_identifier name: (identifier) @name)) @reference.import
+(use_list (identifier) @name) @reference.import
+(use_list (scoped_identifier name: (identifier) @name)) @reference.import
+(use_as_clause path: (scoped_identifier name: (identifier) @name)) @reference.import
+(use_as_clause path: (identifier) @name) @reference.import
+((identifier) @name (#match? @name "^[A-Z]")) @reference.value
+(type_parameter name: (type_identifier) @local.definition)
+(associated_type name: (type_identifier) @local.definition)
