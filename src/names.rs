@@ -24,13 +24,19 @@
 //! ├── memory.json.lock            locked by whoever changes them; empty, never removed
 //! ├── summaries.jsonl             summaries of steps, one per line
 //! ├── summaries.jsonl.lock        locked by whoever changes them; empty, never removed
-//! ├── indexes/                    caches
+//! ├── indexes/
+//! │   ├── symbols-<16 hex>.index  a cache: what the files of the workspace with that hash define and use
+//! │   └── .<name>.<16 hex>.tmp    what is about to replace it
 //! └── .<name>.<16 hex>.tmp        what is about to replace one of these files
 //! ```
 //!
 //! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
 //! cut short, so that it can neither lead elsewhere nor meet a reserved name. The 64 random bits
 //! decide identity; nothing relies on letter case.
+
+use std::{fmt::Write, path::Path};
+
+use sha2::{Digest, Sha256};
 
 /// The longest file name in bytes, below every common file system's limit.
 const MAX_NAME: usize = 199;
@@ -205,6 +211,19 @@ pub fn index(name: &str) -> String {
     format!("{name}{INDEX_SUFFIX}")
 }
 
+/// The file that says what the files of a workspace define and use. Work trees of one repository may
+/// share a directory: each has its own.
+#[must_use]
+pub fn symbols(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    let hash = digest.iter().take(RANDOM / 2).fold(String::new(), |mut hash, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    });
+    format!("symbols-{hash}{INDEX_SUFFIX}")
+}
+
 /// A fresh name for what is about to replace `name`.
 #[must_use]
 pub fn replacement(name: &str) -> String {
@@ -351,6 +370,15 @@ mod tests {
         {
             assert!(!is_entry_replacement(foreign), "{foreign}");
         }
+    }
+
+    #[test]
+    fn each_workspace_has_a_cache_of_its_own() {
+        let made = symbols(Path::new("/home/a/project"));
+        assert_eq!(made, symbols(Path::new("/home/a/project")));
+        assert_ne!(made, symbols(Path::new("/home/a/project2")));
+        let hash = made.strip_prefix("symbols-").and_then(|rest| rest.strip_suffix(".index"));
+        assert!(hash.is_some_and(|hash| is_hex(hash, RANDOM)), "{made}");
     }
 
     #[test]

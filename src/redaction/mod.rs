@@ -68,6 +68,8 @@ pub struct Redactor {
     preserves_length: bool,
     assignment: Option<usize>,
     private_key: Option<usize>,
+    /// Tells the options from others.
+    fingerprint: u64,
 }
 
 impl Redactor {
@@ -115,6 +117,7 @@ impl Redactor {
             disabled,
             further,
             preserves_length: options.preserves_length,
+            fingerprint: options.fingerprint(),
         }))
     }
 
@@ -158,6 +161,12 @@ impl Redaction {
     #[must_use]
     pub fn new(redactor: Arc<Redactor>, environment: Arc<EnvironmentValues>) -> Self {
         Self { redactor, environment }
+    }
+
+    /// The same number: the same rules. What the environment holds does not count.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.redactor.fingerprint
     }
 
     /// The text without its secrets, or `None` when it has none. Hits are added to `report`.

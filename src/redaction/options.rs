@@ -1,5 +1,7 @@
 //! What a caller may say about redaction.
 
+use sha2::{Digest, Sha256};
+
 /// A caller's own rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomRule {
@@ -50,4 +52,12 @@ pub struct RedactionOptions {
     pub keys: Vec<String>,
     /// A replacement of as many UTF-16 units as the secret has, in place of `[REDACTED:<rule>]`.
     pub preserves_length: bool,
+}
+
+impl RedactionOptions {
+    /// Tells them from others.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let digest = Sha256::digest(format!("{self:?}"));
+        digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
 }

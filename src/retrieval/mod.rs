@@ -99,3 +99,9 @@ pub use sequences::Sequences;
 pub use snippets::{FieldText, Snippet};
 pub use stored_segment::StoredSegment;
 pub use text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
+
+/// Calls `emit` with each index term of a text: words without stop words, stemmed, and beside every
+/// compound identifier its pieces.
+pub fn terms(text: &str, emit: impl FnMut(&str)) {
+    tokens::tokenize(text, text.len(), emit);
+}

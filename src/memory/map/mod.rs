@@ -1,1 +1,384 @@
 //! The files of a workspace, what they define, and which of it matters.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `walk`, `skipped` | which source files there are, and which are left out |
+//! | `record` | what is kept of a file, and which state of it that was |
+//! | `intake`, `parallel` | reading and parsing what changed, on all cores |
+//! | `cache` | all this on disk |
+//! | `snapshot` | a workspace at one time |
+//! | `graph`, `prior` | who uses what of whom, and what that makes of each |
+//! | `focus`, `words` | what somebody asks about |
+//! | `ranking` | what matters most |
+//! | `render`, `outline` | that as text |
+//!
+//! Everything is kept as redaction leaves it: signatures and names are redacted when a file is parsed,
+//! with what the environment holds then. With other rules everything is parsed anew; what a shared cache
+//! holds by other rules is not used.
+
+mod cache;
+mod focus;
+mod graph;
+mod intake;
+mod outline;
+mod parallel;
+mod prior;
+mod ranking;
+mod record;
+mod render;
+mod skipped;
+mod snapshot;
+mod walk;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use chrono::Utc;
+use serde_json::json;
+use tokio::{runtime::Handle, sync::Semaphore};
+
+use self::{
+    cache::Head,
+    intake::{Intake, KnownFiles, NewParser, Outcome, new_parser},
+    record::SourceFile,
+    skipped::Skipped as SkippedFiles,
+    walk::walk,
+};
+use crate::{
+    aside::{Cancelled, aside},
+    debug::Debug,
+    durable::{self, DirectorySync, Durability, Target},
+    error::{Code, Error, Result},
+    file_system::{Disk, FileResult, FileSystem, Payload},
+    names,
+    redaction::Redaction,
+};
+
+pub use intake::{OnProgress, Progress};
+pub use ranking::Ranking;
+pub use render::{MappedFile, RenderedMap};
+pub use skipped::{SkipReason, Skipped, SkippedFile};
+pub use snapshot::Snapshot;
+
+/// What is looked at.
+#[derive(Debug, Clone)]
+struct Limits {
+    /// Source files of a workspace. The shallowest stay, of equal ones those whose paths come first.
+    files: usize,
+    /// Bytes of a file that is parsed.
+    file_bytes: u64,
+    /// The cache is written when so many files were only touched, or a hundredth of all.
+    touched: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { files: 50_000, file_bytes: 1024 * 1024, touched: 64 }
+    }
+}
+
+/// How a workspace is looked at.
+#[derive(Clone, Default)]
+pub struct RefreshOptions {
+    /// What the cache survives.
+    pub durability: Durability,
+    /// Takes the secrets out of what is kept.
+    pub redaction: Option<Redaction>,
+    /// Is told how far the work is.
+    pub progress: Option<Arc<OnProgress>>,
+    /// Is told what was skipped, and when the cache cannot be written.
+    pub debug: Debug,
+}
+
+/// What is known of the files of one workspace, shared in a process by all who use the same workspace
+/// and cache.
+pub struct RepoMap {
+    disk: Arc<dyn Disk>,
+    file_system: Arc<dyn FileSystem>,
+    workspace: PathBuf,
+    indexes: PathBuf,
+    limits: Limits,
+    new_parser: Box<NewParser>,
+    /// Whoever looks at files has it, until its threads have stopped.
+    turn: Arc<Semaphore>,
+    /// Refreshes that began, and the latest one that came to its end.
+    begun: AtomicU64,
+    done: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The rules by which what is known was redacted; `None` before anything was looked at.
+    rules: Option<Option<u64>>,
+    files: Arc<KnownFiles>,
+    snapshot: Option<Arc<Snapshot>>,
+    /// Files that changed, and files that were only touched, since the cache was written.
+    changed: usize,
+    touched: usize,
+}
+
+type Maps = Mutex<HashMap<(u64, PathBuf, PathBuf), Weak<RepoMap>>>;
+static MAPS: LazyLock<Maps> = LazyLock::new(Mutex::default);
+
+impl RepoMap {
+    /// The map of a workspace, whose path is canonical, with its cache in the directory `indexes`, which
+    /// is made when it is first written to. Touches no file.
+    pub fn of(
+        disk: &Arc<dyn Disk>,
+        file_system: &Arc<dyn FileSystem>,
+        workspace: &Path,
+        indexes: &Path,
+    ) -> Arc<Self> {
+        let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file_system.scope(), workspace.to_owned(), indexes.to_owned());
+        if let Some(map) = maps.get(&key).and_then(Weak::upgrade) {
+            return map;
+        }
+        maps.retain(|_, map| map.strong_count() > 0);
+        let map = Self::with(
+            Arc::clone(disk),
+            Arc::clone(file_system),
+            (workspace.to_owned(), indexes.to_owned()),
+            Limits::default(),
+            Box::new(new_parser),
+        );
+        maps.insert(key, Arc::downgrade(&map));
+        map
+    }
+
+    fn with(
+        disk: Arc<dyn Disk>,
+        file_system: Arc<dyn FileSystem>,
+        (workspace, indexes): (PathBuf, PathBuf),
+        limits: Limits,
+        new_parser: Box<NewParser>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            disk,
+            file_system,
+            workspace,
+            indexes,
+            limits,
+            new_parser,
+            turn: Arc::new(Semaphore::new(1)),
+            begun: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Compares the workspace with what is known, parses what is new or has changed, and keeps the cache.
+    /// Whoever calls meanwhile waits, and shares what began after the call. Stops soon when the future is
+    /// dropped; what was parsed until then stays known.
+    ///
+    /// # Errors
+    /// `NotFound` or `Io` when the workspace cannot be read.
+    pub async fn refresh(self: &Arc<Self>, options: RefreshOptions) -> Result<Arc<Snapshot>> {
+        // A refresh that began before this call may have looked too early.
+        let next = self.begun.load(Ordering::SeqCst) + 1;
+        let permit = Arc::clone(&self.turn).acquire_owned().await.map_err(closed)?;
+        let rules = options.redaction.as_ref().map(Redaction::fingerprint);
+        if self.done.load(Ordering::SeqCst) >= next
+            && let Some(snapshot) = self.known_snapshot(rules)
+        {
+            let total = snapshot.file_count() as u64;
+            if let Some(progress) = &options.progress {
+                progress(Progress { done: total, total, parsed: 0 });
+            }
+            return Ok(snapshot);
+        }
+        let (map, runtime) = (Arc::clone(self), Handle::current());
+        aside(move |cancelled| {
+            // Not given back before the threads have stopped: nobody parses the same meanwhile.
+            let _permit = permit;
+            let number = map.begun.fetch_add(1, Ordering::SeqCst) + 1;
+            let snapshot = map.pass(&options, rules, cancelled)?;
+            map.done.fetch_max(number, Ordering::SeqCst);
+            map.save(&options, &runtime);
+            Ok(snapshot)
+        })
+        .await
+    }
+
+    fn known_snapshot(&self, rules: Option<u64>) -> Option<Arc<Snapshot>> {
+        let state = self.state();
+        state.snapshot.clone().filter(|_| state.rules == Some(rules))
+    }
+
+    fn pass(
+        &self,
+        options: &RefreshOptions,
+        rules: Option<u64>,
+        cancelled: &Cancelled,
+    ) -> Result<Arc<Snapshot>> {
+        self.load(rules);
+        // Before the files are listed: whoever writes later is younger.
+        let now = Utc::now().timestamp_millis();
+        let listing = walk(self.disk.as_ref(), &self.workspace, &self.limits, cancelled)?;
+        let listing = listing.ok_or_else(interrupted)?;
+        let known = Arc::clone(&self.state().files);
+        let intake = Intake {
+            disk: self.disk.as_ref(),
+            workspace: &self.workspace,
+            limits: &self.limits,
+            new_parser: self.new_parser.as_ref(),
+            redaction: options.redaction.as_ref(),
+            known: &known,
+            now,
+            cancelled,
+        };
+        let outcomes = intake.take_in(&listing.files, options.progress.as_deref());
+        if cancelled.is_set() {
+            self.keep(known, outcomes);
+            return Err(interrupted());
+        }
+        Ok(self.take_over(outcomes, listing.skipped, &known, &options.debug))
+    }
+
+    /// Begins with what the cache has, when nothing is known by these rules.
+    fn load(&self, rules: Option<u64>) {
+        if self.state().rules == Some(rules) {
+            return;
+        }
+        let name = names::symbols(&self.workspace);
+        let contents = self.disk.read(&self.indexes, Path::new(&name), cache::MAX_FILE);
+        let files = contents.ok().and_then(|contents| {
+            cache::decode(&contents.bytes, &self.head(rules), self.limits.files)
+        });
+        let files = Arc::new(files.unwrap_or_default());
+        *self.state() = State { rules: Some(rules), files, ..State::default() };
+    }
+
+    /// Keeps what was parsed before nobody waited any more.
+    fn keep(&self, known: Arc<KnownFiles>, outcomes: Vec<Outcome>) {
+        let parsed = outcomes.into_iter().filter_map(|outcome| match outcome {
+            Outcome::Parsed(known) => Some((Arc::clone(&known.file.path), known)),
+            _ => None,
+        });
+        let mut files = Arc::unwrap_or_clone(known);
+        let mut state = self.state();
+        for (path, known) in parsed {
+            files.insert(path, known);
+            state.changed += 1;
+        }
+        state.files = Arc::new(files);
+    }
+
+    fn take_over(
+        &self,
+        outcomes: Vec<Outcome>,
+        mut skipped: SkippedFiles,
+        before: &KnownFiles,
+        debug: &Debug,
+    ) -> Arc<Snapshot> {
+        let mut files: Vec<SourceFile> = Vec::with_capacity(outcomes.len());
+        let mut known = KnownFiles::default();
+        let mut refused = Vec::new();
+        let (mut changed, mut touched) = (0, 0);
+        for outcome in outcomes {
+            let one = match outcome {
+                Outcome::Unchanged(one) => one,
+                Outcome::Touched(one) => {
+                    touched += 1;
+                    one
+                }
+                Outcome::Parsed(one) => {
+                    changed += 1;
+                    one
+                }
+                Outcome::Skipped(file, reason) => {
+                    refused.push(SkippedFile { path: file.path.to_string(), reason });
+                    files.push(file);
+                    continue;
+                }
+                Outcome::Refused(path, reason) => {
+                    refused.push(SkippedFile { path, reason });
+                    continue;
+                }
+                Outcome::Gone => continue,
+            };
+            files.push(one.file.clone());
+            known.insert(Arc::clone(&one.file.path), one);
+        }
+        changed += before.keys().filter(|path| !known.contains_key(*path)).count();
+        skipped.add(refused);
+        let mut state = self.state();
+        state.changed += changed;
+        state.touched += touched;
+        state.files = Arc::new(known);
+        if let Some(snapshot) = state.snapshot.clone().filter(|one| one.is_same(&files, &skipped)) {
+            return snapshot;
+        }
+        let is_told = state.snapshot.as_ref().is_some_and(|before| *before.skipped() == skipped);
+        if !is_told && (skipped.total > 0 || skipped.beyond_bound > 0) {
+            debug.say("Skipped source files of the workspace", || json!(skipped));
+        }
+        let snapshot = Arc::new(Snapshot::new(self.workspace.clone(), files, skipped));
+        state.snapshot = Some(Arc::clone(&snapshot));
+        snapshot
+    }
+
+    /// Writes the cache when enough has changed since it was written. Files that were only touched are
+    /// read once more by the next process, and no more.
+    fn save(&self, options: &RefreshOptions, runtime: &Handle) {
+        let (rules, files) = {
+            let mut state = self.state();
+            let many = self.limits.touched.min(state.files.len() / 100).max(1);
+            if state.changed == 0 && state.touched < many {
+                return;
+            }
+            // Where it cannot be written, that is not tried again at once.
+            (state.changed, state.touched) = (0, 0);
+            (state.rules.flatten(), Arc::clone(&state.files))
+        };
+        let mut files: Vec<_> = files.values().collect();
+        files.sort_unstable_by(|one, other| one.file.path.cmp(&other.file.path));
+        let Some(bytes) = cache::encode(&self.head(rules), files.into_iter()) else { return };
+        if let Err(error) = runtime.block_on(self.write(Payload::new(bytes), options.durability)) {
+            let error = Error::from_file("write", &self.indexes, "root", error);
+            options.debug.say(
+                "Failed to write the symbol index of the repository",
+                || json!({ "path": self.indexes.display().to_string(), "error": error.message }),
+            );
+        }
+    }
+
+    async fn write(&self, contents: Payload, durability: Durability) -> FileResult<()> {
+        let (file_system, directory) = (self.file_system.as_ref(), self.indexes.as_path());
+        file_system.create_directories(directory).await?;
+        let name = names::symbols(&self.workspace);
+        let (path, temporary) = (directory.join(&name), directory.join(names::replacement(&name)));
+        let target = Target { directory, temporary: &temporary, path: &path };
+        let sync = DirectorySync::default();
+        durable::replace(file_system, target, contents, durability, &sync).await
+    }
+
+    fn head(&self, rules: Option<u64>) -> Head {
+        Head::new(&self.workspace, self.limits.file_bytes, rules)
+    }
+
+    // Whoever panicked has left nothing half done.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nobody sees it: whoever would has gone.
+fn interrupted() -> Error {
+    Error::new(Code::Io, "the look at the workspace was interrupted")
+}
+
+fn closed(_: tokio::sync::AcquireError) -> Error {
+    Error::new(Code::Io, "the map of the repository was closed; please report it")
+}

@@ -1,0 +1,270 @@
+//! Which file uses what of which other, and how much that makes of each.
+//!
+//! A file that uses a name passes its weight on to the files that define it: more, the more often it
+//! uses the name and the more the name tells; less, the more files define it. A name that a file defines
+//! itself leads nowhere.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    prior::prior,
+    record::{FAMILIES, SourceFile, name_hash},
+};
+
+/// The part of its weight that a file passes on with each step.
+const DAMPING: f64 = 0.85;
+/// Steps after which ranks hardly change any more.
+const STEPS: usize = 40;
+/// Ranks that change less in all are settled.
+const TOLERANCE: f64 = 1e-7;
+/// A name that so many files define still tells something.
+const FEW_DEFINERS: f64 = 4.0;
+/// A name that more files define tells nothing.
+const MOST_DEFINERS: usize = 200;
+/// What a file with few uses keeps to itself: one use of a common name is no reason to pass everything on.
+const RETAINED: f64 = 1.0;
+
+/// A definition: the number of its file, and its place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub file: u32,
+    pub definition: u32,
+}
+
+/// Rows of values, in one piece.
+#[derive(Debug)]
+struct Rows<T> {
+    ends: Vec<usize>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self { ends: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T> Rows<T> {
+    fn end_row(&mut self) {
+        self.ends.push(self.values.len());
+    }
+
+    fn get(&self, row: usize) -> &[T] {
+        let start = row.checked_sub(1).and_then(|row| self.ends.get(row)).copied().unwrap_or(0);
+        let end = self.ends.get(row).copied().unwrap_or(start);
+        self.values.get(start..end).unwrap_or_default()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[T]> {
+        (0..self.ends.len()).map(|row| self.get(row))
+    }
+}
+
+/// A name in a row of [`Graph::uses`].
+#[derive(Debug, Clone, Copy)]
+struct Weighted {
+    name: u32,
+    /// The part of the file's weight that goes to all who define the name.
+    part: f64,
+}
+
+/// Files, the names that they define, and the uses of these.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    /// What each file counts for by its path alone.
+    pub priors: Vec<f64>,
+    /// The numbers of names, by their hashes.
+    numbers: FxHashMap<u64, u32>,
+    /// Of each file's definitions, the numbers of their names.
+    names_of_files: Rows<u32>,
+    /// Of each name, where it is defined first.
+    first_places: Vec<Place>,
+    /// Of each name, the files that define it, ascending.
+    definers: Rows<u32>,
+    /// What each file uses of others.
+    uses: Rows<Weighted>,
+}
+
+/// What everything counts for.
+pub(super) struct Weights {
+    /// Of each file. The sum is 1.
+    pub files: Vec<f64>,
+    /// What comes to each file that defines a name, by names.
+    pub names: Vec<f64>,
+}
+
+impl Graph {
+    pub fn new(files: &[SourceFile]) -> Self {
+        let mut graph = Self {
+            priors: files.iter().map(|file| prior(&file.path)).collect(),
+            ..Self::default()
+        };
+        graph.add_names(files);
+        graph.add_definers();
+        graph.add_uses(files);
+        graph
+    }
+
+    /// Where each name is defined first, by the names' numbers.
+    pub fn names(&self) -> &[Place] {
+        &self.first_places
+    }
+
+    /// The files that define a name.
+    pub fn definers(&self, name: u32) -> &[u32] {
+        self.definers.get(name as usize)
+    }
+
+    /// The names of a file's definitions, in their order.
+    pub fn names_of(&self, file: u32) -> &[u32] {
+        self.names_of_files.get(file as usize)
+    }
+
+    /// The numbers of a name, one for each family of languages in which it is defined.
+    pub fn find(&self, name: &str) -> impl Iterator<Item = u32> {
+        let hashes = FAMILIES.map(|language| name_hash(language, name));
+        hashes.into_iter().filter_map(|hash| self.numbers.get(&hash).copied())
+    }
+
+    fn add_names(&mut self, files: &[SourceFile]) {
+        for (file, source) in (0..).zip(files) {
+            for (definition, defined) in (0..).zip(&source.symbols.definitions) {
+                let next = self.numbers.len() as u32;
+                let hash = name_hash(source.language, &defined.name);
+                let number = *self.numbers.entry(hash).or_insert(next);
+                if number == next {
+                    self.first_places.push(Place { file, definition });
+                }
+                self.names_of_files.values.push(number);
+            }
+            self.names_of_files.end_row();
+        }
+    }
+
+    fn add_definers(&mut self) {
+        let mut pairs: Vec<(u32, u32)> = (0..)
+            .zip(self.names_of_files.iter())
+            .flat_map(|(file, names)| names.iter().map(move |name| (*name, file)))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut pairs = pairs.into_iter().peekable();
+        for name in 0..self.first_places.len() {
+            while let Some((_, file)) = pairs.next_if(|(of, _)| *of as usize == name) {
+                self.definers.values.push(file);
+            }
+            self.definers.end_row();
+        }
+    }
+
+    fn add_uses(&mut self, files: &[SourceFile]) {
+        let strengths: Vec<f64> =
+            (0..self.first_places.len()).map(|name| self.strength(files, name)).collect();
+        // The file that was last seen to define a name.
+        let mut definer = vec![u32::MAX; self.first_places.len()];
+        for (file, source) in (0..).zip(files) {
+            for name in self.names_of_files.get(file as usize) {
+                if let Some(definer) = definer.get_mut(*name as usize) {
+                    *definer = file;
+                }
+            }
+            let (start, mut sum) = (self.uses.values.len(), RETAINED);
+            for used in &source.symbols.uses {
+                let Some(&name) = self.numbers.get(&used.name) else { continue };
+                let strength = strengths.get(name as usize).copied().unwrap_or_default();
+                if strength > 0.0 && definer.get(name as usize) != Some(&file) {
+                    let part = f64::from(used.count).sqrt() * strength;
+                    sum += part;
+                    self.uses.values.push(Weighted { name, part });
+                }
+            }
+            for used in self.uses.values.get_mut(start..).unwrap_or_default() {
+                used.part /= sum;
+            }
+            self.uses.end_row();
+        }
+    }
+
+    /// What one use of a name counts for, for all who define it together.
+    fn strength(&self, files: &[SourceFile], name: usize) -> f64 {
+        let definers = self.definers.get(name).len();
+        let place = self.first_places.get(name);
+        let defined = place.and_then(|place| definition(files, *place));
+        match defined {
+            Some(defined) if definers <= MOST_DEFINERS => {
+                specificity(&defined.name) * (FEW_DEFINERS / definers.max(1) as f64).min(1.0)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// PageRank; weight comes in at the files as `teleport` says, whose sum is 1. The same graph and the
+    /// same places give the same weights, bit by bit.
+    pub fn weigh(&self, teleport: &[f64]) -> Weights {
+        let mut files = teleport.to_vec();
+        let mut names = vec![0.0; self.first_places.len()];
+        for _ in 0..STEPS {
+            self.flow(&files, &mut names);
+            let mut next = vec![0.0; files.len()];
+            for (share, definers) in names.iter().zip(self.definers.iter()) {
+                if *share > 0.0 {
+                    for file in definers {
+                        if let Some(next) = next.get_mut(*file as usize) {
+                            *next += share * DAMPING;
+                        }
+                    }
+                }
+            }
+            // What is not passed on comes in anew.
+            let rest = (1.0 - next.iter().sum::<f64>()).max(0.0);
+            let mut change = 0.0;
+            for ((next, teleport), now) in next.iter_mut().zip(teleport).zip(&files) {
+                *next += rest * teleport;
+                change += (*next - now).abs();
+            }
+            files = next;
+            if change < TOLERANCE {
+                break;
+            }
+        }
+        self.flow(&files, &mut names);
+        Weights { files, names }
+    }
+
+    /// What comes to each definer of each name.
+    fn flow(&self, files: &[f64], names: &mut [f64]) {
+        names.fill(0.0);
+        for (weight, uses) in files.iter().zip(self.uses.iter()) {
+            for used in uses {
+                if let Some(name) = names.get_mut(used.name as usize) {
+                    *name += weight * used.part;
+                }
+            }
+        }
+        for (name, definers) in names.iter_mut().zip(self.definers.iter()) {
+            *name /= definers.len().max(1) as f64;
+        }
+    }
+}
+
+/// A definition, where there is one.
+pub(super) fn definition(files: &[SourceFile], place: Place) -> Option<&crate::memory::Definition> {
+    files.get(place.file as usize)?.symbols.definitions.get(place.definition as usize)
+}
+
+/// How much a name tells of what is meant: `saveContext` more than `save`, `i` hardly anything.
+fn specificity(name: &str) -> f64 {
+    let bare = name.trim_matches('_');
+    let has_lower = bare.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_compound = bare.contains('_')
+        || has_lower && bare.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    let length = bare.chars().count();
+    let told = match (length, is_compound) {
+        (0..=2, _) => 0.2,
+        (3, _) => 0.5,
+        (8.., true) => 5.0,
+        (_, true) | (8.., false) => 2.0,
+        _ => 1.0,
+    };
+    if name.starts_with('_') { told * 0.2 } else { told }
+}

@@ -1,0 +1,197 @@
+//! Reading and parsing what is new or has changed.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::{
+    Limits,
+    parallel::each,
+    record::{Known, SourceFile, Stamp, Symbols, digest},
+    skipped::SkipReason,
+    walk::Listed,
+};
+use crate::{
+    aside::Cancelled,
+    error::Result,
+    file_system::Disk,
+    memory::{FileSymbols, Language, SymbolParser},
+    redaction::{Pass, Redaction},
+};
+
+/// How far a refresh is, in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// That were looked at.
+    pub done: u64,
+    /// That there are.
+    pub total: u64,
+    /// That were new or had changed, and were parsed.
+    pub parsed: u64,
+}
+
+/// Told how far a refresh is, by one thread at a time: first, about a hundred times meanwhile, and at
+/// the end.
+pub type OnProgress = dyn Fn(Progress) + Send + Sync;
+
+/// Finds the symbols of one file after the other.
+pub(super) type Parse = dyn FnMut(Language, &[u8], &Cancelled) -> FileSymbols;
+/// Makes one for each thread.
+pub(super) type NewParser = dyn Fn() -> Box<Parse> + Send + Sync;
+
+/// The parser of a thread.
+pub(super) fn new_parser() -> Box<Parse> {
+    let mut parser = SymbolParser::new();
+    Box::new(move |language, source, cancelled| parser.symbols(language, source, cancelled))
+}
+
+/// Known files by their paths.
+pub(super) type KnownFiles = FxHashMap<Arc<str>, Known>;
+
+/// What came of a look at a file.
+pub(super) enum Outcome {
+    /// Nothing changed since it was read.
+    Unchanged(Known),
+    /// It was touched, but its bytes are the same.
+    Touched(Known),
+    Parsed(Known),
+    Skipped(SourceFile, SkipReason),
+    Refused(String, SkipReason),
+    Gone,
+}
+
+/// Looks at files.
+pub(super) struct Intake<'a> {
+    pub disk: &'a dyn Disk,
+    pub workspace: &'a Path,
+    pub limits: &'a Limits,
+    pub new_parser: &'a NewParser,
+    pub redaction: Option<&'a Redaction>,
+    pub known: &'a KnownFiles,
+    /// Before the files were listed, ms since 1970.
+    pub now: i64,
+    pub cancelled: &'a Cancelled,
+}
+
+impl Intake<'_> {
+    /// What became of the files, in their order. When it is cancelled, fewer.
+    pub fn take_in(&self, listed: &[Listed], progress: Option<&OnProgress>) -> Vec<Outcome> {
+        let unchanged = |file: &Listed| {
+            let known = self.known.get(file.path.as_str())?;
+            (known.file.language == file.language && known.stamp.is_of(&file.entry))
+                .then(|| known.clone())
+        };
+        let mut outcomes: Vec<Option<Outcome>> =
+            listed.iter().map(|file| unchanged(file).map(Outcome::Unchanged)).collect();
+        let changed: Vec<&Listed> = listed
+            .iter()
+            .zip(&outcomes)
+            .filter_map(|(file, outcome)| outcome.is_none().then_some(file))
+            .collect();
+        let counter = Counter::new(listed.len(), changed.len(), progress);
+        let mut found = each(&changed, self.cancelled, self.new_parser, |parse, file| {
+            let outcome = self.look(parse.as_mut(), file)?;
+            counter.add(matches!(outcome, Outcome::Parsed(_)));
+            Some(outcome)
+        })
+        .into_iter();
+        for outcome in &mut outcomes {
+            if outcome.is_none() {
+                *outcome = found.next();
+            }
+        }
+        outcomes.into_iter().flatten().collect()
+    }
+
+    /// `None` when it is cancelled.
+    fn look(&self, parse: &mut Parse, listed: &Listed) -> Option<Outcome> {
+        let most = self.limits.file_bytes;
+        let (path, language) = (listed.path.as_str(), listed.language);
+        let known = self.known.get(path);
+        let path = known.map_or_else(|| path.into(), |known| Arc::clone(&known.file.path));
+        let file = |symbols| SourceFile { path: Arc::clone(&path), language, symbols };
+        let too_large = || Some(Outcome::Skipped(file(Arc::default()), SkipReason::TooLarge));
+        if listed.entry.length.is_some_and(|length| length > most) {
+            return too_large();
+        }
+        let refused = |reason| Some(Outcome::Refused(listed.path.clone(), reason));
+        let contents = match self.disk.read(self.workspace, Path::new(&*path), most) {
+            Ok(contents) => contents,
+            // It is gone, or a symbolic link took its place.
+            Err(error) if error.is_not_found() || error.kind == io::ErrorKind::InvalidInput => {
+                return Some(Outcome::Gone);
+            }
+            Err(_) => return refused(SkipReason::Unreadable),
+        };
+        if contents.length > most {
+            return too_large();
+        }
+        let stamp = Stamp::new(&listed.entry, contents.length, digest(&contents.bytes), self.now);
+        if let Some(known) = known
+            && known.file.language == language
+            && known.stamp.digest == stamp.digest
+        {
+            return Some(Outcome::Touched(Known { file: known.file.clone(), stamp }));
+        }
+        let mut symbols = parse(language, &contents.bytes, self.cancelled);
+        // What was found until then is not all.
+        if self.cancelled.is_set() {
+            return None;
+        }
+        if self.redact(&mut symbols).is_err() {
+            return refused(SkipReason::NotRedacted);
+        }
+        let file = file(Arc::new(Symbols::of(symbols, language)));
+        Some(Outcome::Parsed(Known { file, stamp }))
+    }
+
+    fn redact(&self, symbols: &mut FileSymbols) -> Result<()> {
+        let mut pass = Pass::new(self.redaction.cloned());
+        for definition in &mut symbols.definitions {
+            pass.text(&mut definition.signature)?;
+            pass.text(&mut definition.name)?;
+            if let Some(container) = &mut definition.container {
+                pass.text(container)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells how far the work is.
+struct Counter<'a> {
+    state: Mutex<(Progress, u64)>,
+    /// Files between two calls.
+    step: u64,
+    tell: Option<&'a OnProgress>,
+}
+
+impl<'a> Counter<'a> {
+    fn new(total: usize, changed: usize, tell: Option<&'a OnProgress>) -> Self {
+        let (total, changed) = (total as u64, changed as u64);
+        let progress = Progress { done: total - changed, total, parsed: 0 };
+        if let Some(tell) = tell {
+            tell(progress);
+        }
+        Self { state: Mutex::new((progress, progress.done)), step: (changed / 100).max(1), tell }
+    }
+
+    fn add(&self, is_parsed: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (progress, told) = &mut *state;
+        progress.done += 1;
+        progress.parsed += u64::from(is_parsed);
+        if let Some(tell) = self.tell
+            && (progress.done - *told >= self.step || progress.done == progress.total)
+        {
+            *told = progress.done;
+            // Under the lock: calls come in their order.
+            tell(*progress);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What of a workspace matters most.
+
+use super::{
+    focus::Focus,
+    graph::{Graph, Place},
+    record::SourceFile,
+};
+use crate::memory::SymbolKind;
+
+/// Part of a file's weight that all its definitions have, used or not.
+const OF_ALL: f64 = 0.1;
+/// What the tenth of a file's definitions counts for, as against the first: others' files have good
+/// ones, too.
+const TENTH: f64 = 0.5;
+/// How much more a definition counts that is asked for by its name.
+const NAMED: f64 = 10.0;
+
+/// The order of a snapshot's files and definitions. It is about that snapshot alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ranking {
+    /// The numbers of files, best first.
+    pub(super) files: Vec<u32>,
+    /// Best first.
+    pub(super) definitions: Vec<Place>,
+}
+
+impl Ranking {
+    pub(super) fn new(files: &[SourceFile], graph: &Graph, focus: &Focus) -> Self {
+        let weights = graph.weigh(&focus.teleport);
+        let mut file_scores: Vec<(f64, u32)> = Vec::with_capacity(files.len());
+        let mut scores: Vec<(f64, Place)> = Vec::new();
+        let meant = focus.files.iter().zip(&graph.priors).zip(&weights.files);
+        for ((file, source), ((meant, prior), weight)) in (0..).zip(files).zip(meant) {
+            // Whoever asks for a test by its path wants to see it.
+            let damping = prior.min(1.0).max(*meant);
+            let base = weight * damping;
+            let definitions = &source.symbols.definitions;
+            let share = base * OF_ALL / definitions.len().max(1) as f64;
+            let names = graph.names_of(file);
+            let start = scores.len();
+            for ((definition, defined), name) in (0..).zip(definitions).zip(names) {
+                let used = weights.names.get(*name as usize).copied().unwrap_or_default();
+                let asked = focus.names.get(name).copied().unwrap_or_default();
+                let score = (used * damping + share) * importance(defined.kind);
+                let asked_for = asked * asked * base;
+                scores
+                    .push((score * (1.0 + NAMED * asked) + asked_for, Place { file, definition }));
+            }
+            spread(scores.get_mut(start..).unwrap_or_default(), names);
+            file_scores.push((base, file));
+        }
+        Self { files: in_order(file_scores), definitions: in_order(scores) }
+    }
+}
+
+/// Several definitions of one name share what comes to it; the further ones of a file count for less.
+fn spread(scores: &mut [(f64, Place)], names: &[u32]) {
+    let mut by_name: Vec<usize> = (0..scores.len()).collect();
+    by_name.sort_unstable_by_key(|number| (names.get(*number), *number));
+    for same in by_name.chunk_by(|one, other| names.get(*one) == names.get(*other)) {
+        for number in same {
+            if let Some((score, _)) = scores.get_mut(*number) {
+                *score /= same.len() as f64;
+            }
+        }
+    }
+    scores.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    for (before, (score, _)) in scores.iter_mut().enumerate() {
+        *score /= 1.0 + before as f64 / 9.0 * (1.0 / TENTH - 1.0);
+    }
+}
+
+fn in_order<T: Ord>(mut scores: Vec<(f64, T)>) -> Vec<T> {
+    scores
+        .sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    scores.into_iter().map(|(_, item)| item).collect()
+}
+
+/// What a kind of definition tells about a file.
+fn importance(kind: SymbolKind) -> f64 {
+    match kind {
+        SymbolKind::Class | SymbolKind::Interface => 1.2,
+        SymbolKind::Enum | SymbolKind::Type | SymbolKind::Function => 1.0,
+        SymbolKind::Method => 0.8,
+        SymbolKind::Macro => 0.7,
+        SymbolKind::Constant => 0.5,
+        SymbolKind::Module => 0.3,
+    }
+}
