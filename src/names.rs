@@ -224,6 +224,14 @@ pub fn symbols(workspace: &Path) -> String {
     format!("symbols-{hash}{INDEX_SUFFIX}")
 }
 
+/// Recognises such a name.
+#[must_use]
+pub fn is_symbols(name: &str) -> bool {
+    name.strip_prefix("symbols-")
+        .and_then(|rest| rest.strip_suffix(INDEX_SUFFIX))
+        .is_some_and(|hash| is_hex(hash, 16))
+}
+
 /// A fresh name for what is about to replace `name`.
 #[must_use]
 pub fn replacement(name: &str) -> String {
@@ -377,6 +385,7 @@ mod tests {
         let made = symbols(Path::new("/home/a/project"));
         assert_eq!(made, symbols(Path::new("/home/a/project")));
         assert_ne!(made, symbols(Path::new("/home/a/project2")));
+        assert!(is_symbols(&made) && !is_symbols("symbols-x.index") && !is_symbols("symbols"));
         let hash = made.strip_prefix("symbols-").and_then(|rest| rest.strip_suffix(".index"));
         assert!(hash.is_some_and(|hash| is_hex(hash, RANDOM)), "{made}");
     }

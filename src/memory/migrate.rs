@@ -179,7 +179,19 @@ async fn one(
     let memory = old.memory();
     let removed = old.files.remove(&memory, writing.durability).await;
     removed.map_err(|error| old.refused("remove", &memory, error))?;
+    remove_caches(source).await;
     Ok(Migrated { from, to, conventions, decisions, notes, summaries })
+}
+
+/// Removes the caches of a memory that moved. What cannot be removed stays: it harms nobody.
+async fn remove_caches(source: &Arc<Memory>) {
+    let file_system = &source.directory.file_system;
+    let indexes = source.directory.path.join(names::INDEXES);
+    for entry in file_system.list(&indexes).await.unwrap_or_default() {
+        if names::is_symbols(&entry.name) {
+            let _ = file_system.remove(&indexes.join(&entry.name)).await;
+        }
+    }
 }
 
 /// Moves the summaries, also those that are added meanwhile. Returns how many.

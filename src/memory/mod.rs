@@ -7,7 +7,8 @@
 //! | `directory` | what the memories of one directory share in a process |
 //! | `summary`, `summaries` | the latest summaries of steps |
 //! | `symbols` | the definitions and references in a source file |
-//! | `map` | the files of a workspace, what they define, and which of it matters |
+//! | [`map`] | the files of a workspace, what they define, and which of it matters |
+//! | `mapping` | the map of the workspace that a memory was opened with |
 //! | `pack` | the most useful of all that within a budget |
 //! | `migrate` | memories of clones that moved |
 
@@ -15,6 +16,7 @@ mod directory;
 mod document;
 mod identity;
 pub mod map;
+mod mapping;
 mod members;
 mod migrate;
 mod pack;
@@ -22,6 +24,8 @@ mod record;
 mod summaries;
 mod summary;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 use std::{
     path::PathBuf,
@@ -49,6 +53,7 @@ use crate::{
 
 pub use document::Repository;
 pub use identity::{BranchScope, Identity, is_repo_hash};
+pub use mapping::MapRequest;
 pub use migrate::{Migrated, Origin, migrate};
 pub use pack::{Pack, PackRequest};
 pub use record::{Draft, NoteSource, Record, RecordKind};
@@ -57,6 +62,7 @@ pub use summary::{MAX_SUMMARY, Summary};
 pub use symbols::{Definition, FileSymbols, Language, Reference, SymbolKind, SymbolParser};
 
 use directory::{Directory, Writing};
+use map::RepoMap;
 
 /// What a memory is told when it is opened.
 #[derive(Debug, Clone)]
@@ -65,6 +71,8 @@ pub struct MemoryOptions {
     pub directory: PathBuf,
     /// Which repository it is about, where it was opened by a workspace.
     pub repository: Option<Repository>,
+    /// The root of what its map shows, canonical.
+    pub workspace: Option<PathBuf>,
     /// What an acknowledged change survives.
     pub durability: Durability,
     /// How long a change waits for other processes.
@@ -79,6 +87,7 @@ pub struct Memory {
     directory: Arc<Directory>,
     log: Arc<Log<Error>>,
     log_path: LogPath,
+    map: Option<Arc<RepoMap>>,
     debug: Debug,
     /// `memory.json` says which repository it is about.
     is_described: AtomicBool,
@@ -130,11 +139,16 @@ impl Memory {
             name: names::SUMMARIES.to_owned(),
         };
         let log = summaries::LOGS.log(file_system, &log_path);
+        let map = options
+            .workspace
+            .as_deref()
+            .and_then(|workspace| mapping::map_of(file_system, workspace, &options.directory));
         Arc::new(Self {
             options,
             directory,
             log,
             log_path,
+            map,
             debug,
             is_described: AtomicBool::new(false),
             under_way: tokio::sync::watch::Sender::default(),

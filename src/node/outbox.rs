@@ -18,6 +18,7 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode, UnknownReturnValue},
 };
 use napi_derive::napi;
+use serde::Serialize;
 use tokio::sync::oneshot;
 
 use super::{
@@ -45,6 +46,8 @@ pub enum Message {
     Debug(u32, String),
     /// A call of an injected file system, as JSON; the content to write waits to be fetched.
     Call(u32, String, Option<Payload>),
+    /// How far an operation is, as JSON.
+    Progress(u32, String),
 }
 
 /// What an injected file system answered: a text, or the error as JSON.
@@ -128,6 +131,14 @@ impl Queue {
             }
             queue.post(Message::Debug(hooks, text));
         })
+    }
+
+    /// Tells how far an operation is.
+    pub fn progress(&self, operation: u32, progress: &impl Serialize) {
+        // Numbers alone: always JSON.
+        if let Ok(text) = serde_json::to_string(progress) {
+            self.post(Message::Progress(operation, text));
+        }
     }
 
     /// Calls an injected file system; `request` is made from the call's number.
@@ -272,6 +283,7 @@ impl Outbox {
                 }
                 (4, id, text)
             }
+            Message::Progress(id, text) => (5, id, text),
         }
     }
 

@@ -23,12 +23,13 @@ use super::{
     text::Utf8,
 };
 use crate::{
+    debug::Debug,
     durable::Durability,
     error::{Code, Error},
     file_system::{FileSystem, LocalDisk, Payload},
     memory::{
-        self, BranchScope, Identity, Memory, MemoryOptions, Pack, PackRequest, RecordKind,
-        Repository, Summary, SummaryBounds,
+        self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
+        RecordKind, Repository, Summary, SummaryBounds, map::OnProgress,
     },
     redaction::Redaction,
 };
@@ -78,6 +79,25 @@ impl KnownIdentity {
 }
 
 #[derive(Deserialize)]
+struct SymbolsRequest {
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MigrationRequest {
+    from_workspace: Option<PathBuf>,
+    from_repo_hash: Option<String>,
+    workspace: PathBuf,
+    root: PathBuf,
+    branch_scope: BranchScope,
+    is_durable: bool,
+    lock_timeout: f64,
+    max_summaries: f64,
+    max_summary_bytes: f64,
+}
+
+#[derive(Deserialize)]
 struct RemovalRequest {
     kind: RecordKind,
     id: String,
@@ -113,6 +133,49 @@ pub fn repo_identity(
     .map(drop)
 }
 
+/// Moves memories of a clone that moved; answers with which.
+#[napi]
+pub fn migrate_repo_memory(
+    outbox: &Outbox,
+    operation: u32,
+    #[napi(ts_arg_type = "string")] request: Utf8,
+    redactor: Option<ClassInstance<'_, NativeRedactor>>,
+) -> Result<()> {
+    let request: MigrationRequest = parse(&request)?;
+    let redaction = redactor.map(|redactor| redactor.source().current());
+    run(&outbox.queue(), operation, async move {
+        let (workspace, scope) = (request.workspace, request.branch_scope);
+        let identity = crate::aside::aside(move |_| Identity::of(&workspace, scope)).await?;
+        let origin = match (request.from_workspace, request.from_repo_hash) {
+            (Some(workspace), _) => Origin::Workspace(workspace),
+            (None, hash) => Origin::Hash(hash.unwrap_or_default()),
+        };
+        let options = MemoryOptions {
+            directory: PathBuf::new(),
+            repository: None,
+            workspace: None,
+            durability: durability(request.is_durable),
+            lock_timeout: Duration::from_millis(whole(request.lock_timeout)),
+            summaries: bounds(request.max_summaries, request.max_summary_bytes),
+        };
+        let debug = Debug::default();
+        let root = request.root;
+        let moved =
+            memory::migrate(&disk(), &root, origin, &identity, &options, redaction, &debug).await?;
+        answer(&moved)
+    })
+    .map(drop)
+}
+
+fn durability(is_durable: bool) -> Durability {
+    if is_durable { Durability::Full } else { Durability::Process }
+}
+
+fn bounds(entries: f64, bytes: f64) -> SummaryBounds {
+    let entries = usize::try_from(whole(entries)).unwrap_or(usize::MAX);
+    SummaryBounds { entries, bytes: whole(bytes) }
+}
+
 #[napi]
 impl NativeRepoMemory {
     #[napi(constructor)]
@@ -129,16 +192,18 @@ impl NativeRepoMemory {
             .map(|identity| serde_json::from_str(&identity))
             .transpose()
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let (repository, workspace) = match identity {
+            Some(known) => (Some(known.repository), Some(PathBuf::from(known.workspace))),
+            None => (None, None),
+        };
         let directory = memory::directory_of(&PathBuf::from(options.root), &options.repo_hash);
         let options = MemoryOptions {
             directory,
-            repository: identity.map(|identity| identity.repository),
-            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            repository,
+            workspace,
+            durability: durability(options.is_durable),
             lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
-            summaries: SummaryBounds {
-                entries: usize::try_from(whole(options.max_summaries)).unwrap_or(usize::MAX),
-                bytes: whole(options.max_summary_bytes),
-            },
+            summaries: bounds(options.max_summaries, options.max_summary_bytes),
         };
         let memory = Memory::new(options, &disk(), debug);
         Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })
@@ -203,7 +268,7 @@ impl NativeRepoMemory {
         let (request, redaction): (PackRequest, _) = (parse(&request)?, self.redaction());
         let packs = Arc::clone(&self.packs);
         self.run_cancellable(operation, move |memory| async move {
-            let pack = memory.pack(request, None, redaction).await?;
+            let pack = memory.pack(request, redaction).await?;
             packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, pack);
             Ok(Answer::Text(operation.to_string()))
         })
@@ -227,6 +292,37 @@ impl NativeRepoMemory {
     #[napi]
     pub fn release_pack(&self, pack: u32) {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner).remove(&pack);
+    }
+
+    /// Answers with what matters most in the workspace. Posts progress when it is wanted.
+    #[napi]
+    pub fn repo_map(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+        wants_progress: bool,
+    ) -> Result<()> {
+        let (request, redaction): (MapRequest, _) = (parse(&request)?, self.redaction());
+        let queue = Arc::clone(&self.queue);
+        let progress = wants_progress.then(|| -> Arc<OnProgress> {
+            Arc::new(move |progress| queue.progress(operation, &progress))
+        });
+        self.run_cancellable(operation, move |memory| async move {
+            answer(&memory.repo_map(request, redaction, progress).await?)
+        })
+    }
+
+    /// Answers with what a file of the workspace defines.
+    #[napi]
+    pub fn symbols(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (SymbolsRequest { path }, redaction) = (parse(&request)?, self.redaction());
+        self.run_cancellable(operation, move |memory| async move {
+            answer(&memory.symbols(&path, redaction).await?)
+        })
     }
 
     /// Waits for every operation called before.

@@ -44,6 +44,7 @@ fn options(digit: char, durability: Durability) -> MemoryOptions {
     MemoryOptions {
         directory: directory_of(Path::new(ROOT), &hash(digit)),
         repository: Some(Repository::of(&identity(digit))),
+        workspace: None,
         durability,
         lock_timeout: Duration::from_secs(20),
         summaries: SummaryBounds { entries: 2, bytes: 1 << 20 },

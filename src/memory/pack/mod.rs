@@ -36,6 +36,11 @@ pub struct PackRequest {
     pub query: Option<String>,
     /// So many of the latest summaries.
     pub latest_summaries: usize,
+    /// Whether a map of the repository belongs to it.
+    pub repo_map: bool,
+    /// What matters most in the map, beside the words of the query.
+    #[serde(default)]
+    pub focus: Vec<String>,
 }
 
 /// Makes a map of the repository that takes at most so many UTF-16 code units.
@@ -56,13 +61,19 @@ impl Memory {
     pub async fn pack(
         self: &Arc<Self>,
         mut request: PackRequest,
-        map: Option<RenderMap>,
         redaction: Option<Redaction>,
     ) -> Result<Pack> {
         // What is looked for is looked for as it is stored.
         if let Some(query) = &mut request.query {
-            Pass::new(redaction).text(query)?;
+            Pass::new(redaction.clone()).text(query)?;
         }
+        let map = if request.repo_map {
+            let mut focus = std::mem::take(&mut request.focus);
+            focus.extend(request.query.clone());
+            self.map_for(focus, redaction).await
+        } else {
+            None
+        };
         let document = self.document().await?;
         let summaries = self.summaries().await?;
         aside(move |_| Ok(Pack::new(&document, &summaries, &request, map))).await
