@@ -131,7 +131,8 @@ async fn canonical(file_system: &Arc<dyn FileSystem>, path: PathBuf) -> PathBuf 
     loop {
         if let Ok(canonical) = file_system.canonical(known).await {
             let rest = path.strip_prefix(known).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { canonical } else { canonical.join(rest) };
+            // By its names: without a slash at the end.
+            return canonical.components().chain(rest.components()).collect();
         }
         match known.parent() {
             Some(parent) => known = parent,

@@ -116,6 +116,7 @@ impl Entry {
     /// anything.
     pub fn cut(&self, most: usize) -> Option<Self> {
         const LEAST: usize = 20;
+        const LONGEST_WORD: usize = 10;
         if self.length <= most {
             return Some(self.clone());
         }
@@ -129,7 +130,13 @@ impl Entry {
                 None => Some(place),
             }
         });
-        let kept = self.text.get(..end?)?.trim_end();
+        let kept = self.text.get(..end?)?;
+        // Between words, where there is such a place nearby.
+        let kept = match kept.rfind(char::is_whitespace) {
+            Some(place) if kept.len() - place <= LONGEST_WORD => kept.get(..place)?,
+            _ => kept,
+        };
+        let kept = kept.trim_end();
         let text = format!("{kept}…");
         Some(Self { length: utf16_length(&text), text, ..self.clone() })
     }

@@ -18,7 +18,7 @@ const MAP_SHARE: usize = 4;
 const LARGE_SHARE: usize = 3;
 /// Room in which every map says something.
 const ENOUGH_TO_TELL: usize = 2000;
-/// A map in less room than this says nothing.
+/// No less room is kept for a map.
 const LEAST_MAP: usize = 40;
 
 /// The pack in at most `most` UTF-16 code units.
@@ -34,11 +34,14 @@ pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> S
     });
     // The longest that can be said of what is left out.
     let note = GAP + utf16_length(&left_out(entries, &HashSet::new(), true));
-    let selection = [most.saturating_sub(reserved + note), most.saturating_sub(note), most]
+    let mut selection = [most.saturating_sub(reserved + note), most.saturating_sub(note), most]
         .into_iter()
         .map(|room| Selection::within(entries, room, most))
         .find(|selection| !selection.is_empty())
         .unwrap_or_default();
+    while selection.chosen.len() > 1 && selection.length_with_note(entries) > most {
+        selection.drop_least();
+    }
     assemble(entries, &selection, map, most)
 }
 
@@ -64,8 +67,7 @@ fn assemble(
     let said = left_out(entries, &selection.numbers, false);
     let said_length = if said.is_empty() { 0 } else { GAP + utf16_length(&said) };
     let room = room.saturating_sub(GAP + MAP_FRAME + said_length);
-    let map_text = map.filter(|_| room >= LEAST_MAP).map(|render| render(room));
-    let map_text = map_text.filter(|text| !text.is_empty());
+    let map_text = map.map(|render| render(room)).filter(|text| !text.is_empty());
     let lacks_map = map.is_some() && map_text.is_none();
     if let Some(text) = map_text {
         add(format!("{MAP_HEAD}{text}{MAP_TAIL}"));
@@ -80,8 +82,9 @@ fn assemble(
 /// Entries that were chosen.
 #[derive(Default)]
 struct Selection {
-    /// By their places among all, most useful first.
+    /// Most useful first.
     chosen: Vec<Entry>,
+    /// Their places among all.
     numbers: HashSet<usize>,
 }
 
@@ -116,6 +119,18 @@ impl Selection {
 
     fn is_empty(&self) -> bool {
         self.chosen.is_empty()
+    }
+
+    /// How long its text is with what has to be said of the others.
+    fn length_with_note(&self, entries: &[Entry]) -> usize {
+        self.length() + GAP + utf16_length(&left_out(entries, &self.numbers, false))
+    }
+
+    fn drop_least(&mut self) {
+        self.chosen.pop();
+        if let Some(least) = self.numbers.iter().max().copied() {
+            self.numbers.remove(&least);
+        }
     }
 
     /// What an entry of a part takes beside its own length.
