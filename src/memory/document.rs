@@ -19,7 +19,7 @@ const INDENT: &str = "  ";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Repository {
-    /// What its identity is made of: the canonical path of the work tree.
+    /// What its hash is over: the canonical path of the work tree.
     pub workspace: String,
     /// As in `github.com/owner/name`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ impl Repository {
     #[must_use]
     pub fn of(identity: &Identity) -> Self {
         Self {
-            workspace: identity.workspace.to_string_lossy().into_owned(),
+            workspace: identity.path.to_string_lossy().into_owned(),
             remote: identity.remote.clone(),
             branch: identity.branch.clone(),
         }

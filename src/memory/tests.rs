@@ -293,6 +293,7 @@ mod migration {
         Identity {
             repo_hash: "0".repeat(64),
             workspace: PathBuf::from(path),
+            path: PathBuf::from(path),
             remote: None,
             branch: branch.map(str::to_owned),
         }

@@ -37,7 +37,8 @@ fn hash(digit: char) -> String {
 
 fn identity(digit: char) -> Identity {
     let workspace = PathBuf::from(format!("/work/{digit}"));
-    Identity { repo_hash: hash(digit), workspace, remote: None, branch: None }
+    let path = workspace.clone();
+    Identity { repo_hash: hash(digit), workspace, path, remote: None, branch: None }
 }
 
 fn options(digit: char, durability: Durability) -> MemoryOptions {

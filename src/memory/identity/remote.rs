@@ -1,0 +1,279 @@
+//! One form for all spellings of a remote's URL.
+
+use std::{
+    borrow::Cow,
+    net::Ipv6Addr,
+    path::{Path, PathBuf},
+};
+
+use gix::{
+    bstr::{BString, ByteSlice},
+    url::{Scheme, Url},
+};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode, percent_decode_str, percent_encode};
+
+use crate::file_system::{Disk, LocalDisk};
+
+/// The normal form of a remote's URL: `host[:port]/path`, or the path where the remote is a local one.
+///
+/// The protocol, its default port, user names and passwords, queries, fragments, slashes at the end and
+/// `.git` are left out; the host is in lower case, the path percent-encoded no more than it must be.
+/// A local path is canonical where it exists; relative ones start at `base`.
+///
+/// `None` for what cannot be read at all: an empty text, what the parser refuses (a port that is no
+/// number), and helpers (`ext::…`) whose address is no URL.
+///
+/// What stands before an `@` may be a credential. It is dropped wherever it stands, rather too often
+/// (`host:team@example/name`) than not at all (`TOKEN@host/name`, where the protocol was forgotten).
+pub(super) fn normal_form(url: &[u8], base: &Path) -> Option<BString> {
+    let mut url = url.trim_ascii();
+    let mut has_helper = false;
+    while let Some((helper, address)) = helper_and_address(url) {
+        if matches!(helper, b"ext" | b"fd") {
+            return None;
+        }
+        (url, has_helper) = (address, true);
+    }
+    if url.is_empty() {
+        None
+    } else if let Some((protocol, rest)) = protocol_and_rest(url) {
+        from_url(&parse(protocol, rest)?, base)
+    } else if let Some(rest) = address_without_protocol(url, base) {
+        from_url(&parse(b"ssh", &rest)?, base)
+    } else if has_helper {
+        None
+    } else {
+        Some(local(url, base))
+    }
+}
+
+/// `helper::address`, which git hands to the program `git-remote-helper`.
+fn helper_and_address(url: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (helper, address) = url.split_once_str("::")?;
+    is_protocol(helper).then_some((helper, address))
+}
+
+fn protocol_and_rest(url: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (protocol, rest) = url.split_once_str("://")?;
+    is_protocol(protocol).then_some((protocol, rest))
+}
+
+fn is_protocol(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_alphanumeric)
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+}
+
+/// The protocol may be in capital letters, and have the `git+` that some tools write before it. The parser
+/// would end the user at a `?` or `#` in the password.
+fn parse(protocol: &[u8], rest: &[u8]) -> Option<Url> {
+    let protocol = protocol.to_ascii_lowercase();
+    let protocol = protocol.strip_prefix(b"git+").unwrap_or(&protocol);
+    let (_user, rest) = rest.split_at(user_length(rest));
+    gix::url::parse([protocol, b"://", rest].concat().as_bstr()).ok()
+}
+
+/// What an address means that has no protocol and is no local path, as in `git@host:path`: what would
+/// follow `ssh://`. The parser's own way with these takes a password for a part of the path, and does not
+/// know `[host:port]:path` and `user@[::1]:path`.
+fn address_without_protocol(address: &[u8], base: &Path) -> Option<Vec<u8>> {
+    /// What a path in a URL cannot hold as it is, and in such an address can.
+    const LITERAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
+    if is_drive_path(address) {
+        return None;
+    }
+    let first = first_segment(address);
+    let (user, place) = address.split_at(user_length(address));
+    if !first.contains(&b':') && (user.is_empty() || exists(address, base)) {
+        return None;
+    }
+    // `[user@host:port]:path` has its bracket before the user.
+    let bracketed = place.strip_prefix(b"[").or_else(|| user.starts_with(b"[").then_some(place));
+    let (host, path) = match bracketed.and_then(|bracketed| bracketed.split_once_str("]:")) {
+        Some((inside, path)) if is_ip_v6(inside) => ([b"[", inside, b"]"].concat(), path),
+        Some((inside, path)) => (inside.to_owned(), path),
+        None => {
+            let (host, path) = place.split_at(place.find_byteset(":/").unwrap_or(place.len()));
+            (host.to_owned(), path.strip_prefix(b":").unwrap_or(path))
+        }
+    };
+    let host = host.replace("%", "%25");
+    let path = percent_encode(path.trim_start_with(|c| c == '/'), LITERAL).to_string();
+    let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
+    Some([&host, slash, path.as_bytes()].concat())
+}
+
+fn first_segment(address: &[u8]) -> &[u8] {
+    address.split(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// With the `@`.
+fn user_length(address: &[u8]) -> usize {
+    first_segment(address).rfind_byte(b'@').map_or(0, |length| length + 1)
+}
+
+fn is_ip_v6(text: &[u8]) -> bool {
+    text.to_str().is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok())
+}
+
+fn exists(path: &[u8], base: &Path) -> bool {
+    gix::path::from_byte_slice(path).is_ok_and(|path| LocalDisk.canonical(&base.join(path)).is_ok())
+}
+
+fn from_url(url: &Url, base: &Path) -> Option<BString> {
+    if url.scheme == Scheme::File
+        && let Some(path) = path_of_file_url(url)
+    {
+        return Some(local(&path, base));
+    }
+    let mut form = normal_host(url.host.as_deref()?)?;
+    if let Some(port) = url.port.filter(|port| Some(*port) != default_port(&url.scheme)) {
+        form.push_str(&format!(":{port}"));
+    }
+    let path = normal_path(url.original_path());
+    if !path.is_empty() {
+        form.push('/');
+        form.push_str(&path);
+    }
+    Some(form.into())
+}
+
+/// The path where it is one of this machine.
+fn path_of_file_url(url: &Url) -> Option<Cow<'_, [u8]>> {
+    let path: Cow<[u8]> = percent_decode(&url.path).into();
+    match url.host.as_deref() {
+        None | Some("localhost") => match path.strip_prefix(b"/") {
+            Some(drive) if is_drive_path(drive) => Some(drive.to_owned().into()),
+            _ => Some(path),
+        },
+        // `file://C:/path`
+        Some(host) => {
+            let whole = [host.as_bytes(), &path].concat();
+            is_drive_path(&whole).then_some(whole.into())
+        }
+    }
+}
+
+fn default_port(protocol: &Scheme) -> Option<u16> {
+    protocol.default_port().or(match protocol.as_str() {
+        "ftp" => Some(21),
+        "ftps" => Some(990),
+        _ => None,
+    })
+}
+
+/// `None` for what cannot be a host's name.
+fn normal_host(host: &str) -> Option<String> {
+    let host = percent_decode_str(host).decode_utf8().ok()?.to_lowercase();
+    let host = host.rsplit_once('@').map_or(&*host, |(_, host)| host);
+    // Of other protocols than HTTP the parser takes a query for a part of the host.
+    let host = host.split(['/', '\\', '?', '#']).next().unwrap_or(host);
+    let bare = host.trim_start_matches('[');
+    let bare = bare.split(']').next().unwrap_or(bare);
+    // A colon without a port may follow.
+    for address in [bare, bare.strip_suffix(':').unwrap_or(bare)] {
+        if let Ok(address) = address.parse::<Ipv6Addr>() {
+            return Some(format!("[{address}]"));
+        }
+    }
+    let name = bare.strip_suffix(':').unwrap_or(bare);
+    let is_plain = |text: &str| {
+        let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '%' | ':');
+        !text.is_empty() && !text.contains(odd)
+    };
+    match name.split_once('%') {
+        None => is_plain(name).then(|| name.to_owned()),
+        Some((address, zone)) => (is_ip_v6(address.as_bytes()) && is_plain(zone))
+            .then(|| format!("[{address}%25{zone}]")),
+    }
+}
+
+/// Without slashes at the beginning.
+fn normal_path(path: &[u8]) -> String {
+    let (path, _query) = path.split_at(path.find_byteset("?#").unwrap_or(path.len()));
+    let path = normal_escapes(path);
+    let segments = path.split('/').map(|segment| match segment.rsplit_once('@') {
+        Some((before, after)) if !before.is_empty() => after,
+        _ => segment,
+    });
+    let path = segments.collect::<Vec<_>>().join("/");
+    without_suffix(path.trim_start_matches('/').as_bytes()).to_str_lossy().into_owned()
+}
+
+/// Nothing percent-encoded that need not be (RFC 3986, 6.2.2), and everything that must; the rest with capital digits. An `@` is
+/// never encoded, so that it is seen.
+fn normal_escapes(mut path: &[u8]) -> String {
+    let mut normal = String::with_capacity(path.len());
+    while let Some((&first, after)) = path.split_first() {
+        let escaped = match after {
+            [high, low, ..] if first == b'%' => hexadecimal(*high, *low),
+            _ => None,
+        };
+        let byte = escaped.unwrap_or(first);
+        let is_plain = byte.is_ascii_alphanumeric()
+            || b"-._~@".contains(&byte)
+            || escaped.is_none() && b"/!$&'()*+,;=:".contains(&byte);
+        if is_plain {
+            normal.push(char::from(byte));
+        } else {
+            normal.push_str(&format!("%{byte:02X}"));
+        }
+        path = after.get(if escaped.is_some() { 2 } else { 0 }..).unwrap_or_default();
+    }
+    normal
+}
+
+fn hexadecimal(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
+/// Without `.git` and slashes at the end.
+fn without_suffix(mut path: &[u8]) -> &[u8] {
+    loop {
+        let shorter = path.strip_suffix(b"/").or_else(|| path.strip_suffix(b".git"));
+        let Some(shorter) = shorter else { return path };
+        path = shorter;
+    }
+}
+
+/// `C:\path` and `C:/path` are no hosts, whatever the system.
+fn is_drive_path(path: &[u8]) -> bool {
+    matches!(path, [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+}
+
+/// A path that exists as git finds it: with or without `.git`.
+fn local(path: &[u8], base: &Path) -> BString {
+    if is_drive_path(path) && !cfg!(windows) {
+        return drive_form(path);
+    }
+    let Ok(path) = gix::path::from_byte_slice(path) else { return path.into() };
+    let path: PathBuf = base.join(path).components().collect();
+    let mut with_suffix = path.clone().into_os_string();
+    with_suffix.push(".git");
+    let canonical =
+        LocalDisk.canonical(&path).or_else(|_| LocalDisk.canonical(Path::new(&with_suffix)));
+    let path = canonical.unwrap_or_else(|_| {
+        let normal = gix::path::normalize(Cow::Borrowed(&path), base).map(Cow::into_owned);
+        normal.unwrap_or(path)
+    });
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if cfg!(windows) {
+        let verbatim = bytes.strip_prefix(br"\\?\").unwrap_or(bytes);
+        return drive_form(verbatim);
+    }
+    match without_suffix(bytes) {
+        b"" => "/".into(),
+        path => path.into(),
+    }
+}
+
+/// With slashes, and a capital letter.
+fn drive_form(path: &[u8]) -> BString {
+    let mut path = path.replace(r"\", "/");
+    if is_drive_path(&path)
+        && let Some(letter) = path.first_mut()
+    {
+        letter.make_ascii_uppercase();
+    }
+    without_suffix(&path).into()
+}
