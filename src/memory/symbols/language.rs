@@ -1,6 +1,25 @@
 //! The language of a file.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
+
+/// A line that begins what C does not have. A comment that wraps to such a line does little harm:
+/// nearly all of C is C++.
+static CPP_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?mx-u)^[\ \t]*(?:
+            class\s+[A-Za-z_][A-Za-z0-9_\ ]*[:{]
+          | namespace(?:\s+[A-Za-z_][A-Za-z0-9_:]*)?\s*\{
+          | template\s*<
+          | using\s+namespace\s
+          | using\s+[A-Za-z_][A-Za-z0-9_]*\s*=
+          | (?:public|protected|private)\s*:
+        )",
+    )
+    .ok()
+});
 
 /// A language whose files are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,5 +85,11 @@ impl Language {
             | "ipp" | "inl" | "tpp" | "txx" | "tcc" => Self::Cpp,
             _ => return None,
         })
+    }
+
+    /// C++ for a file of C that plainly is C++, as many headers named `.h` are.
+    pub(super) fn or_cpp(self, text: &str) -> Self {
+        let is_cpp = self == Self::C && CPP_LINE.as_ref().is_some_and(|line| line.is_match(text));
+        if is_cpp { Self::Cpp } else { self }
     }
 }

@@ -1,13 +1,36 @@
 //! What the query finds in a file.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, QueryCursor, QueryCursorOptions, StreamingIterator, Tree};
 
 use super::SymbolKind;
 use super::names::named;
-use super::rules::{Role, Rules};
+use super::rules::{Role, Rules, Use};
+
+/// What the query says that a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// This.
+    Is(SymbolKind),
+    /// A function that is declared without its body.
+    Prototype,
+    /// A constant, if the file exports it elsewhere.
+    IfExported,
+}
+
+impl Claim {
+    /// The kind of the definition.
+    pub fn kind(self) -> SymbolKind {
+        match self {
+            Self::Is(kind) => kind,
+            Self::Prototype => SymbolKind::Function,
+            Self::IfExported => SymbolKind::Constant,
+        }
+    }
+}
 
 /// A definition as it stands in the tree.
 pub struct Candidate<'tree> {
@@ -18,18 +41,29 @@ pub struct Candidate<'tree> {
     /// The type it is written for, where it stands outside of it.
     pub owner: Option<Node<'tree>>,
     /// What the query says that it is.
-    pub kind: SymbolKind,
+    pub claim: Claim,
     /// Which pattern found it.
     pattern: usize,
 }
 
-/// A part of a file that says what the definitions in it belong to.
+/// What a part of the file makes of what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegionKind {
+    /// The names of parameters end with it.
+    Scope,
+    /// So do its definitions: they are nobody else's concern.
+    Local,
+    /// Its definitions belong to a type.
+    Container,
+}
+
+/// A part of the file.
 pub struct Region<'tree> {
     /// All of it.
     pub node: Node<'tree>,
-    /// Whether what it defines is nobody else's concern.
-    pub local: bool,
-    /// The type that it belongs to.
+    /// What it makes of what is in it.
+    pub kind: RegionKind,
+    /// The type that its definitions belong to.
     pub name: Option<Node<'tree>>,
 }
 
@@ -40,12 +74,16 @@ pub struct Found<'tree> {
     pub definitions: BTreeMap<usize, Candidate<'tree>>,
     /// In no order.
     pub regions: Vec<Region<'tree>>,
-    /// Where each used name begins, and where it ends.
-    pub references: BTreeMap<usize, usize>,
-    /// Names of parameters.
-    pub local_names: HashSet<&'tree str>,
+    /// Where each used name begins and ends, and how it is used.
+    pub uses: FxHashMap<usize, (usize, Use)>,
+    /// Where each name of a parameter or variable begins and ends.
+    pub locals: FxHashMap<usize, usize>,
+    /// Where names begin that are no values.
+    pub ignored: FxHashSet<usize>,
+    /// Names that the file exports somewhere.
+    pub exported: FxHashSet<&'tree str>,
     /// By the identity of a node: the node whose first words belong to it.
-    pub outer: HashMap<usize, Node<'tree>>,
+    pub outer: FxHashMap<usize, Node<'tree>>,
 }
 
 impl<'tree> Found<'tree> {
@@ -69,90 +107,99 @@ impl<'tree> Found<'tree> {
             let mut parts = Parts::default();
             for capture in matched.captures() {
                 let role = usize::try_from(capture.index).ok().and_then(|at| rules.roles.get(at));
-                parts.add(*role.unwrap_or(&Role::Other), capture.node);
+                match role {
+                    Some(Role::Ignore) => {
+                        found.ignored.insert(capture.node.start_byte());
+                    }
+                    Some(Role::LocalDefinition) => found.bind(capture.node),
+                    Some(Role::Exported) => {
+                        found.exported.extend(text.get(capture.node.byte_range()));
+                    }
+                    Some(role) => parts.add(*role, capture.node),
+                    None => {}
+                }
             }
-            found.add(parts, matched.pattern_index, text);
+            found.add(&parts, matched.pattern_index);
         }
         found
     }
 
-    fn add(&mut self, parts: Parts<'tree>, pattern: usize, text: &'tree str) {
-        if let Some((node, kind)) = parts.definition {
-            self.define(node, kind, &parts, pattern);
-        } else if parts.reference {
-            if let Some(name) = parts.name.and_then(named) {
-                self.references.insert(name.name.start_byte(), name.name.end_byte());
-            }
-        } else if let Some((node, local)) = parts.region {
-            let name = parts.name.and_then(named).map(|found| found.name);
-            self.regions.push(Region { node, local, name });
-        } else if let (Some(outer), Some(declared)) = (parts.outer, parts.declared) {
-            self.outer.insert(declared.id(), outer);
-        }
-        if let Some(name) = parts.local_name.and_then(|node| text.get(node.byte_range())) {
-            self.local_names.insert(name);
+    fn bind(&mut self, node: Node<'tree>) {
+        if let Some(named) = named(node) {
+            self.locals.insert(named.name.start_byte(), named.name.end_byte());
         }
     }
 
-    fn define(
-        &mut self,
-        node: Node<'tree>,
-        kind: Option<SymbolKind>,
-        parts: &Parts<'tree>,
-        pattern: usize,
-    ) {
-        let mut candidate = Candidate {
-            node,
-            name: None,
-            owner: parts.owner,
-            kind: kind.unwrap_or(SymbolKind::Constant),
-            pattern,
+    fn add(&mut self, parts: &Parts<'tree>, pattern: usize) {
+        if let Some((node, role)) = parts.definition {
+            self.define(node, role, parts, pattern);
+        } else if let Some(used) = parts.used {
+            if let Some(name) = parts.name.and_then(named) {
+                let (start, end) = (name.name.start_byte(), name.name.end_byte());
+                let known = self.uses.entry(start).or_insert((end, used));
+                known.1 = known.1.max(used);
+            }
+        } else if let Some((node, kind)) = parts.region {
+            let name = parts.name.and_then(named).map(|found| found.name);
+            self.regions.push(Region { node, kind, name });
+        } else if let (Some(outer), Some(declared)) = (parts.outer, parts.declared) {
+            self.outer.insert(declared.id(), outer);
+        }
+    }
+
+    fn define(&mut self, node: Node<'tree>, role: Role, parts: &Parts<'tree>, pattern: usize) {
+        let named = match parts.name {
+            None => None,
+            Some(node) => {
+                let Some(named) = named(node) else { return };
+                Some(named)
+            }
         };
-        if let Some(name) = parts.name {
-            let Some(named) = named(name) else { return };
-            candidate.name = Some(named.name);
-            candidate.owner = candidate.owner.or(named.owner);
-            if kind.is_none() && named.function {
-                candidate.kind = SymbolKind::Function;
-            }
+        let is_function = named.as_ref().is_some_and(|named| named.function);
+        let claim = match role {
+            Role::Definition(kind) => Claim::Is(kind),
+            Role::IfExported => Claim::IfExported,
+            Role::Declaration | Role::Prototype if is_function => Claim::Prototype,
+            Role::Declaration => Claim::Is(SymbolKind::Constant),
+            _ => return,
+        };
+        let at = named.as_ref().map_or(node, |named| named.name).start_byte();
+        if self.definitions.get(&at).is_some_and(|known| known.pattern <= pattern) {
+            return;
         }
-        let at = candidate.name.unwrap_or(node).start_byte();
-        match self.definitions.get(&at) {
-            Some(known) if known.pattern <= pattern => {}
-            _ => {
-                self.definitions.insert(at, candidate);
-            }
-        }
+        let owner = parts.owner.or(named.as_ref().and_then(|named| named.owner));
+        let name = named.map(|named| named.name);
+        self.definitions.insert(at, Candidate { node, name, owner, claim, pattern });
     }
 }
 
 /// The parts of one match.
 #[derive(Default)]
 struct Parts<'tree> {
-    definition: Option<(Node<'tree>, Option<SymbolKind>)>,
-    reference: bool,
+    definition: Option<(Node<'tree>, Role)>,
+    used: Option<Use>,
     name: Option<Node<'tree>>,
     owner: Option<Node<'tree>>,
-    region: Option<(Node<'tree>, bool)>,
+    region: Option<(Node<'tree>, RegionKind)>,
     outer: Option<Node<'tree>>,
     declared: Option<Node<'tree>>,
-    local_name: Option<Node<'tree>>,
 }
 
 impl<'tree> Parts<'tree> {
     fn add(&mut self, role: Role, node: Node<'tree>) {
         match role {
             Role::Name => self.name = Some(node),
-            Role::Definition(kind) => self.definition = Some((node, Some(kind))),
-            Role::Declaration => self.definition = Some((node, None)),
-            Role::Reference => self.reference = true,
+            Role::Definition(_) | Role::Declaration | Role::Prototype | Role::IfExported => {
+                self.definition = Some((node, role));
+            }
+            Role::Reference(used) => self.used = Some(used),
             Role::Owner => self.owner = Some(node),
-            Role::Container => self.region = Some((node, false)),
-            Role::LocalScope => self.region = Some((node, true)),
-            Role::LocalDefinition => self.local_name = Some(node),
+            Role::Container => self.region = Some((node, RegionKind::Container)),
+            Role::LocalScope => self.region = Some((node, RegionKind::Local)),
+            Role::Scope => self.region = Some((node, RegionKind::Scope)),
             Role::Declared => self.declared = Some(node),
             Role::Outer => self.outer = Some(node),
-            Role::Other => {}
+            Role::Exported | Role::LocalDefinition | Role::Ignore | Role::Other => {}
         }
     }
 }

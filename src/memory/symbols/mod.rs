@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `language` | which language a file is in |
 //! | `rules` | a language's grammar and its query in `queries/` |
+//! | `macros` | macros of C++ where its grammar has no place for them |
 //! | `matches` | what the query finds in a file |
 //! | `names` | which part of a node is the name |
 //! | `scopes` | what lies in what: containers, and what is local to a function |
@@ -11,6 +12,7 @@
 //! | `parser` | all of it together, within bounds |
 
 mod language;
+mod macros;
 mod matches;
 mod names;
 mod parser;

@@ -52,6 +52,7 @@ pub fn named(node: Node<'_>) -> Option<Named<'_>> {
             "generic_type" | "reference_type" | "pointer_type" => {
                 current.child_by_field_name("type")?
             }
+            "dynamic_type" => current.child_by_field_name("trait")?,
             "operator_name" | "operator_cast" | "destructor_name" => return None,
             _ => return Some(Named { name: current, owner, function }),
         };
@@ -131,6 +132,50 @@ pub fn is_built_in(language: Language, name: &str) -> bool {
                 | "uint64"
                 | "uintptr"
         ),
-        Language::Java | Language::C | Language::Cpp => matches!(name, "NULL"),
+        Language::Java => false,
+        // Keywords are names where the grammar could not follow.
+        Language::C | Language::Cpp => matches!(
+            name,
+            "NULL"
+                | "auto"
+                | "bool"
+                | "char"
+                | "class"
+                | "const"
+                | "constexpr"
+                | "define"
+                | "double"
+                | "else"
+                | "enum"
+                | "explicit"
+                | "extern"
+                | "final"
+                | "float"
+                | "friend"
+                | "inline"
+                | "int"
+                | "long"
+                | "namespace"
+                | "operator"
+                | "override"
+                | "private"
+                | "protected"
+                | "public"
+                | "return"
+                | "short"
+                | "signed"
+                | "sizeof"
+                | "static"
+                | "struct"
+                | "template"
+                | "typedef"
+                | "typename"
+                | "union"
+                | "unsigned"
+                | "using"
+                | "virtual"
+                | "void"
+                | "volatile"
+        ),
     }
 }

@@ -1,14 +1,15 @@
 //! Parses a file and finds its symbols, within bounds.
 
-use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{ParseOptions, Parser, QueryCursor, Tree};
 
-use super::matches::Found;
+use super::macros::without_macros;
+use super::matches::{Claim, Found};
 use super::names::{LONGEST_NAME, is_built_in};
 use super::rules::Rules;
-use super::scopes::{Placed, place};
+use super::scopes::{Placed, resolve};
 use super::signature::Signature;
 use super::{Definition, FileSymbols, Language, Reference, SymbolKind};
 use crate::aside::Cancelled;
@@ -53,13 +54,18 @@ impl SymbolParser {
         if source.len() > LARGEST_FILE || is_binary(source) {
             return FileSymbols::default();
         }
-        let text = String::from_utf8_lossy(source);
+        let mut text = String::from_utf8_lossy(source);
+        let language = language.or_cpp(&text);
+        if language == Language::Cpp {
+            text = without_macros(text);
+        }
         let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
         let Some(tree) = self.parse(rules, &text, cancelled) else { return FileSymbols::default() };
         let found = Found::of(rules, &mut self.cursor, &tree, &text, || !cancelled.is_set());
+        let resolved = resolve(language, &found, &text);
         FileSymbols {
-            definitions: definitions(language, &found, &text),
-            references: references(language, &found, &text),
+            definitions: definitions(language, resolved.definitions, &found, &text),
+            references: references(language, resolved.uses),
         }
     }
 
@@ -92,17 +98,19 @@ fn is_binary(source: &[u8]) -> bool {
         || memchr::memchr(0, prefix).is_some()
 }
 
-fn definitions(language: Language, found: &Found<'_>, text: &str) -> Vec<Definition> {
+fn definitions(
+    language: Language,
+    mut placed: Vec<Placed<'_, '_>>,
+    found: &Found<'_>,
+    text: &str,
+) -> Vec<Definition> {
     let lines: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
-    let mut placed = place(language, found, text);
     keep_once(language, &mut placed);
     placed.truncate(MOST_DEFINITIONS);
     placed
         .into_iter()
         .map(|one| {
-            let node = one.candidate.node;
-            let name_end = one.candidate.name.unwrap_or(node).end_byte();
-            let signature = Signature::of(node, one.kind, name_end, found, text);
+            let signature = Signature::of(one.candidate, found, text);
             let line = lines.partition_point(|end| *end < signature.start).saturating_add(1);
             Definition {
                 name: one.name,
@@ -115,31 +123,31 @@ fn definitions(language: Language, found: &Found<'_>, text: &str) -> Vec<Definit
         .collect()
 }
 
-/// Overloads, getters with setters, and declarations of what the file also defines count once.
+/// Declarations give way to what the file defines, too.
+/// Where a name stands for one thing, it counts once: the first of overloads, a getter before its setter.
 fn keep_once(language: Language, placed: &mut Vec<Placed<'_, '_>>) {
-    if matches!(language, Language::Java | Language::Rust | Language::Cpp) {
-        return;
-    }
-    let mut known: HashSet<(String, Option<String>, SymbolKind)> = HashSet::new();
-    placed.retain(|one| known.insert((one.name.clone(), one.container.clone(), one.kind)));
+    let overloads = matches!(language, Language::Java | Language::Rust | Language::Cpp);
+    let key = |one: &Placed<'_, '_>| (one.name.clone(), one.container.clone(), one.kind);
+    let is_prototype = |one: &Placed<'_, '_>| one.candidate.claim == Claim::Prototype;
+    let defined: FxHashSet<_> = placed.iter().filter(|one| !is_prototype(one)).map(key).collect();
+    let mut known = FxHashSet::default();
+    placed.retain(|one| {
+        let key = key(one);
+        let overloads = overloads && matches!(one.kind, SymbolKind::Function | SymbolKind::Method);
+        !(is_prototype(one) && defined.contains(&key)) && (known.insert(key) || overloads)
+    });
 }
 
-fn references(language: Language, found: &Found<'_>, text: &str) -> Vec<Reference> {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for (start, end) in &found.references {
-        if found.definitions.contains_key(start) {
-            continue;
-        }
-        let Some(name) = text.get(*start..*end) else { continue };
-        if name.len() > LONGEST_NAME
-            || name.chars().nth(1).is_none()
-            || is_built_in(language, name)
-            || found.local_names.contains(name)
-        {
-            continue;
-        }
-        let count = counts.entry(name).or_default();
-        *count = count.saturating_add(1);
-    }
-    counts.into_iter().map(|(name, count)| Reference { name: name.to_owned(), count }).collect()
+fn references(language: Language, uses: FxHashMap<&str, u32>) -> Vec<Reference> {
+    let mut references: Vec<Reference> = uses
+        .into_iter()
+        .filter(|(name, _)| {
+            name.len() <= LONGEST_NAME
+                && name.chars().nth(1).is_some()
+                && !is_built_in(language, name)
+        })
+        .map(|(name, count)| Reference { name: name.to_owned(), count })
+        .collect();
+    references.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    references
 }

@@ -6,6 +6,17 @@ use tree_sitter::Query;
 
 use super::{Language, SymbolKind};
 
+/// How a name is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// `@reference.value`: perhaps the name of a variable, or what declares it.
+    Value,
+    /// Others: perhaps the name of a parameter.
+    Name,
+    /// `@reference.method`, `.member`, `.import` and `.export`: never that of a parameter.
+    Elsewhere,
+}
+
 /// What a capture of a query says about its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -13,17 +24,27 @@ pub enum Role {
     Name,
     /// `@definition.KIND`: a definition.
     Definition(SymbolKind),
-    /// `@definition.declaration`: a declaration of C, whose declarator tells what it is.
+    /// `@definition.declaration`: a declaration of C; its declarator tells whether of a function or a variable.
     Declaration,
+    /// `@definition.prototype`: a declaration of C++, of interest if it is of a function.
+    Prototype,
+    /// `@definition.exported`: a constant, if the file exports it elsewhere.
+    IfExported,
+    /// `@exported`: a name that the file exports.
+    Exported,
     /// `@reference.KIND`: a use of the name.
-    Reference,
+    Reference(Use),
+    /// `@ignore`: a name that is no `@reference.value`.
+    Ignore,
     /// `@owner`: the type that a method written outside of it belongs to.
     Owner,
     /// `@container`: a part of the file whose definitions belong to the name.
     Container,
+    /// `@scope`: a part of the file that parameters are known in.
+    Scope,
     /// `@local.scope`: a part of the file whose definitions are nobody else's concern.
     LocalScope,
-    /// `@local.definition`: a parameter of a type or function.
+    /// `@local.definition`: the name of a parameter or variable.
     LocalDefinition,
     /// `@declared`: what a `@declaration` declares.
     Declared,
@@ -48,13 +69,22 @@ impl Role {
             "definition.module" => Self::Definition(Module),
             "definition.macro" => Self::Definition(Macro),
             "definition.declaration" => Self::Declaration,
+            "definition.prototype" => Self::Prototype,
+            "definition.exported" => Self::IfExported,
+            "exported" => Self::Exported,
+            "ignore" => Self::Ignore,
+            "scope" => Self::Scope,
             "owner" => Self::Owner,
             "container" => Self::Container,
             "local.scope" => Self::LocalScope,
             "local.definition" => Self::LocalDefinition,
             "declared" => Self::Declared,
             "declaration" => Self::Outer,
-            other if other.starts_with("reference.") => Self::Reference,
+            "reference.value" => Self::Reference(Use::Value),
+            "reference.method" | "reference.member" | "reference.import" | "reference.export" => {
+                Self::Reference(Use::Elsewhere)
+            }
+            other if other.starts_with("reference.") => Self::Reference(Use::Name),
             _ => Self::Other,
         }
     }

@@ -2,8 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::matches::{Candidate, Found, Region};
-use super::names::named;
+use rustc_hash::FxHashMap;
+
+use super::matches::{Candidate, Claim, Found, Region, RegionKind};
+use super::names::{LONGEST_NAME, named};
+use super::rules::Use;
 use super::{Language, SymbolKind};
 
 /// A definition that others may refer to, and what it belongs to.
@@ -18,116 +21,227 @@ pub struct Placed<'found, 'tree> {
     pub container: Option<String>,
 }
 
+/// What is in a file, once it is known what lies in what.
+pub struct Resolved<'found, 'tree> {
+    /// The definitions that others may refer to, in the order of the file.
+    pub definitions: Vec<Placed<'found, 'tree>>,
+    /// How often each name is used that is not that of a parameter or variable of the file.
+    pub uses: FxHashMap<&'tree str, u32>,
+}
+
 /// What a part of the file makes of the definitions in it.
 #[derive(Clone)]
 enum Inside {
+    Nothing,
     Local,
     Type(Option<String>),
     Module(Option<String>),
 }
 
-enum Event<'found, 'tree> {
-    Enter(&'found Region<'tree>),
-    Define(&'found Candidate<'tree>),
+/// A part of the file that the sweep is in.
+struct Open<'tree> {
+    end: usize,
+    inside: Inside,
+    /// The names of parameters and variables that end with it.
+    names: Vec<&'tree str>,
 }
 
-impl Event<'_, '_> {
-    /// Outer ones first; a part before the definition that fills it.
-    fn order(&self) -> (usize, Reverse<usize>, bool) {
-        let (node, define) = match self {
-            Self::Enter(region) => (region.node, false),
-            Self::Define(candidate) => (candidate.node, true),
+enum Event<'found, 'tree> {
+    Define(&'found Candidate<'tree>),
+    Enter(&'found Region<'tree>),
+    Bind,
+    Use(Use),
+}
+
+struct Step<'found, 'tree> {
+    start: usize,
+    end: usize,
+    event: Event<'found, 'tree>,
+}
+
+impl Step<'_, '_> {
+    /// Outer ones first; a definition before the part of the file that it is itself.
+    fn order(&self) -> (usize, Reverse<usize>, u8) {
+        let rank = match self.event {
+            Event::Define(_) => 0,
+            Event::Enter(_) => 1,
+            Event::Bind => 2,
+            Event::Use(_) => 3,
         };
-        (node.start_byte(), Reverse(node.end_byte()), define)
+        (self.start, Reverse(self.end), rank)
     }
 }
 
-/// The definitions that others may refer to, in the order of the file.
-pub fn place<'found, 'tree>(
+/// Finds out what lies in what, in one sweep over the file.
+pub fn resolve<'found, 'tree>(
     language: Language,
     found: &'found Found<'tree>,
-    text: &str,
-) -> Vec<Placed<'found, 'tree>> {
-    let mut events: Vec<Event<'found, 'tree>> = found.regions.iter().map(Event::Enter).collect();
-    events.extend(found.definitions.values().map(Event::Define));
-    events.sort_by_key(Event::order);
+    text: &'tree str,
+) -> Resolved<'found, 'tree> {
+    let mut sweep = Sweep {
+        language,
+        found,
+        text,
+        open: vec![Open { end: usize::MAX, inside: Inside::Nothing, names: Vec::new() }],
+        bound: FxHashMap::default(),
+        resolved: Resolved { definitions: Vec::new(), uses: FxHashMap::default() },
+    };
+    for step in steps(found) {
+        sweep.take(&step);
+    }
+    sweep.resolved
+}
 
-    let mut placed = Vec::new();
-    let mut open: Vec<(usize, Inside)> = Vec::new();
-    for event in events {
-        let (start, end) = match event {
-            Event::Enter(Region { node, .. }) | Event::Define(Candidate { node, .. }) => {
-                (node.start_byte(), node.end_byte())
+fn steps<'found, 'tree>(found: &'found Found<'tree>) -> Vec<Step<'found, 'tree>> {
+    let mut steps = Vec::new();
+    for candidate in found.definitions.values() {
+        let (start, end) = (candidate.node.start_byte(), candidate.node.end_byte());
+        steps.push(Step { start, end, event: Event::Define(candidate) });
+    }
+    for region in &found.regions {
+        let (start, end) = (region.node.start_byte(), region.node.end_byte());
+        steps.push(Step { start, end, event: Event::Enter(region) });
+    }
+    for (start, end) in &found.locals {
+        // An imported name is more than a variable.
+        let imported = matches!(found.uses.get(start), Some((_, Use::Elsewhere)));
+        // Whether a definition is local is seen when the sweep comes to it.
+        if !imported && !found.definitions.contains_key(start) {
+            steps.push(Step { start: *start, end: *end, event: Event::Bind });
+        }
+    }
+    for (start, (end, used)) in &found.uses {
+        let declares = found.locals.contains_key(start) || found.ignored.contains(start);
+        let defines = found.definitions.contains_key(start);
+        if !defines && !(declares && *used == Use::Value) {
+            steps.push(Step { start: *start, end: *end, event: Event::Use(*used) });
+        }
+    }
+    steps.sort_unstable_by_key(Step::order);
+    steps
+}
+
+struct Sweep<'found, 'tree> {
+    language: Language,
+    found: &'found Found<'tree>,
+    text: &'tree str,
+    /// The file itself is the first.
+    open: Vec<Open<'tree>>,
+    /// In how many open parts a name is that of a parameter or variable.
+    bound: FxHashMap<&'tree str, u32>,
+    resolved: Resolved<'found, 'tree>,
+}
+
+impl<'found, 'tree> Sweep<'found, 'tree> {
+    fn take(&mut self, step: &Step<'found, 'tree>) {
+        while let Some(closed) = self.open.pop_if(|open| open.end <= step.start) {
+            for name in closed.names {
+                if let Some(count) = self.bound.get_mut(name) {
+                    *count = count.saturating_sub(1);
+                }
+            }
+        }
+        match step.event {
+            Event::Define(candidate) => self.define(candidate),
+            Event::Enter(region) => {
+                let inside = self.enter(region);
+                self.open.push(Open { end: step.end, inside, names: Vec::new() });
+            }
+            Event::Bind => self.bind(step.start, step.end),
+            Event::Use(used) => {
+                let Some(name) = self.text.get(step.start..step.end) else { return };
+                if used == Use::Elsewhere || self.bound.get(name).is_none_or(|count| *count == 0) {
+                    let count = self.resolved.uses.entry(name).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+    }
+
+    fn bind(&mut self, start: usize, end: usize) {
+        if let (Some(name), Some(open)) = (self.text.get(start..end), self.open.last_mut()) {
+            open.names.push(name);
+            let count = self.bound.entry(name).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn around(&self) -> &Inside {
+        self.open.last().map_or(&Inside::Nothing, |open| &open.inside)
+    }
+
+    fn enter(&self, region: &Region<'tree>) -> Inside {
+        let name = region.name.and_then(|node| plain(self.text.get(node.byte_range())?));
+        match (region.kind, self.around()) {
+            (RegionKind::Local, _) => Inside::Local,
+            (RegionKind::Scope, around) => around.clone(),
+            // A type that is implemented within a function is as local as the function's other names.
+            (RegionKind::Container, Inside::Local) if region.name.is_some() => Inside::Local,
+            // The class of `const Name = class {}`.
+            (RegionKind::Container, Inside::Type(known)) if region.name.is_none() => {
+                Inside::Type(known.clone())
+            }
+            (RegionKind::Container, _) => Inside::Type(name),
+        }
+    }
+
+    fn define(&mut self, candidate: &'found Candidate<'tree>) {
+        let placed = self.place(candidate);
+        if placed.is_none()
+            && let Some(name) = candidate.name
+        {
+            self.bind(name.start_byte(), name.end_byte());
+        }
+        if let Some(opens) = opens(candidate.claim.kind()) {
+            let inside = match &placed {
+                None => Inside::Local,
+                Some(placed) if placed.kind == SymbolKind::Type => self.around().clone(),
+                Some(placed) => opens(Some(placed.name.clone())),
+            };
+            self.open.push(Open { end: candidate.node.end_byte(), inside, names: Vec::new() });
+        }
+        self.resolved.definitions.extend(placed);
+    }
+
+    fn place(&self, candidate: &'found Candidate<'tree>) -> Option<Placed<'found, 'tree>> {
+        let name = match candidate.name {
+            Some(node) => plain(self.text.get(node.byte_range())?)?,
+            None => "default".to_owned(),
+        };
+        if candidate.claim == Claim::IfExported && !self.found.exported.contains(name.as_str()) {
+            return None;
+        }
+        let mut kind = candidate.claim.kind();
+        let mut container = match self.around() {
+            Inside::Nothing => None,
+            Inside::Local if kind == SymbolKind::Class && classes_escape(self.language) => None,
+            Inside::Local => return None,
+            Inside::Module(container) => container.clone(),
+            // The attributes of a class of Python are no constants of the module.
+            Inside::Type(_)
+                if kind == SymbolKind::Constant && self.language == Language::Python =>
+            {
+                return None;
+            }
+            Inside::Type(container) => {
+                if kind == SymbolKind::Function {
+                    kind = SymbolKind::Method;
+                }
+                container.clone()
             }
         };
-        while open.last().is_some_and(|(open_end, _)| *open_end <= start) {
-            open.pop();
-        }
-        let around = open.last().map(|(_, inside)| inside);
-        match event {
-            Event::Enter(region) => open.push((end, enter(region, around, text))),
-            Event::Define(candidate) => {
-                let one = place_one(language, candidate, around, text);
-                if is_container(candidate.kind) {
-                    let inside = match &one {
-                        None => Inside::Local,
-                        Some(one) if one.kind == SymbolKind::Module => {
-                            Inside::Module(Some(one.name.clone()))
-                        }
-                        Some(one) => Inside::Type(Some(one.name.clone())),
-                    };
-                    open.push((end, inside));
-                }
-                placed.extend(one);
-            }
-        }
-    }
-    placed
-}
-
-fn enter(region: &Region<'_>, around: Option<&Inside>, text: &str) -> Inside {
-    if region.local {
-        return Inside::Local;
-    }
-    let name = region.name.and_then(|node| plain(text.get(node.byte_range())?));
-    match (name, around) {
-        // A type that is implemented within a function is as local as the function's other names.
-        (Some(_), Some(Inside::Local)) => Inside::Local,
-        (None, Some(Inside::Type(name))) => Inside::Type(name.clone()),
-        (name, _) => Inside::Type(name),
-    }
-}
-
-fn place_one<'found, 'tree>(
-    language: Language,
-    candidate: &'found Candidate<'tree>,
-    around: Option<&Inside>,
-    text: &str,
-) -> Option<Placed<'found, 'tree>> {
-    let mut kind = candidate.kind;
-    let mut container = match around {
-        None => None,
-        Some(Inside::Local) if kind == SymbolKind::Class && classes_escape(language) => None,
-        Some(Inside::Local) => return None,
-        Some(Inside::Module(name)) => name.clone(),
-        Some(Inside::Type(name)) => {
+        if let Some(owner) = candidate.owner {
+            let owner = named(owner)?.name;
+            container = Some(plain(self.text.get(owner.byte_range())?)?);
             if kind == SymbolKind::Function {
                 kind = SymbolKind::Method;
             }
-            name.clone()
         }
-    };
-    if let Some(owner) = candidate.owner {
-        container = named(owner).and_then(|owner| plain(text.get(owner.name.byte_range())?));
-        if kind == SymbolKind::Function {
-            kind = SymbolKind::Method;
+        if self.language == Language::C {
+            container = None;
         }
+        Some(Placed { candidate, name, kind, container })
     }
-    let name = match candidate.name {
-        Some(node) => plain(text.get(node.byte_range())?)?,
-        None => "default".to_owned(),
-    };
-    Some(Placed { candidate, name, kind, container })
 }
 
 /// Whether a class that a function makes is known outside by its methods.
@@ -138,16 +252,26 @@ fn classes_escape(language: Language) -> bool {
     )
 }
 
-fn is_container(kind: SymbolKind) -> bool {
-    matches!(
-        kind,
-        SymbolKind::Class | SymbolKind::Interface | SymbolKind::Enum | SymbolKind::Module
-    )
+/// What a definition is for the definitions in it.
+fn opens(kind: SymbolKind) -> Option<fn(Option<String>) -> Inside> {
+    match kind {
+        SymbolKind::Module => Some(Inside::Module),
+        SymbolKind::Class | SymbolKind::Interface | SymbolKind::Enum | SymbolKind::Type => {
+            Some(Inside::Type)
+        }
+        SymbolKind::Function | SymbolKind::Method | SymbolKind::Constant | SymbolKind::Macro => {
+            None
+        }
+    }
 }
 
 /// A name without white space; `None` for what is no name.
 fn plain(text: &str) -> Option<String> {
-    let name: String =
-        text.chars().filter(|one| !one.is_whitespace() && !one.is_control()).collect();
-    (!name.is_empty() && name != "_" && name.len() <= super::names::LONGEST_NAME).then_some(name)
+    if text.len() > LONGEST_NAME {
+        return None;
+    }
+    let name: String = text.chars().filter(|one| !one.is_whitespace()).collect();
+    let is_name =
+        name.chars().all(|one| one.is_alphanumeric() || matches!(one, '_' | '$' | '#' | ':' | '.'));
+    (is_name && !name.is_empty() && name != "_").then_some(name)
 }

@@ -3,7 +3,7 @@
 use tree_sitter::{Node, TreeCursor};
 
 use super::SymbolKind;
-use super::matches::Found;
+use super::matches::{Candidate, Found};
 
 /// A signature has at most this many bytes.
 pub const LONGEST_SIGNATURE: usize = 200;
@@ -23,14 +23,9 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Writes the signature of a definition whose name ends at `name_end`.
-    pub fn of<'tree>(
-        node: Node<'tree>,
-        kind: SymbolKind,
-        name_end: usize,
-        found: &Found<'tree>,
-        source: &str,
-    ) -> Self {
+    /// Writes the signature of a definition.
+    pub fn of<'tree>(candidate: &Candidate<'tree>, found: &Found<'tree>, source: &str) -> Self {
+        let node = candidate.node;
         let mut line = Line::new(source);
         let mut around = Vec::new();
         let mut inner = node;
@@ -41,13 +36,15 @@ impl Signature {
             inner = *outer;
         }
         for (outer, inner) in around.into_iter().rev() {
-            line.write_words_before(outer, inner);
+            line.write_words_before(outer, inner, found);
         }
-        let multi_line_value = kind == SymbolKind::Constant;
-        if node.kind() == "macro_definition" {
-            line.write(node.start_byte(), name_end);
-        } else {
-            line.write_declaration(node, multi_line_value);
+        // In a group each has a line of its own.
+        line.start = None;
+        match candidate.name {
+            Some(name) if node.kind() == "macro_definition" => {
+                line.write(node.start_byte(), name.end_byte());
+            }
+            _ => line.write_declaration(node, candidate.claim.kind()),
         }
         Self { start: line.start.unwrap_or(node.start_byte()), text: line.finish() }
     }
@@ -81,8 +78,8 @@ impl<'source> Line<'source> {
                 self.space = true;
                 continue;
             }
-            if self.space && !self.text.is_empty() {
-                self.text.push(' ');
+            if self.space {
+                self.push_space_before(one);
             }
             self.space = false;
             self.start.get_or_insert(from.saturating_add(offset));
@@ -90,23 +87,37 @@ impl<'source> Line<'source> {
         }
     }
 
-    /// Writes the words of a declaration that come before its first declarator.
-    fn write_words_before(&mut self, outer: Node<'_>, inner: Node<'_>) {
+    /// A list on several lines becomes one on one line.
+    fn push_space_before(&mut self, next: char) {
+        let closes = matches!(next, ')' | ']');
+        if closes && self.text.ends_with(',') {
+            self.text.pop();
+        }
+        if !closes
+            && !matches!(next, ',' | ';')
+            && !self.text.is_empty()
+            && !self.text.ends_with(['(', '['])
+        {
+            self.text.push(' ');
+        }
+    }
+
+    /// Writes the words of a declaration that come before all that it declares.
+    fn write_words_before(&mut self, outer: Node<'_>, inner: Node<'_>, found: &Found<'_>) {
         let mut cursor = outer.walk();
         if !cursor.goto_first_child() {
             return;
         }
         for _ in 0..WORDS_BEFORE {
             let node = cursor.node();
-            if node.start_byte() >= inner.start_byte()
-                || node.kind_id() == inner.kind_id()
-                || cursor.field_name() == Some("declarator")
+            if node.end_byte() > inner.start_byte()
+                || found.outer.contains_key(&node.id())
                 || self.is_full()
             {
                 return;
             }
-            if !is_left_out(&cursor) && node.kind() != "(" {
-                self.write_declaration(node, false);
+            if !is_left_out(&node) && node.kind() != "(" {
+                self.write_declaration(node, SymbolKind::Type);
                 self.space = true;
             }
             if !cursor.goto_next_sibling() {
@@ -116,9 +127,11 @@ impl<'source> Line<'source> {
     }
 
     /// Writes a node without bodies, comments and decorators.
-    fn write_declaration(&mut self, node: Node<'_>, without_long_value: bool) {
+    fn write_declaration(&mut self, node: Node<'_>, kind: SymbolKind) {
         let mut cursor = node.walk();
         let mut written = node.start_byte();
+        // How deep the parameters are that the walk is in: their defaults may have bodies.
+        let mut parameters = None;
         loop {
             let current = cursor.node();
             self.write(written, current.start_byte());
@@ -126,12 +139,21 @@ impl<'source> Line<'source> {
             if self.is_full() {
                 return;
             }
-            let leave_out = is_left_out(&cursor) || (without_long_value && is_long_value(&cursor));
+            if parameters.is_some_and(|depth| cursor.depth() <= depth) {
+                parameters = None;
+            }
+            let leave_out = is_left_out(&current)
+                || (parameters.is_none() && is_body(&cursor, kind))
+                || is_long_value(&cursor, kind);
             if leave_out {
                 written = written.max(current.end_byte());
-                self.space = true;
-            } else if cursor.goto_first_child() {
-                continue;
+            } else {
+                if parameters.is_none() && cursor.field_name() == Some("parameters") {
+                    parameters = Some(cursor.depth());
+                }
+                if cursor.goto_first_child() {
+                    continue;
+                }
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
@@ -153,7 +175,7 @@ impl<'source> Line<'source> {
         let mut text = self.text.as_str();
         loop {
             let shorter = text.strip_suffix("=>").unwrap_or(text);
-            let shorter = shorter.trim_end_matches([' ', '{', ':', ';', ',', '=']);
+            let shorter = shorter.trim_end_matches([' ', '{', ':', ';', ',', '=', '\\']);
             if shorter.len() == text.len() {
                 break;
             }
@@ -163,36 +185,43 @@ impl<'source> Line<'source> {
     }
 }
 
-/// Whether a node is no part of a signature.
-fn is_left_out(cursor: &TreeCursor<'_>) -> bool {
+/// Whether a node is no part of any signature.
+fn is_left_out(node: &Node<'_>) -> bool {
+    (node.is_extra() && !node.is_error())
+        || matches!(
+            node.kind(),
+            "decorator"
+                | "attribute_item"
+                | "inner_attribute_item"
+                | "annotation"
+                | "marker_annotation"
+                | "attribute_declaration"
+                | "attribute_specifier"
+                | "ms_declspec_modifier"
+                | "field_initializer_list"
+        )
+}
+
+/// Whether a node is the body of what a signature is of.
+fn is_body(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
-    if node.is_extra() {
-        return true;
-    }
     match node.kind() {
-        "decorator"
-        | "attribute_item"
-        | "inner_attribute_item"
-        | "annotation"
-        | "marker_annotation"
-        | "attribute_declaration"
-        | "attribute_specifier"
-        | "ms_declspec_modifier"
-        | "field_initializer_list"
-        | "field_declaration_list" => true,
+        "field_declaration_list" => true,
         // The fields of `struct Pair(u8, u8);`
         "ordered_field_declaration_list" => false,
-        "preproc_arg" => {
-            cursor.field_name() == Some("value")
-                && node.prev_named_sibling().is_some_and(|one| one.kind() == "preproc_params")
+        // The methods of `type Reader interface { … }` have no node around them.
+        "{" | "}" | ";" | "method_elem" | "type_elem" => {
+            kind == SymbolKind::Interface && cursor.depth() == 2
         }
-        _ => cursor.field_name() == Some("body"),
+        _ => cursor.field_name() == Some("body") && kind != SymbolKind::Constant,
     }
 }
 
-/// Whether a node is the value of a constant, on several lines.
-fn is_long_value(cursor: &TreeCursor<'_>) -> bool {
+/// Whether a node is the value of a constant on several lines, or what a macro with parameters stands for.
+fn is_long_value(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
-    matches!(cursor.field_name(), Some("value" | "right"))
-        && node.start_position().row != node.end_position().row
+    matches!(kind, SymbolKind::Constant | SymbolKind::Macro)
+        && matches!(cursor.field_name(), Some("value" | "right"))
+        && (node.start_position().row != node.end_position().row
+            || node.prev_named_sibling().is_some_and(|one| one.kind() == "preproc_params"))
 }

@@ -90,6 +90,20 @@
 (export_statement
   declaration: (_ (variable_declarator name: (identifier) @name) @definition.constant))
 
+(program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.exported))
+(program (variable_declaration (variable_declarator name: (identifier) @name) @definition.exported))
+
+(export_clause (export_specifier name: (identifier) @exported))
+(export_statement "default" value: (identifier) @exported)
+(assignment_expression
+  left: (member_expression
+    object: (identifier) @_module (#eq? @_module "module")
+    property: (property_identifier) @_exports (#eq? @_exports "exports"))
+  right: [
+    (identifier) @exported
+    (object (shorthand_property_identifier) @exported)
+  ])
+
 (export_statement
   "default"
   value: [(object) (array) (call_expression) (new_expression)]) @definition.constant
@@ -112,32 +126,57 @@
 (lexical_declaration (variable_declarator) @declared) @declaration
 (variable_declaration (variable_declarator) @declared) @declaration
 
-; Functions have their own names
+; Functions have names of their own
 
-(function_declaration body: (_) @local.scope)
-(generator_function_declaration body: (_) @local.scope)
-(function_expression body: (_) @local.scope)
-(generator_function body: (_) @local.scope)
-(arrow_function body: (_) @local.scope)
-(method_definition body: (_) @local.scope)
-(class_static_block body: (_) @local.scope)
+[
+  (function_declaration)
+  (generator_function_declaration)
+  (function_expression)
+  (generator_function)
+  (arrow_function)
+  (method_definition)
+  (class_static_block)
+] @local.scope
+
+(variable_declarator name: (identifier) @local.definition)
+(arrow_function parameter: (identifier) @local.definition)
+(catch_clause parameter: (identifier) @local.definition)
+(for_in_statement left: (identifier) @local.definition)
+(shorthand_property_identifier_pattern) @local.definition
+(pair_pattern value: (identifier) @local.definition)
+(array_pattern (identifier) @local.definition)
+(rest_pattern (identifier) @local.definition)
+(assignment_pattern left: (identifier) @local.definition)
 
 ; References
 
 (call_expression function: (identifier) @name) @reference.call
 (call_expression
   function: (member_expression
-    property: [(property_identifier) (private_property_identifier)] @name)) @reference.call
+    property: [(property_identifier) (private_property_identifier)] @name)) @reference.method
 (new_expression constructor: (identifier) @name) @reference.class
-(new_expression constructor: (member_expression property: (property_identifier) @name)) @reference.class
+(new_expression
+  constructor: (member_expression property: (property_identifier) @name)) @reference.member
+(decorator (identifier) @name) @reference.decorator
+(decorator (member_expression property: (property_identifier) @name)) @reference.member
+
 (import_specifier name: (identifier) @name) @reference.import
 (import_clause (identifier) @name) @reference.import
 (export_specifier name: (identifier) @name) @reference.export
-(decorator (identifier) @name) @reference.decorator
-(decorator (member_expression property: (property_identifier) @name)) @reference.decorator
+(variable_declarator
+  name: [
+    (identifier) @name
+    (object_pattern (shorthand_property_identifier_pattern) @name)
+  ]
+  value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @reference.import
+
+; Types and constants by their capital letter, functions where they are handed on
+
 (member_expression
   property: (property_identifier) @name (#match? @name "^[A-Z]")) @reference.member
 ((identifier) @name (#match? @name "^[A-Z]")) @reference.value
-(variable_declarator
-  name: (object_pattern (shorthand_property_identifier_pattern) @name)
-  value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @reference.import
+(arguments (identifier) @name) @reference.value
+(pair value: (identifier) @name) @reference.value
+(array (identifier) @name) @reference.value
+(assignment_expression right: (identifier) @name) @reference.value
+(shorthand_property_identifier) @name @reference.value

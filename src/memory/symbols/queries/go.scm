@@ -19,7 +19,7 @@
 (type_alias name: (type_identifier) @name) @definition.type
 (type_spec type: (interface_type (method_elem name: (field_identifier) @name) @definition.method))
 
-(source_file (const_declaration (const_spec name: (identifier) @name) @definition.constant))
+(source_file (const_declaration (const_spec (identifier) @name) @definition.constant))
 (source_file (var_declaration (var_spec name: (identifier) @name) @definition.constant))
 (source_file
   (var_declaration (var_spec_list (var_spec name: (identifier) @name) @definition.constant)))
@@ -29,16 +29,31 @@
 (var_declaration (var_spec) @declared) @declaration
 (var_declaration (var_spec_list (var_spec) @declared)) @declaration
 
-(function_declaration body: (_) @local.scope)
-(method_declaration body: (_) @local.scope)
-(func_literal body: (_) @local.scope)
+; Functions have names of their own
+
+[(function_declaration) (method_declaration) (func_literal)] @local.scope
+
+(type_parameter_declaration name: (identifier) @local.definition)
+(parameter_declaration name: (identifier) @local.definition)
+(variadic_parameter_declaration name: (identifier) @local.definition)
+(short_var_declaration left: (expression_list (identifier) @local.definition))
+(range_clause left: (expression_list (identifier) @local.definition))
+(receive_statement left: (expression_list (identifier) @local.definition))
+(type_switch_statement alias: (expression_list (identifier) @local.definition))
+(var_spec name: (identifier) @local.definition)
+(const_spec (identifier) @local.definition)
+(keyed_element key: (literal_element (identifier) @ignore))
 
 ; References
 
 (call_expression function: (identifier) @name) @reference.call
-(call_expression function: (selector_expression field: (field_identifier) @name)) @reference.call
+(call_expression function: (selector_expression field: (field_identifier) @name)) @reference.method
+(type_identifier) @name @reference.type
+
+; What a package exports by its capital letter, functions where they are handed on
+
 (selector_expression
   field: (field_identifier) @name (#match? @name "^\\p{Lu}")) @reference.member
 ((identifier) @name (#match? @name "^\\p{Lu}")) @reference.value
-(type_identifier) @name @reference.type
-(type_parameter_declaration name: (identifier) @local.definition)
+(argument_list (identifier) @name) @reference.value
+(keyed_element value: (literal_element (identifier) @name)) @reference.value

@@ -17,4 +17,6 @@
   right: (class name: (identifier) @name)) @definition.class
 
 (class_heritage (identifier) @name) @reference.class
-(class_heritage (member_expression property: (property_identifier) @name)) @reference.class
+(class_heritage (member_expression property: (property_identifier) @name)) @reference.member
+
+(formal_parameters (identifier) @local.definition)

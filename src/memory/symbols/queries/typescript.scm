@@ -37,13 +37,16 @@
 
 (ambient_declaration (_) @declared) @declaration
 
-; References
-
-(extends_clause value: (identifier) @name) @reference.class
-(extends_clause value: (member_expression property: (property_identifier) @name)) @reference.class
-(type_identifier) @name @reference.type
-(type_query (identifier) @name) @reference.type
-(type_query (member_expression property: (property_identifier) @name)) @reference.type
+(required_parameter pattern: (identifier) @local.definition)
+(optional_parameter pattern: (identifier) @local.definition)
 (type_parameter name: (type_identifier) @local.definition)
 (infer_type (type_identifier) @local.definition)
 (mapped_type_clause name: (type_identifier) @local.definition)
+
+; References
+
+(extends_clause value: (identifier) @name) @reference.class
+(extends_clause value: (member_expression property: (property_identifier) @name)) @reference.member
+(type_identifier) @name @reference.type
+(type_query (identifier) @name) @reference.type
+(type_query (member_expression property: (property_identifier) @name)) @reference.member

@@ -1,0 +1,29 @@
+//! Macros of C++ where its grammar has no place for them.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// As in `class LIBRARY_API Name : public Base {`.
+static BEFORE_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)\b(?:class|struct|union|enum\s+class) \s+
+          (?<macro>[A-Z][A-Z0-9_]* (?:\([^()\n]{0,100}\))?) \s+
+          [A-Za-z_][A-Za-z0-9_:]* \s* (?:final\s*)? [:{]",
+    )
+    .ok()
+});
+
+/// Puts spaces where macros stand between the keyword and the name of a class.
+/// All else stays where it is.
+pub fn without_macros(text: Cow<'_, str>) -> Cow<'_, str> {
+    let Some(pattern) = BEFORE_NAME.as_ref() else { return text };
+    let mut blanked: Option<String> = None;
+    for found in pattern.captures_iter(&text) {
+        let Some(name) = found.name("macro") else { continue };
+        let blanked = blanked.get_or_insert_with(|| text.clone().into_owned());
+        blanked.replace_range(name.range(), &" ".repeat(name.len()));
+    }
+    blanked.map_or(text, Cow::Owned)
+}
