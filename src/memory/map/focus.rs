@@ -11,6 +11,12 @@ use rustc_hash::FxHashMap;
 use super::{graph::Graph, record::SourceFile, words::Words};
 use crate::memory::Language;
 
+/// The part of its weight that a file passes on, when nothing is asked about; else what is asked about
+/// keeps more.
+const DAMPING: f64 = 0.85;
+const FOCUSED_DAMPING: f64 = 0.5;
+/// How surely a file is meant with its directory, or when all words that were asked for are in its path.
+const BY_DIRECTORY: f64 = 0.5;
 /// Weight that comes in at what is asked about. The rest comes in everywhere, and puts all else in order.
 const FOCUSED: f64 = 0.85;
 /// Entries of words together count for so many entries that name something.
@@ -22,6 +28,8 @@ const MAX_ENDINGS: usize = 64;
 pub(super) struct Focus {
     /// By files. The sum is 1.
     pub teleport: Vec<f64>,
+    /// What files pass on.
+    pub damping: f64,
     /// How surely a file itself is meant, 0 to 1.
     pub files: Vec<f64>,
     /// How surely a name is meant, above 0 to 1, by the names' numbers.
@@ -41,6 +49,7 @@ impl Focus {
             graph,
             meant: Self {
                 teleport: vec![0.0; files.len()],
+                damping: DAMPING,
                 files: vec![0.0; files.len()],
                 names: FxHashMap::default(),
             },
@@ -55,6 +64,9 @@ impl Focus {
             reader.add_words(&words());
         }
         let mut meant = reader.meant;
+        if meant.teleport.iter().any(|weight| *weight > 0.0) {
+            meant.damping = FOCUSED_DAMPING;
+        }
         mix(&mut meant.teleport, &graph.priors);
         meant
     }
@@ -136,7 +148,7 @@ impl Reader<'_> {
                 *weight += share;
             }
             if let Some(meant) = self.meant.files.get_mut(*file) {
-                *meant = 1.0_f64.min(*meant + 1.0 / found.len() as f64);
+                *meant = meant.max(if found.len() == 1 { 1.0 } else { BY_DIRECTORY });
             }
         }
         !found.is_empty()
@@ -152,10 +164,9 @@ impl Reader<'_> {
             for number in &numbers {
                 self.meant.names.insert(*number, 1.0);
                 let definers = self.graph.definers(*number);
-                let share = 1.0 / (definers.len() * numbers.len()).max(1) as f64;
-                for file in definers {
+                for (file, part) in definers {
                     if let Some(weight) = self.meant.teleport.get_mut(*file as usize) {
-                        *weight += share;
+                        *weight += part / numbers.len() as f64;
                     }
                 }
             }
@@ -171,12 +182,14 @@ impl Reader<'_> {
             if let Some(weight) = weights.get_mut(*file as usize) {
                 *weight += score * score;
             }
+            if let Some(meant) = self.meant.files.get_mut(*file as usize) {
+                *meant = meant.max(score * score * BY_DIRECTORY);
+            }
         }
         for (name, score) in &matches.names {
-            let definers = self.graph.definers(*name);
-            for file in definers {
+            for (file, part) in self.graph.definers(*name) {
                 if let Some(weight) = weights.get_mut(*file as usize) {
-                    *weight += score * score / definers.len() as f64;
+                    *weight += score * score * part;
                 }
             }
             let meant = self.meant.names.entry(*name).or_default();

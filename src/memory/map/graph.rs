@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::{
     prior::prior,
+    reach::reach,
     record::{FAMILIES, SourceFile, name_hash},
 };
+use crate::memory::{Definition, Language};
 
-/// The part of its weight that a file passes on with each step.
-const DAMPING: f64 = 0.85;
 /// Steps after which ranks hardly change any more.
 const STEPS: usize = 40;
 /// Ranks that change less in all are settled.
@@ -79,8 +79,10 @@ pub(super) struct Graph {
     names_of_files: Rows<u32>,
     /// Of each name, where it is defined first.
     first_places: Vec<Place>,
-    /// Of each name, the files that define it, ascending.
-    definers: Rows<u32>,
+    /// Of each name, the files that define it, ascending, and the part of the uses that mean theirs.
+    definers: Rows<(u32, f64)>,
+    /// Of each name, what a use of it counts for at most by how far its definitions reach.
+    reaches: Vec<f64>,
     /// What each file uses of others.
     uses: Rows<Weighted>,
 }
@@ -89,7 +91,7 @@ pub(super) struct Graph {
 pub(super) struct Weights {
     /// Of each file. The sum is 1.
     pub files: Vec<f64>,
-    /// What comes to each file that defines a name, by names.
+    /// What comes to all files together that define a name, by names.
     pub names: Vec<f64>,
 }
 
@@ -100,7 +102,7 @@ impl Graph {
             ..Self::default()
         };
         graph.add_names(files);
-        graph.add_definers();
+        graph.add_definers(files);
         graph.add_uses(files);
         graph
     }
@@ -110,8 +112,8 @@ impl Graph {
         &self.first_places
     }
 
-    /// The files that define a name.
-    pub fn definers(&self, name: u32) -> &[u32] {
+    /// The files that define a name, each with the part of its uses that mean this file's.
+    pub fn definers(&self, name: u32) -> &[(u32, f64)] {
         self.definers.get(name as usize)
     }
 
@@ -120,10 +122,14 @@ impl Graph {
         self.names_of_files.get(file as usize)
     }
 
+    /// The number of a name in files of a language.
+    pub fn number(&self, language: Language, name: &str) -> Option<u32> {
+        self.numbers.get(&name_hash(language, name)).copied()
+    }
+
     /// The numbers of a name, one for each family of languages in which it is defined.
-    pub fn find(&self, name: &str) -> impl Iterator<Item = u32> {
-        let hashes = FAMILIES.map(|language| name_hash(language, name));
-        hashes.into_iter().filter_map(|hash| self.numbers.get(&hash).copied())
+    pub fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+        FAMILIES.into_iter().filter_map(move |language| self.number(language, name))
     }
 
     fn add_names(&mut self, files: &[SourceFile]) {
@@ -141,19 +147,24 @@ impl Graph {
         }
     }
 
-    fn add_definers(&mut self) {
-        let mut pairs: Vec<(u32, u32)> = (0..)
-            .zip(self.names_of_files.iter())
-            .flat_map(|(file, names)| names.iter().map(move |name| (*name, file)))
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let mut pairs = pairs.into_iter().peekable();
-        for name in 0..self.first_places.len() {
-            while let Some((_, file)) = pairs.next_if(|(of, _)| *of as usize == name) {
-                self.definers.values.push(file);
+    fn add_definers(&mut self, files: &[SourceFile]) {
+        let mut triples: Vec<(u32, u32, f64)> =
+            Vec::with_capacity(self.names_of_files.values.len());
+        for ((file, source), names) in (0..).zip(files).zip(self.names_of_files.iter()) {
+            for (name, defined) in names.iter().zip(&source.symbols.definitions) {
+                triples.push((*name, file, reach(source.language, defined)));
             }
+        }
+        triples.sort_unstable_by(|one, other| {
+            (one.0, one.1).cmp(&(other.0, other.1)).then(other.2.total_cmp(&one.2))
+        });
+        // Of several definitions in a file the one that reaches farthest.
+        triples.dedup_by_key(|(name, file, _)| (*name, *file));
+        for same in triples.chunk_by(|one, other| one.0 == other.0) {
+            let sum: f64 = same.iter().map(|(_, _, reach)| reach).sum();
+            self.definers.values.extend(same.iter().map(|(_, file, reach)| (*file, reach / sum)));
             self.definers.end_row();
+            self.reaches.push(same.iter().map(|(_, _, reach)| *reach).fold(0.0, f64::max));
         }
     }
 
@@ -192,15 +203,17 @@ impl Graph {
         let defined = place.and_then(|place| definition(files, *place));
         match defined {
             Some(defined) if definers <= MOST_DEFINERS => {
-                specificity(&defined.name) * (FEW_DEFINERS / definers.max(1) as f64).min(1.0)
+                let reach = self.reaches.get(name).copied().unwrap_or_default();
+                reach * specificity(&defined.name) * (FEW_DEFINERS / definers as f64).min(1.0)
             }
             _ => 0.0,
         }
     }
 
-    /// PageRank; weight comes in at the files as `teleport` says, whose sum is 1. The same graph and the
-    /// same places give the same weights, bit by bit.
-    pub fn weigh(&self, teleport: &[f64]) -> Weights {
+    /// PageRank: files pass on the part `damping` of their weight with each step, and the rest comes in
+    /// anew as `teleport` says, whose sum is 1. The same graph and the same places give the same weights,
+    /// bit by bit.
+    pub fn weigh(&self, teleport: &[f64], damping: f64) -> Weights {
         let mut files = teleport.to_vec();
         let mut names = vec![0.0; self.first_places.len()];
         for _ in 0..STEPS {
@@ -208,9 +221,9 @@ impl Graph {
             let mut next = vec![0.0; files.len()];
             for (share, definers) in names.iter().zip(self.definers.iter()) {
                 if *share > 0.0 {
-                    for file in definers {
+                    for (file, part) in definers {
                         if let Some(next) = next.get_mut(*file as usize) {
-                            *next += share * DAMPING;
+                            *next += share * part * damping;
                         }
                     }
                 }
@@ -231,7 +244,7 @@ impl Graph {
         Weights { files, names }
     }
 
-    /// What comes to each definer of each name.
+    /// What comes to all who define a name.
     fn flow(&self, files: &[f64], names: &mut [f64]) {
         names.fill(0.0);
         for (weight, uses) in files.iter().zip(self.uses.iter()) {
@@ -241,14 +254,21 @@ impl Graph {
                 }
             }
         }
-        for (name, definers) in names.iter_mut().zip(self.definers.iter()) {
-            *name /= definers.len().max(1) as f64;
-        }
+    }
+}
+
+impl Weights {
+    /// What comes to one of the files that define a name.
+    pub fn names_of(&self, graph: &Graph, name: u32, file: u32) -> f64 {
+        let definers = graph.definers(name);
+        let place = definers.binary_search_by_key(&file, |(definer, _)| *definer);
+        let part = place.ok().and_then(|place| definers.get(place)).map_or(0.0, |(_, part)| *part);
+        self.names.get(name as usize).map_or(0.0, |all| all * part)
     }
 }
 
 /// A definition, where there is one.
-pub(super) fn definition(files: &[SourceFile], place: Place) -> Option<&crate::memory::Definition> {
+pub(super) fn definition(files: &[SourceFile], place: Place) -> Option<&Definition> {
     files.get(place.file as usize)?.symbols.definitions.get(place.definition as usize)
 }
 

@@ -7,7 +7,7 @@
 //! | `intake`, `parallel` | reading and parsing what changed, on all cores |
 //! | `cache` | all this on disk |
 //! | `snapshot` | a workspace at one time |
-//! | `graph`, `prior` | who uses what of whom, and what that makes of each |
+//! | `graph`, `reach`, `prior` | who uses what of whom, and what that makes of each |
 //! | `focus`, `words` | what somebody asks about |
 //! | `ranking` | what matters most |
 //! | `render`, `outline` | that as text |
@@ -24,6 +24,7 @@ mod outline;
 mod parallel;
 mod prior;
 mod ranking;
+mod reach;
 mod record;
 mod render;
 mod skipped;

@@ -3,6 +3,7 @@
 use super::{
     focus::Focus,
     graph::{Graph, Place},
+    reach::visibility,
     record::SourceFile,
 };
 use crate::memory::SymbolKind;
@@ -12,8 +13,11 @@ const OF_ALL: f64 = 0.1;
 /// What the tenth of a file's definitions counts for, as against the first: others' files have good
 /// ones, too.
 const TENTH: f64 = 0.5;
-/// How much more a definition counts that is asked for by its name.
-const NAMED: f64 = 10.0;
+/// How much more a definition counts that is asked for by its name, or one in a type that is.
+const NAMED: f64 = 20.0;
+const IN_NAMED: f64 = 4.0;
+/// How much more a file counts that is asked for by its path.
+const MEANT: f64 = 5.0;
 
 /// The order of a snapshot's files and definitions. It is about that snapshot alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,25 +30,34 @@ pub struct Ranking {
 
 impl Ranking {
     pub(super) fn new(files: &[SourceFile], graph: &Graph, focus: &Focus) -> Self {
-        let weights = graph.weigh(&focus.teleport);
+        let weights = graph.weigh(&focus.teleport, focus.damping);
         let mut file_scores: Vec<(f64, u32)> = Vec::with_capacity(files.len());
         let mut scores: Vec<(f64, Place)> = Vec::new();
         let meant = focus.files.iter().zip(&graph.priors).zip(&weights.files);
         for ((file, source), ((meant, prior), weight)) in (0..).zip(files).zip(meant) {
             // Whoever asks for a test by its path wants to see it.
-            let damping = prior.min(1.0).max(*meant);
+            let own = if *meant < 1.0 { prior.min(1.0) } else { 1.0 };
+            let damping = own * (1.0 + MEANT * meant);
             let base = weight * damping;
             let definitions = &source.symbols.definitions;
             let share = base * OF_ALL / definitions.len().max(1) as f64;
             let names = graph.names_of(file);
+            let asked = |name: Option<u32>| {
+                name.and_then(|name| focus.names.get(&name)).copied().unwrap_or_default()
+            };
             let start = scores.len();
             for ((definition, defined), name) in (0..).zip(definitions).zip(names) {
-                let used = weights.names.get(*name as usize).copied().unwrap_or_default();
-                let asked = focus.names.get(name).copied().unwrap_or_default();
-                let score = (used * damping + share) * importance(defined.kind);
-                let asked_for = asked * asked * base;
-                scores
-                    .push((score * (1.0 + NAMED * asked) + asked_for, Place { file, definition }));
+                let used = weights.names_of(graph, *name, file) * damping;
+                let visible = visibility(source.language, defined);
+                let container = defined.container.as_deref().filter(|_| !focus.names.is_empty());
+                let container =
+                    container.and_then(|container| graph.number(source.language, container));
+                let (named, in_named) = (asked(Some(*name)), asked(container));
+                let score = (used + share * visible)
+                    * importance(defined.kind)
+                    * (1.0 + NAMED * named + IN_NAMED * in_named)
+                    + base * (named * named + in_named * in_named * OF_ALL);
+                scores.push((score, Place { file, definition }));
             }
             spread(scores.get_mut(start..).unwrap_or_default(), names);
             file_scores.push((base, file));
