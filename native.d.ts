@@ -141,6 +141,32 @@ export declare class NativeRedactor {
   json(json: string): [json: string, findings: string] | null
 }
 
+export declare class NativeRepoMemory {
+  constructor(outbox: Outbox, options: NativeRepoMemoryOptions, redactor?: NativeRedactor | undefined | null)
+  /** Adds or changes a record. Answers with it and, where something was redacted, with what was found. */
+  upsert(operation: number, request: string): void
+  /** Removes a record; answers whether it was there. */
+  remove(operation: number, request: string): void
+  /** Answers with everything that is remembered. */
+  contents(operation: number): void
+  /** Adds a summary; answers as `upsert`. */
+  appendSummary(operation: number, request: string): void
+  /** Ranks what is remembered. `renderPack` takes the operation's number until `releasePack`. */
+  preparePack(operation: number, request: string): void
+  /** Answers with a pack of at most so many UTF-16 code units. */
+  renderPack(operation: number, pack: number, maxChars: number): void
+  /** Forgets a prepared pack. */
+  releasePack(pack: number): void
+  /** Answers with what matters most in the workspace. Posts progress when it is wanted. */
+  repoMap(operation: number, request: string, wantsProgress: boolean): void
+  /** Answers with what a file of the workspace defines. */
+  symbols(operation: number, request: string): void
+  /** Waits for every operation called before. */
+  close(operation: number): void
+  /** Stops a cancellable operation. */
+  cancel(operation: number): void
+}
+
 export declare class NativeStore {
   constructor(outbox: Outbox, options: NativeStoreOptions, redactor?: NativeRedactor | undefined | null)
   /** Writes an entry. Answers with it and, where something was redacted, with what was found. */
@@ -219,6 +245,9 @@ export declare function directoryFault(name: string): string | null
 /** A text in one line of at most `max_bytes` bytes, shown as `delimit` does. */
 export declare function harmlessLine(text: string, maxBytes: number): string
 
+/** Moves memories of a clone that moved; answers with which. */
+export declare function migrateRepoMemory(outbox: Outbox, operation: number, request: string, redactor?: NativeRedactor | undefined | null): void
+
 /** What the JavaScript side tells of an injected file system. Checked there. */
 export interface NativeFileSystem {
   /** From `newScope`: the same number for the same object. */
@@ -266,6 +295,22 @@ export interface NativeOptions {
 }
 
 /** What the constructor is told. Checked and completed on the JavaScript side. */
+export interface NativeRepoMemoryOptions {
+  /** Number of the memory's hooks in its environment. */
+  id: number
+  /** The directory that holds `repos`, absolute. */
+  root: string
+  repoHash: string
+  /** Which repository it is about, as `repoIdentity` answers it; absent when opened by hash. */
+  identity?: string
+  isDurable: boolean
+  lockTimeout: number
+  maxSummaries: number
+  maxSummaryBytes: number
+  hasDebug: boolean
+}
+
+/** What the constructor is told. Checked and completed on the JavaScript side. */
 export interface NativeStoreOptions {
   /** Number of the store's hooks in its environment. */
   id: number
@@ -283,6 +328,12 @@ export interface NativeStoreOptions {
 
 /** A number that no other file system in this process has. */
 export declare function newScope(): number
+
+/**
+ * Answers with the identity of the repository that a workspace belongs to: `repoHash`, and what else
+ * the constructor takes.
+ */
+export declare function repoIdentity(outbox: Outbox, operation: number, request: string): void
 
 /** The SHA-256 of a text, in hex. */
 export declare function sha256(text: string): string

@@ -773,15 +773,18 @@ if (
   }
 }
 
-const { NativeHistory, NativeManager, NativeRedactor, NativeStore, Outbox, delimit, directoryFault, harmlessLine, newScope, sha256 } = nativeBinding
+const { NativeHistory, NativeManager, NativeRedactor, NativeRepoMemory, NativeStore, Outbox, delimit, directoryFault, harmlessLine, migrateRepoMemory, newScope, repoIdentity, sha256 } = nativeBinding
 export { NativeHistory }
 export { NativeManager }
 export { NativeRedactor }
+export { NativeRepoMemory }
 export { NativeStore }
 export { Outbox }
 export { delimit }
 export { directoryFault }
 export { harmlessLine }
+export { migrateRepoMemory }
 export { newScope }
+export { repoIdentity }
 export { sha256 }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -11,8 +11,6 @@ const tests = readdirSync('__test__')
 run('build', 'node', ['scripts/build.mjs', '--release'])
 run('type tests', 'tsc', ['--noEmit'])
 run('core without Node-API', 'cargo', ['test', '--no-default-features'])
-// The tests of `tests/` know nothing of Node-API and take long: once is enough.
-run('core with Node-API', 'cargo', ['test', '--lib'])
 run('Node', 'node', ['--import', 'tsx', '--test', '--test-reporter=spec', ...tests])
 run('Bun', bunBinary(), ['test', '--timeout', '120000', ...tests.map((name) => `./${name}`)])
 
