@@ -229,8 +229,8 @@ fn leads_nowhere(directory: &Path) -> Result<bool> {
         Some(link) => target_of(&link).map(|target| directory.join(target)),
         None => Some(git),
     };
-    match target.map(|target| LocalDisk.canonical(&target.join("HEAD"))) {
-        Some(Err(error)) if error.kind == ErrorKind::PermissionDenied => Err(unreadable(error)),
+    match target.map(|target| contents(&target.join("HEAD"))) {
+        Some(Err(error)) if is_denied(&error) => Err(error),
         _ => Ok(is_file),
     }
 }
@@ -286,6 +286,10 @@ fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
 pub(super) fn no_directory(workspace: &Path) -> Error {
     let message = format!("workspace must be a directory, {} is none", workspace.display());
     Error::new(Code::InvalidArgument, message)
+}
+
+fn is_denied(error: &Error) -> bool {
+    error.cause.as_ref().is_some_and(|cause| cause.kind == ErrorKind::PermissionDenied)
 }
 
 /// The file system refused.

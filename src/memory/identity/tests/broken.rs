@@ -151,7 +151,7 @@ fn what_may_not_be_read_is_an_error() {
         forbid(0);
         let error = Identity::of(&folder.at(workspace), BranchScope::PerBranch);
         forbid(0o700);
-        let error = error.unwrap_err();
+        let error = error.expect_err(path);
         assert_eq!(error.code, Code::Io, "{path}");
         assert_eq!(
             error.cause.map(|cause| cause.kind),

@@ -235,6 +235,42 @@ fn configurations_elsewhere_have_no_say() {
     assert_eq!(folder.of("name").remote.as_deref(), Some("host/z"));
 }
 
+/// In a process of its own: the environment belongs to all threads.
+#[test]
+fn neither_environment_nor_user_has_a_say() {
+    const WORKSPACE: &str = "AGENT_CONTEXT_TEST_WORKSPACE";
+    if let Some(workspace) = std::env::var_os(WORKSPACE) {
+        let identity = Identity::of(Path::new(&workspace), BranchScope::PerBranch).unwrap();
+        println!("{identity:?}");
+        return;
+    }
+    let folder = Folder::new();
+    folder.repository("name/.git", &origin(URL));
+    folder.directory("name/src");
+    folder.repository("other/.git", &origin("https://example.com/other/name"));
+    folder.write(
+        ".gitconfig",
+        "[url \"https://elsewhere/\"]\n\tinsteadOf = https://example.com/\n[remote \"origin\"]\n\turl = https://x/y\n",
+    );
+    let test = "memory::identity::tests::neither_environment_nor_user_has_a_say";
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(WORKSPACE, folder.at("name/src"))
+        .env("HOME", &folder.root)
+        .env("GIT_CONFIG_GLOBAL", folder.at(".gitconfig"))
+        .env("GIT_CONFIG_SYSTEM", folder.at(".gitconfig"))
+        .envs([("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "remote.origin.url")])
+        .env("GIT_CONFIG_VALUE_0", "https://x/y")
+        .env("GIT_DIR", folder.at("other/.git"))
+        .env("GIT_COMMON_DIR", folder.at("other/.git"))
+        .env("GIT_WORK_TREE", folder.at("other"))
+        .env("GIT_CEILING_DIRECTORIES", folder.at("name"))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains(&format!("{:?}", folder.of("name"))), "{printed}");
+}
+
 #[test]
 fn spellings_of_the_remote_do_not_matter() {
     let folder = Folder::new();
