@@ -210,8 +210,8 @@ impl Visitor<'_> {
     }
 
     fn refuse(&mut self, error: &ignore::Error) {
-        let Some((path, depth)) = place(error) else { return };
-        if depth == Some(0) {
+        let Some(path) = place(error) else { return };
+        if path == self.workspace {
             let is_missing =
                 error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
             let code = if is_missing { Code::NotFound } else { Code::Io };
@@ -231,17 +231,11 @@ impl Drop for Visitor<'_> {
 }
 
 /// Where a walk could not go on.
-fn place(error: &ignore::Error) -> Option<(&Path, Option<usize>)> {
-    let (mut error, mut depth) = (error, None);
-    loop {
-        match error {
-            ignore::Error::WithDepth { depth: at, err } => {
-                depth = Some(*at);
-                error = err;
-            }
-            ignore::Error::WithPath { path, .. } => return Some((path, depth)),
-            _ => return None,
-        }
+fn place(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithDepth { err, .. } => place(err),
+        ignore::Error::WithPath { path, .. } => Some(path),
+        _ => None,
     }
 }
 

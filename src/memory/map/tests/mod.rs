@@ -1,1 +1,7 @@
-
+mod asking;
+mod caching;
+mod cancelling;
+mod redacting;
+mod rendering;
+mod support;
+mod walking;

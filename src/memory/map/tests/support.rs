@@ -1,0 +1,266 @@
+//! A workspace in a temporary directory, a disk that counts, spoils and coarsens, and a language of lines.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use super::super::{
+    Limits, RefreshOptions, RepoMap, Snapshot,
+    intake::{NewParser, Parse},
+};
+use crate::{
+    aside::Cancelled,
+    file_system::{
+        Access, Contents, Disk, Entry, FileError, FileResult, FileSystem, LocalDisk, OpenFile,
+    },
+    memory::{Definition, FileSymbols, Reference, SymbolKind},
+};
+
+/// The local disk, watched.
+#[derive(Clone, Default)]
+pub struct WatchedDisk {
+    reads: Arc<Mutex<Vec<String>>>,
+    pub writes: Arc<AtomicUsize>,
+    /// Times and versions tell no more than the second, as on some file systems.
+    pub is_coarse: Arc<AtomicBool>,
+    /// What cannot be read or looked at.
+    pub closed: Arc<Mutex<Vec<String>>>,
+    /// Nothing can be written.
+    pub is_full: Arc<AtomicBool>,
+}
+
+impl WatchedDisk {
+    /// Source files that were read since the last call, in order.
+    pub fn reads(&self) -> Vec<String> {
+        let mut reads = std::mem::take(&mut *self.reads.lock().unwrap());
+        reads.sort();
+        reads
+    }
+
+    fn check(&self, path: &Path) -> FileResult<()> {
+        if self.closed.lock().unwrap().iter().any(|closed| path.ends_with(closed)) {
+            let error = std::io::ErrorKind::PermissionDenied.into();
+            return Err(FileError::system("open", path, error));
+        }
+        Ok(())
+    }
+}
+
+impl Disk for WatchedDisk {
+    fn create_directories(&self, path: &Path) -> FileResult<()> {
+        Disk::create_directories(&LocalDisk, path)
+    }
+    fn canonical(&self, path: &Path) -> FileResult<PathBuf> {
+        Disk::canonical(&LocalDisk, path)
+    }
+    fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
+        if self.is_full.load(Ordering::SeqCst) {
+            let error = std::io::ErrorKind::StorageFull.into();
+            return Err(FileError::system("write", path, error));
+        }
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        Disk::write_new(&LocalDisk, path, contents, sync)
+    }
+    fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {
+        Disk::rename_new(&LocalDisk, from, to)
+    }
+    fn rename_over(&self, from: &Path, to: &Path) -> FileResult<()> {
+        Disk::rename_over(&LocalDisk, from, to)
+    }
+    fn sync_directory(&self, path: &Path) -> FileResult<()> {
+        Disk::sync_directory(&LocalDisk, path)
+    }
+    fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
+        let name = relative.to_str().unwrap();
+        if !name.ends_with(".index") {
+            self.reads.lock().unwrap().push(name.to_owned());
+        }
+        self.check(relative)?;
+        Disk::read(&LocalDisk, root, relative, limit)
+    }
+    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+        Disk::list(&LocalDisk, directory)
+    }
+    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+        let entry = Disk::entry(&LocalDisk, directory, name)?;
+        Ok(entry.map(|mut entry| {
+            // So that tests can make files old.
+            entry.written = entry.modified;
+            if self.is_coarse.load(Ordering::SeqCst) {
+                let coarse = |time: i64| time - time.rem_euclid(1000);
+                entry.modified = entry.modified.map(coarse);
+                entry.written = entry.modified;
+                entry.version = entry.modified.map(|time| time as u64);
+            }
+            entry
+        }))
+    }
+    fn remove(&self, path: &Path) -> FileResult<bool> {
+        Disk::remove(&LocalDisk, path)
+    }
+    fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
+        Disk::open(&LocalDisk, path, access)
+    }
+    fn scope(&self) -> u64 {
+        0
+    }
+}
+
+/// Lines `kind name`, `kind name in container` and `use name`.
+pub fn parse(source: &[u8]) -> FileSymbols {
+    let (mut symbols, text) = (FileSymbols::default(), String::from_utf8_lossy(source));
+    let mut uses: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let kind = match words.first() {
+            Some(&"class") => SymbolKind::Class,
+            Some(&"function") => SymbolKind::Function,
+            Some(&"method") => SymbolKind::Method,
+            Some(&"const") => SymbolKind::Constant,
+            Some(&"use") => {
+                *uses.entry(words[1].to_owned()).or_default() += 1;
+                continue;
+            }
+            _ => continue,
+        };
+        let container = words.iter().position(|word| *word == "in");
+        symbols.definitions.push(Definition {
+            name: words[1].to_owned(),
+            kind,
+            line: number,
+            signature: format!("export {line}"),
+            container: container.map(|place| words[place + 1].to_owned()),
+        });
+    }
+    symbols.references = uses.into_iter().map(|(name, count)| Reference { name, count }).collect();
+    symbols
+}
+
+/// What happens while a file is parsed.
+pub type Meanwhile = dyn Fn(&[u8], &Cancelled) + Send + Sync;
+
+/// A workspace and its cache, in a directory that goes with them.
+pub struct Workspace {
+    folder: tempfile::TempDir,
+    pub disk: WatchedDisk,
+    pub parses: Arc<AtomicUsize>,
+    pub limits: Limits,
+    pub map: Arc<RepoMap>,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    pub fn with(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("workspace")).unwrap();
+        let (disk, parses) = (WatchedDisk::default(), Arc::default());
+        let map = new_map(&folder, &disk, &parses, &limits, Arc::new(|_, _| {}));
+        Self { folder, disk, parses, limits, map }
+    }
+
+    /// As another process has it, or this one after a restart.
+    pub fn again(&mut self) {
+        self.again_while(|_, _| {});
+    }
+
+    pub fn again_while(&mut self, meanwhile: impl Fn(&[u8], &Cancelled) + Send + Sync + 'static) {
+        let meanwhile = Arc::new(meanwhile);
+        self.map = new_map(&self.folder, &self.disk, &self.parses, &self.limits, meanwhile);
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("workspace")
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.root().join(relative)
+    }
+
+    pub fn indexes(&self) -> PathBuf {
+        self.folder.path().join("indexes")
+    }
+
+    /// The only file of the cache.
+    pub fn cache(&self) -> PathBuf {
+        let files: Vec<_> =
+            fs::read_dir(self.indexes()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files[0].clone()
+    }
+
+    /// Writes a file just now.
+    pub fn write_now(&self, relative: &str, text: &str) {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Writes a file that looks as if it were so many seconds old.
+    pub fn write_old(&self, relative: &str, text: &str, seconds: u64) {
+        self.write_now(relative, text);
+        self.age(relative, seconds);
+    }
+
+    pub fn age(&self, relative: &str, seconds: u64) {
+        let file = fs::File::options().write(true).open(self.path(relative)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+    }
+
+    pub fn write(&self, relative: &str, text: &str) {
+        self.write_old(relative, text, 60);
+    }
+
+    pub async fn refresh(&self) -> Arc<Snapshot> {
+        self.map.refresh(RefreshOptions::default()).await.unwrap()
+    }
+
+    pub async fn paths(&self) -> Vec<String> {
+        self.refresh().await.paths().map(str::to_owned).collect()
+    }
+
+    /// Files that were parsed since the last call.
+    pub fn parses(&self) -> usize {
+        self.parses.swap(0, Ordering::SeqCst)
+    }
+}
+
+fn new_map(
+    folder: &tempfile::TempDir,
+    disk: &WatchedDisk,
+    parses: &Arc<AtomicUsize>,
+    limits: &Limits,
+    meanwhile: Arc<Meanwhile>,
+) -> Arc<RepoMap> {
+    let parses = Arc::clone(parses);
+    let new_parser: Box<NewParser> = Box::new(move || {
+        let (parses, meanwhile) = (Arc::clone(&parses), Arc::clone(&meanwhile));
+        let parse: Box<Parse> = Box::new(move |_, source, cancelled| {
+            parses.fetch_add(1, Ordering::SeqCst);
+            meanwhile(source, cancelled);
+            parse(source)
+        });
+        parse
+    });
+    let file_system: Arc<dyn FileSystem> = Arc::new(disk.clone());
+    let root = folder.path().canonicalize().unwrap();
+    let places = (root.join("workspace"), folder.path().join("indexes"));
+    RepoMap::with(Arc::new(disk.clone()), file_system, places, limits.clone(), new_parser)
+}
+
+/// A snapshot of files with these texts.
+pub async fn snapshot(files: &[(&str, &str)]) -> Arc<Snapshot> {
+    let workspace = Workspace::new();
+    for (path, text) in files {
+        workspace.write(path, text);
+    }
+    workspace.refresh().await
+}
