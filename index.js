@@ -162,8 +162,8 @@ function keepThrown(value) {
   return handle;
 }
 function fromNative(text2, redactor) {
-  const { code, message: told, cause } = JSON.parse(text2);
-  const message = redactor?.quote(told) ?? told;
+  const { code, message: told2, cause } = JSON.parse(text2);
+  const message = redactor?.quote(told2) ?? told2;
   if (cause === null) {
     return contextError(code, message);
   }
@@ -196,6 +196,7 @@ var UNITS = {
   d: 864e5,
   w: 6048e5
 };
+var LINE_BREAK = /[\n\r\u0085\u2028\u2029]/;
 function optional(value, name, check) {
   return value === void 0 || value === null ? void 0 : check(value, name);
 }
@@ -209,6 +210,26 @@ function checkFilled(value, name) {
     throw invalidArgument(name, "a non-empty string", value);
   }
   return value.toWellFormed();
+}
+function checkString(value, name) {
+  checkText(value, name);
+  return value.toWellFormed();
+}
+function checkTags(tags, name) {
+  return checkEach(tags, name, checkTag);
+}
+function checkTag(value, name) {
+  const tag = typeof value === "string" ? value.trim() : "";
+  if (tag === "" || LINE_BREAK.test(tag)) {
+    throw invalidArgument(name, "a non-empty string of one line", value);
+  }
+  return tag.toWellFormed();
+}
+function checkEach(values, name, check) {
+  if (!Array.isArray(values)) {
+    throw invalidArgument(name, "an array of strings", values);
+  }
+  return Array.from(values, (value, index) => check(value, `${name}[${index}]`));
 }
 function checkPath(value, name) {
   if (typeof value !== "string" || value === "" || value.includes("\0")) {
@@ -395,7 +416,7 @@ function scopeOf(fileSystem) {
   }
   return scope;
 }
-function operate(hooks, start, settle2) {
+function operate(hooks, start, settle2, progress) {
   return new Promise((resolve2, reject) => {
     const operation = nextOperation;
     nextOperation = operation === 2147483647 ? 1 : operation + 1;
@@ -403,10 +424,10 @@ function operate(hooks, start, settle2) {
     if (operations.size === 0) {
       keepAlive.ref();
     }
-    operations.set(operation, { settle: (text2, texts) => resolve2(settle2(text2, texts)), reject, hooks });
+    operations.set(operation, { settle: (text2, texts) => resolve2(settle2(text2, texts)), reject, progress, hooks });
   });
 }
-function cancellable(hooks, native, signal, start, settle2) {
+function cancellable(hooks, native, signal, start, settle2, progress) {
   if (signal?.aborted) {
     return Promise.reject(signal.reason);
   }
@@ -417,7 +438,8 @@ function cancellable(hooks, native, signal, start, settle2) {
       started = operation;
       start(operation);
     },
-    settle2
+    settle2,
+    progress
   );
   if (signal === void 0) {
     return promise;
@@ -460,6 +482,8 @@ function dispatch(kind, id, text2) {
     tell(hooksByNumber.get(id)?.deref(), message, data);
   } else if (kind === 4 /* Call */) {
     void call(id, text2);
+  } else if (kind === 5 /* Progress */) {
+    report(operations.get(id), text2);
   } else {
     const operation = finish(id);
     try {
@@ -471,6 +495,12 @@ function dispatch(kind, id, text2) {
     } catch (error) {
       operation?.reject(error);
     }
+  }
+}
+function report(operation, text2) {
+  try {
+    operation?.progress?.(text2);
+  } catch {
   }
 }
 function takeTexts(operation) {
@@ -495,8 +525,8 @@ function takeTexts(operation) {
 function debug(hooks, message, data) {
   if (hooks.onDebug !== void 0) {
     const redactor = hooks.redaction?.redactor;
-    const shown = redactor === void 0 ? data : quoteValue(redactor, data);
-    tell(hooks, redactor?.quote(message) ?? message, shown);
+    const shown2 = redactor === void 0 ? data : quoteValue(redactor, data);
+    tell(hooks, redactor?.quote(message) ?? message, shown2);
   }
 }
 function tell(hooks, message, data) {
@@ -1141,9 +1171,9 @@ function compileRules(rules, name) {
     ...rules.keys.map((key, index) => [`keys[${index}]`, { ...none, keys: [key] }])
   ];
   for (const [path, part] of parts) {
-    const told = refusalOf(part);
-    if (typeof told === "string") {
-      throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name}.${path}: ${told}`);
+    const told2 = refusalOf(part);
+    if (typeof told2 === "string") {
+      throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name}.${path}: ${told2}`);
     }
   }
   throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name}: ${refusal}`);
@@ -1163,14 +1193,21 @@ function nativeError(thrown) {
     return contextError("ERR_CONTEXT_REDACTION", "redaction failed; please report it", thrown);
   }
 }
-function reportRedaction(redacting, report) {
+function reportRedaction(redacting, report2) {
   try {
-    redacting?.onRedaction?.(report);
+    redacting?.onRedaction?.(report2);
   } catch {
   }
 }
-function reportSave(redacting, [saved = "", report = ""]) {
-  reportRedaction(redacting, { kind: "context", ...JSON.parse(report) });
+function joinFindings(some, others) {
+  const counts = /* @__PURE__ */ new Map();
+  for (const { rule, count: count2 } of [...some, ...others]) {
+    counts.set(rule, (counts.get(rule) ?? 0) + count2);
+  }
+  return Array.from(counts, ([rule, count2]) => ({ rule, count: count2 }));
+}
+function reportSave(redacting, [saved = "", report2 = ""]) {
+  reportRedaction(redacting, { kind: "context", ...JSON.parse(report2) });
   return saved;
 }
 function refuseSecret(redacting, value, name) {
@@ -1815,9 +1852,9 @@ var ContextHistory = class {
     return operate(
       this.#hooks,
       (operation) => this.#native.compact(operation, plan, summary2?.line ?? ""),
-      (_, [report = "", redacted, findings]) => {
+      (_, [report2 = "", redacted, findings]) => {
         const summaryEntry = redacted === void 0 || findings === void 0 ? summary2?.entry : this.#redacted(redacted, findings);
-        return { ...JSON.parse(report), summaryEntry: summaryEntry ?? null };
+        return { ...JSON.parse(report2), summaryEntry: summaryEntry ?? null };
       }
     );
   }
@@ -1941,9 +1978,9 @@ function autoRecord(history, options) {
   return Object.assign(observe, { flush: () => saves.flush() });
 }
 function hasSucceeded(event, result) {
-  const told = readMember(event, "success");
-  if (typeof told === "boolean") {
-    return told;
+  const told2 = readMember(event, "success");
+  if (typeof told2 === "boolean") {
+    return told2;
   }
   const inner = typeof result === "object" && result !== null ? readMember(result, "success") : void 0;
   return typeof inner === "boolean" ? inner : true;
@@ -2707,8 +2744,8 @@ function parseAnswer(text2) {
   return JSON.parse(text2.slice(start > 0 && start < end ? start : fence + 3, end < 0 ? void 0 : end));
 }
 function oneLine(text2, maximum) {
-  const beginning = text2.slice(0, 4 * maximum).toWellFormed();
-  const line = beginning.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ").replace(/ {2,}/g, " ");
+  const beginning2 = text2.slice(0, 4 * maximum).toWellFormed();
+  const line = beginning2.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ").replace(/ {2,}/g, " ");
   return cut(line.trim(), maximum);
 }
 function cut(text2, maximum) {
@@ -2728,6 +2765,20 @@ function sizeOf(bytes) {
 function ageOf(milliseconds) {
   const unit = UNITS2.find(([, length]) => milliseconds >= length);
   return unit === void 0 ? "latest" : `${Math.floor(milliseconds / unit[1])} ${unit[0]} earlier`;
+}
+
+// lib/tokens.ts
+function tokensOf(countTokens, counted, name) {
+  let tokens;
+  try {
+    tokens = countTokens(counted);
+  } catch (cause) {
+    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `${name} failed: ${inspect(cause)}`, cause);
+  }
+  if (typeof tokens !== "number" || !Number.isFinite(tokens) || tokens < 0) {
+    throw invalidArgument(name, "a function that gives a finite number from 0 up", tokens);
+  }
+  return tokens;
 }
 
 // lib/select-contexts.ts
@@ -2853,7 +2904,7 @@ var Packing = class {
     if (this.isFull || pointer.sizeBytes > this.#bytes) {
       return false;
     }
-    const tokens = this.#tokens === Number.POSITIVE_INFINITY ? 0 : tokensOf(this.#countTokens, pointer);
+    const tokens = this.#tokens === Number.POSITIVE_INFINITY ? 0 : tokensOf(this.#countTokens, pointer, "options.countTokens");
     if (tokens > this.#tokens) {
       return false;
     }
@@ -2864,18 +2915,6 @@ var Packing = class {
     return true;
   }
 };
-function tokensOf(countTokens, pointer) {
-  let tokens;
-  try {
-    tokens = countTokens(pointer);
-  } catch (cause) {
-    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", `options.countTokens failed: ${inspect(cause)}`, cause);
-  }
-  if (typeof tokens !== "number" || !Number.isFinite(tokens) || tokens < 0) {
-    throw invalidArgument("options.countTokens", "a function that gives a finite number from 0 up", tokens);
-  }
-  return tokens;
-}
 function checkSelection(options) {
   const signal = readSignal(options);
   const given2 = options ?? {};
@@ -3398,7 +3437,6 @@ import { NativeStore } from "./native.js";
 
 // lib/store-entry.ts
 var CONTEXT_TYPES = ["finding", "decision", "artifact", "reference", "summary"];
-var LINE_BREAK = /[\n\r\u0085\u2028\u2029]/;
 function checkNewEntry(entry, name, maxBytes) {
   const { type, slug, content, tags, links } = checkObject(entry, name);
   return {
@@ -3441,15 +3479,8 @@ function checkSaying(value, name) {
   }
   return text2;
 }
-function checkTags(tags, name) {
-  return each2(tags, name, checkTag);
-}
 function checkLinks(links, name) {
-  return each2(links, name, checkEntryPath);
-}
-function checkString(value, name) {
-  checkText(value, name);
-  return value.toWellFormed();
+  return checkEach(links, name, checkEntryPath);
 }
 function checkContent(value, name, maxBytes) {
   const content = checkString(value, name);
@@ -3460,19 +3491,6 @@ function checkContent(value, name, maxBytes) {
     );
   }
   return content;
-}
-function checkTag(value, name) {
-  const tag = typeof value === "string" ? value.trim() : "";
-  if (tag === "" || LINE_BREAK.test(tag)) {
-    throw invalidArgument(name, "a non-empty string of one line", value);
-  }
-  return tag.toWellFormed();
-}
-function each2(values, name, check) {
-  if (!Array.isArray(values)) {
-    throw invalidArgument(name, "an array of strings", values);
-  }
-  return Array.from(values, (value, index) => check(value, `${name}[${index}]`));
 }
 
 // lib/store-files.ts
@@ -3567,7 +3585,7 @@ function checkAgents(agents, name) {
 }
 async function housekeep({ policy, dryRun, onProgress, signal }, housekeeper) {
   const plan = JSON.parse(await housekeeper.plan(JSON.stringify(policy)));
-  const report = {
+  const report2 = {
     removed: dryRun ? plan.expired : [],
     keptLinked: plan.keptLinked,
     keptChanged: [],
@@ -3576,30 +3594,30 @@ async function housekeep({ policy, dryRun, onProgress, signal }, housekeeper) {
     problems: []
   };
   if (dryRun) {
-    return report;
+    return report2;
   }
   for (let done = 0; done < plan.expired.length; ) {
     signal?.throwIfAborted();
     const batch = plan.expired.slice(done, done + BATCH3);
     const paths = batch.map(({ path }) => path);
     const outcome = JSON.parse(await housekeeper.removeExpired(JSON.stringify({ ...policy, paths })));
-    addBatch(report, batch, outcome);
+    addBatch(report2, batch, outcome);
     done += batch.length;
     tellProgress(onProgress, { done, total: plan.expired.length });
   }
-  return report;
+  return report2;
 }
-function addBatch(report, batch, { removed, kept, problems }) {
+function addBatch(report2, batch, { removed, kept, problems }) {
   const planned = new Map(batch.map((entry) => [entry.path, entry]));
   for (const path of removed) {
     const entry = planned.get(path);
     if (entry !== void 0) {
-      report.removed.push(entry);
-      report.removedBytes += entry.bytes;
+      report2.removed.push(entry);
+      report2.removedBytes += entry.bytes;
     }
   }
-  report.keptChanged.push(...kept);
-  report.problems.push(...problems);
+  report2.keptChanged.push(...kept);
+  report2.problems.push(...problems);
 }
 function tellProgress(onProgress, progress) {
   try {
@@ -3689,9 +3707,9 @@ var DIRECTIONS = ["links", "backlinks", "both"];
 function checkStoreFilter(filter, name, defaultLimit = Number.POSITIVE_INFINITY) {
   checkObject(filter, name);
   return {
-    agents: optional(filter.agent, `${name}.agent`, (value, name2) => each3(value, name2, checkString)),
-    sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name2) => each3(value, name2, checkString)),
-    types: optional(filter.type, `${name}.type`, (value, name2) => each3(value, name2, checkType)),
+    agents: optional(filter.agent, `${name}.agent`, (value, name2) => each2(value, name2, checkString)),
+    sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name2) => each2(value, name2, checkString)),
+    types: optional(filter.type, `${name}.type`, (value, name2) => each2(value, name2, checkType)),
     ...optional(filter.tags, `${name}.tags`, checkTagFilter),
     since: optional(filter.since, `${name}.since`, checkTime),
     until: optional(filter.until, `${name}.until`, checkTime),
@@ -3716,11 +3734,11 @@ function asStored(filter, redactor) {
     return filter;
   }
   const { tagsAll, tagsAny, query } = filter;
-  const each4 = (tags) => tags?.map((tag) => redactor.asStored(tag));
+  const each3 = (tags) => tags?.map((tag) => redactor.asStored(tag));
   return {
     ...filter,
-    tagsAll: each4(tagsAll),
-    tagsAny: each4(tagsAny),
+    tagsAll: each3(tagsAll),
+    tagsAny: each3(tagsAny),
     query: query === void 0 ? void 0 : redactor.asStored(query)
   };
 }
@@ -3763,7 +3781,7 @@ function checkTagFilter(tags, name) {
 function isList(value) {
   return Array.isArray(value);
 }
-function each3(values, name, check) {
+function each2(values, name, check) {
   return isList(values) ? Array.from(values, (value, index) => check(value, `${name}[${index}]`)) : [check(values, name)];
 }
 
@@ -4416,11 +4434,11 @@ function heading({ type, agent, sessionId, timestamp, tags, links, supersededBy 
   return members.flatMap(([name, value]) => value === void 0 ? [] : [`${name}: ${inLine(value, LINE_BYTES)}`]).join("\n");
 }
 function changes({ changelog }) {
-  const shown = changelog.slice(-SHOWN_CHANGES);
-  const leftOut = changelog.length - shown.length;
+  const shown2 = changelog.slice(-SHOWN_CHANGES);
+  const leftOut = changelog.length - shown2.length;
   return [
-    leftOut === 0 ? "changes:" : `the last ${shown.length} of ${changelog.length} changes:`,
-    ...shown.map(
+    leftOut === 0 ? "changes:" : `the last ${shown2.length} of ${changelog.length} changes:`,
+    ...shown2.map(
       ({ timestamp, agent, description }) => inLine(`- ${timestamp} [${agent}]: ${description}`, CHANGE_BYTES)
     )
   ].join("\n");
@@ -4502,7 +4520,7 @@ async function search2(source, query, maxBytes) {
   }
   const items = entries.map(describeHit);
   const order = query.ranked === true ? "best first" : "the latest first";
-  const { text: text2, shown } = fit(
+  const { text: text2, shown: shown2 } = fit(
     items.length,
     maxBytes,
     (count2) => frame(
@@ -4512,16 +4530,16 @@ async function search2(source, query, maxBytes) {
       ENTRY_NOTE
     )
   );
-  const leftOut = items.length - shown;
-  return given(leftOut === 0 ? `${found(shown)}.` : `${found(shown)}, ${leftOut} left out for their size.`, text2);
+  const leftOut = items.length - shown2;
+  return given(leftOut === 0 ? `${found(shown2)}.` : `${found(shown2)}, ${leftOut} left out for their size.`, text2);
 }
 function found(count2) {
   return count2 === 1 ? "1 entry found" : `${count2} entries found`;
 }
 function describeHit(entry) {
-  const beginning = entry.content.slice(0, BEGINNING).trim();
-  return beginning === "" ? describeEntry(entry) : `${describeEntry(entry)}
-  ${inLine(beginning, BEGINNING_BYTES)}`;
+  const beginning2 = entry.content.slice(0, BEGINNING).trim();
+  return beginning2 === "" ? describeEntry(entry) : `${describeEntry(entry)}
+  ${inLine(beginning2, BEGINNING_BYTES)}`;
 }
 
 // lib/store-supersede-tool.ts
@@ -4795,8 +4813,8 @@ function list2(source, toolName, limit, before, maxBytes) {
     return given(none, `[${none}]`);
   }
   const lines = pointers.map(describePointer);
-  const { text: text2, shown } = fit(lines.length, maxBytes, (count2) => compose2(lines, count2, found3, toolName, limit));
-  return given(`${shown === 1 ? "1 stored output" : `${shown} stored outputs`} listed.`, text2);
+  const { text: text2, shown: shown2 } = fit(lines.length, maxBytes, (count2) => compose2(lines, count2, found3, toolName, limit));
+  return given(`${shown2 === 1 ? "1 stored output" : `${shown2} stored outputs`} listed.`, text2);
 }
 function noneFound(toolName, before) {
   const older = before === void 0 ? "" : " older";
@@ -5094,7 +5112,7 @@ async function search3(source, query, toolName, limit, maxBytes) {
     );
   }
   const items = hits.map(describeHit2);
-  const { text: text2, shown } = fit(
+  const { text: text2, shown: shown2 } = fit(
     items.length,
     maxBytes,
     (count2) => frame(
@@ -5103,8 +5121,8 @@ async function search3(source, query, toolName, limit, maxBytes) {
       'Read around a place: read_context_slice with "id", and "from_line" or "from_byte"'
     )
   );
-  const leftOut = items.length - shown;
-  return given(leftOut === 0 ? `${found2(shown)}.` : `${found2(shown)}, ${leftOut} left out for their size.`, text2);
+  const leftOut = items.length - shown2;
+  return given(leftOut === 0 ? `${found2(shown2)}.` : `${found2(shown2)}, ${leftOut} left out for their size.`, text2);
 }
 function found2(count2) {
   return count2 === 1 ? "1 stored output found" : `${count2} stored outputs found`;
@@ -5420,15 +5438,15 @@ function snapshot(args) {
 }
 function unpack(response, execution) {
   const outcome = {};
-  const told = execution?.success;
+  const told2 = execution?.success;
   if (!isResponse(response)) {
-    if (typeof told === "boolean") {
-      outcome.success = told;
+    if (typeof told2 === "boolean") {
+      outcome.success = told2;
     }
     return { result: response, outcome };
   }
   const { success, result, error, message } = response;
-  outcome.success = typeof told === "boolean" ? told : success;
+  outcome.success = typeof told2 === "boolean" ? told2 : success;
   if (error !== void 0 && error !== null) {
     outcome.error = error;
   }
@@ -5482,6 +5500,919 @@ function keysOf(callbacks) {
   keys.delete("constructor");
   return keys;
 }
+
+// lib/repo-memory.ts
+import { join as join2 } from "node:path";
+import { NativeRepoMemory } from "./native.js";
+
+// lib/repo-identity.ts
+import { repoIdentity } from "./native.js";
+function identityOf(hooks, workspace, branchScope) {
+  const request = JSON.stringify({ workspace, branchScope });
+  return operate(
+    hooks,
+    (operation) => repoIdentity(outbox, operation, request),
+    (_, [text2 = ""]) => ({ ...JSON.parse(text2), text: text2 })
+  );
+}
+
+// lib/repo-pack.ts
+var DEFAULT_LATEST_SUMMARIES = 10;
+var MAXIMUM_RENDERINGS = 8;
+var FULL = 0.97;
+function checkPack(options) {
+  const given2 = optional(options, "options", checkObject) ?? {};
+  const { isWanted, focus } = checkMap(given2.repoMap ?? true);
+  return {
+    request: {
+      query: optional(given2.query, "query", checkString),
+      latestSummaries: optional(given2.latestSummaries, "latestSummaries", checkWhole) ?? DEFAULT_LATEST_SUMMARIES,
+      repoMap: isWanted,
+      focus
+    },
+    tokens: checkTokens(given2),
+    signal: readSignal(given2)
+  };
+}
+function checkMaxChars(value, name) {
+  if (value === void 0 || value === null) {
+    throw invalidArgument(name, "a whole number from 0 up, or Infinity", value);
+  }
+  return count(value, name, 0);
+}
+function checkFocus(focus, name) {
+  return checkEach(focus, name, checkFilled);
+}
+function checkMap(value) {
+  if (typeof value === "boolean") {
+    return { isWanted: value, focus: [] };
+  }
+  if (typeof value !== "object") {
+    throw invalidArgument("repoMap", "true, false, or { focus }", value);
+  }
+  return { isWanted: true, focus: optional(value.focus, "repoMap.focus", checkFocus) ?? [] };
+}
+function checkTokens({ maxTokens, countTokens }) {
+  const most = optional(maxTokens, "maxTokens", (value, name) => count(value, name, 0));
+  const counter = optional(countTokens, "countTokens", checkFunction);
+  if (most === void 0 && counter === void 0) {
+    return void 0;
+  }
+  if (most === void 0 || counter === void 0) {
+    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "maxTokens and countTokens are needed together, or neither");
+  }
+  return { maxTokens: most, countTokens: counter };
+}
+async function fitTokens(render, maxChars, { maxTokens, countTokens }) {
+  let best = "";
+  let [low, high] = [0, maxChars];
+  let budget = maxChars;
+  for (let rendering = 1; rendering <= MAXIMUM_RENDERINGS; rendering++) {
+    const text2 = await render(budget);
+    const tokens = text2 === "" ? 0 : tokensOf(countTokens, text2, "countTokens");
+    if (tokens > maxTokens) {
+      high = Math.min(budget, text2.length);
+    } else {
+      best = text2.length > best.length ? text2 : best;
+      low = budget;
+      if (budget === maxChars || tokens >= maxTokens * FULL) {
+        break;
+      }
+    }
+    budget = nextBudget(low, high, text2.length * maxTokens / tokens);
+    if (budget <= low) {
+      break;
+    }
+  }
+  return best;
+}
+function nextBudget(low, high, told2) {
+  const estimate = Math.floor(told2 * ((1 + FULL) / 2));
+  return estimate > low && estimate < high ? estimate : Math.floor((low + high) / 2);
+}
+
+// lib/repo-map.ts
+var DEFAULT_MAXIMUM_CHARS = 8e3;
+function checkRepoMap(options) {
+  const given2 = optional(options, "options", checkObject) ?? {};
+  const maxChars = checkMaxChars(given2.maxChars ?? DEFAULT_MAXIMUM_CHARS, "maxChars");
+  const onProgress = optional(given2.onProgress, "onProgress", checkFunction);
+  return {
+    // JSON has no infinity.
+    request: {
+      maxChars: Math.min(maxChars, Number.MAX_SAFE_INTEGER),
+      focus: optional(given2.focus, "focus", checkFocus) ?? []
+    },
+    progress: onProgress && ((text2) => onProgress(JSON.parse(text2))),
+    signal: readSignal(given2)
+  };
+}
+function parseRepoMap(text2) {
+  const map = JSON.parse(text2);
+  return { ...map, files: map.files.map(({ path, symbols }) => ({ path, symbols: symbols.map(symbolOf) })) };
+}
+function parseSymbols(text2) {
+  return JSON.parse(text2).map(symbolOf);
+}
+function symbolOf({ container, ...rest }) {
+  return container === null ? rest : { ...rest, container };
+}
+
+// lib/repo-migration.ts
+import { migrateRepoMemory } from "./native.js";
+
+// lib/repo-options.ts
+import { isAbsolute, join, sep as sep4 } from "node:path";
+import process2 from "node:process";
+var DEFAULT_REPO_MEMORY_ROOT = "~/.codex-toolloop";
+var DEFAULT_LOCK_TIMEOUT3 = 1e4;
+var DEFAULT_MAXIMUM_SUMMARIES = 100;
+var DEFAULT_MAXIMUM_SUMMARY_BYTES = 1024 * 1024;
+var REPOSITORIES = "repos";
+var REPO_HASH = /^[0-9a-f]{64}$/;
+function reading(call2, read) {
+  try {
+    return read();
+  } catch (error) {
+    throw asContextError(error, call2, "record");
+  }
+}
+function checkRepoOptions(options) {
+  optional(options.onDebug, "onDebug", checkFunction);
+  return { ...checkStorage(options), hasDebug: typeof options.onDebug === "function" };
+}
+function checkStorage(options) {
+  const root = optional(options.root, "root", checkPath) ?? DEFAULT_REPO_MEMORY_ROOT;
+  return {
+    root: resolveDirectory(root, "root", void 0).directory,
+    isDurable: (optional(options.durability, "durability", checkDurability) ?? "full") === "full",
+    lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT3,
+    maxSummaries: checkBound(options.maxSummaries ?? DEFAULT_MAXIMUM_SUMMARIES, "maxSummaries"),
+    maxSummaryBytes: checkBound(options.maxSummaryBytes ?? DEFAULT_MAXIMUM_SUMMARY_BYTES, "maxSummaryBytes")
+  };
+}
+function checkLocation({ workspace, repoHash }) {
+  const hash = optional(repoHash, "repoHash", checkRepoHash);
+  const folder = optional(workspace, "workspace", checkWorkspace);
+  if (folder !== void 0 && hash === void 0) {
+    return { workspace: folder };
+  }
+  if (hash !== void 0 && folder === void 0) {
+    return { repoHash: hash };
+  }
+  throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "either workspace or repoHash is needed, and not both");
+}
+function checkBranchScope(options) {
+  const scope = optional(options, "options", checkObject)?.branchScope ?? "perBranch";
+  if (scope !== "perBranch" && scope !== "sharedRepo") {
+    throw invalidArgument("branchScope", "'perBranch' or 'sharedRepo'", scope);
+  }
+  return scope;
+}
+function checkWorkspace(value, name) {
+  const path = checkPath(value, name);
+  if (!path.isWellFormed()) {
+    throw invalidArgument(name, "a path without halves of characters", value);
+  }
+  return isAbsolute(path) ? path : `${process2.cwd()}${sep4}${path}`;
+}
+function checkRepoHash(value, name) {
+  if (typeof value !== "string" || !REPO_HASH.test(value)) {
+    throw invalidArgument(name, "64 lower-case hexadecimal digits", value);
+  }
+  return value;
+}
+function repoDirectory(root, repoHash) {
+  return join(root, REPOSITORIES, repoHash);
+}
+function checkBound(value, name) {
+  if (value !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(value) && value >= 1)) {
+    throw invalidArgument(name, "a whole number from 1 up, or Infinity", value);
+  }
+  return Math.min(value, Number.MAX_SAFE_INTEGER);
+}
+
+// lib/repo-migration.ts
+function migrate(options) {
+  const { request, redaction } = reading("migrate", () => ({
+    request: JSON.stringify(checkMigration(options)),
+    redaction: checkRedaction(options.redaction, "redaction")
+  }));
+  redaction?.redactor.refresh();
+  return operate(
+    { fileSystem: void 0, onDebug: void 0, redaction },
+    (operation) => migrateRepoMemory(outbox, operation, request, redaction?.redactor.native),
+    (_, [text2 = ""]) => ({ moved: JSON.parse(text2) })
+  );
+}
+function checkMigration(options) {
+  const { fromWorkspace, fromRepoHash, workspace } = checkObject(options, "options");
+  const from = {
+    fromWorkspace: optional(fromWorkspace, "fromWorkspace", checkWorkspace),
+    fromRepoHash: optional(fromRepoHash, "fromRepoHash", checkRepoHash)
+  };
+  if (from.fromWorkspace === void 0 === (from.fromRepoHash === void 0)) {
+    throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "either fromWorkspace or fromRepoHash is needed, and not both");
+  }
+  return {
+    ...from,
+    ...checkStorage(options),
+    workspace: checkWorkspace(workspace, "workspace"),
+    branchScope: checkBranchScope(options)
+  };
+}
+
+// lib/repo-records.ts
+import { Buffer as Buffer9 } from "node:buffer";
+var MAXIMUM_TEXT_BYTES = 64 * 1024;
+var MAXIMUM_NAME_BYTES = 300;
+var MAXIMUM_SUMMARY_TAGS = 50;
+var KINDS = ["convention", "decision", "note"];
+var SOURCES = ["manual", "agent", "tool"];
+function checkConvention(input) {
+  const { id, title, content, tags } = checkObject(input, "input");
+  return {
+    kind: "convention",
+    id: optional(id, "id", checkFilled),
+    title: optional(title, "title", checkRecordText),
+    content: optional(content, "content", checkRecordText),
+    tags: optional(tags, "tags", checkTags)
+  };
+}
+function checkDecision(input) {
+  const { id, summary: summary2, rationale, impactedPaths } = checkObject(input, "input");
+  return {
+    kind: "decision",
+    id: optional(id, "id", checkFilled),
+    summary: optional(summary2, "summary", checkRecordText),
+    rationale: optional(rationale, "rationale", checkRecordText),
+    impactedPaths: optional(impactedPaths, "impactedPaths", (paths, name) => checkEach(paths, name, checkFilled))
+  };
+}
+function checkNote(input) {
+  const { id, content, source } = checkObject(input, "input");
+  return {
+    kind: "note",
+    id: optional(id, "id", checkFilled),
+    content: optional(content, "content", checkRecordText),
+    source: optional(source, "source", checkSource)
+  };
+}
+function checkKind(kind, name) {
+  if (!KINDS.includes(kind)) {
+    throw invalidArgument(name, "'convention', 'decision' or 'note'", kind);
+  }
+  return kind;
+}
+function checkSummary2(runId, stepId, summaryText, tags) {
+  return {
+    runId: checkName(runId, "runId"),
+    stepId: checkName(stepId, "stepId"),
+    summary: checkRecordText(summaryText, "summaryText"),
+    tags: optional(tags, "tags", checkSummaryTags)
+  };
+}
+function checkName(value, name) {
+  const text2 = checkFilled(value, name);
+  if (text2.trim() === "" || /[\n\r]/.test(text2) || isLonger(text2, MAXIMUM_NAME_BYTES)) {
+    throw invalidArgument(name, `a non-empty line of at most ${MAXIMUM_NAME_BYTES} bytes`, value);
+  }
+  return text2;
+}
+function checkSummaryTags(tags, name) {
+  const checked = checkTags(tags, name);
+  if (checked.length > MAXIMUM_SUMMARY_TAGS || checked.some((tag) => isLonger(tag, MAXIMUM_NAME_BYTES))) {
+    const expected = `an array of at most ${MAXIMUM_SUMMARY_TAGS} strings of at most ${MAXIMUM_NAME_BYTES} bytes`;
+    throw invalidArgument(name, expected, tags);
+  }
+  return checked;
+}
+function isLonger(text2, bytes) {
+  return text2.length > bytes || Buffer9.byteLength(text2) > bytes;
+}
+function checkRecordText(value, name) {
+  const text2 = checkString(value, name);
+  if (text2.length > MAXIMUM_TEXT_BYTES) {
+    throw contextError(
+      "ERR_CONTEXT_TOO_LARGE",
+      `${name} takes more than ${MAXIMUM_TEXT_BYTES} bytes; keep what matters`
+    );
+  }
+  return text2;
+}
+function checkSource(value, name) {
+  if (!SOURCES.includes(value)) {
+    throw invalidArgument(name, "'manual', 'agent' or 'tool'", value);
+  }
+  return value;
+}
+
+// lib/cut-text.ts
+var MARK = " [\u2026]";
+var MARK_BYTES = 6;
+var MARGIN = 8192;
+var BACK = 200;
+function enoughFor({ most }) {
+  return most + MARGIN;
+}
+function cutText2(text2, limit, redacting) {
+  const head = text2.slice(0, enoughFor(limit)).toWellFormed();
+  if (head.length === text2.length && fits(head, limit)) {
+    return { text: head, findings: [] };
+  }
+  const { text: clean, findings } = redacting === void 0 ? { text: head, findings: [] } : redactText(redacting.redactor, head);
+  return { text: beginning(clean, limit), findings };
+}
+function fits(text2, limit) {
+  return lengthWithin(text2, limit) === text2.length;
+}
+function beginning(text2, limit) {
+  const kept = text2.slice(0, lengthWithin(text2, { ...limit, most: limit.most - MARK_BYTES }));
+  const last = kept.slice(-BACK).search(/\s\S*$/);
+  const end = last < 0 ? kept.length : Math.max(kept.length - BACK, 0) + last;
+  return kept.slice(0, end).trimEnd() + MARK;
+}
+function lengthWithin(text2, { most, unit }) {
+  if (unit === "bytes") {
+    return new TextEncoder().encodeInto(text2, new Uint8Array(most)).read;
+  }
+  const isBetweenHalves = text2.length > most && /[\ud800-\udbff]/.test(text2.charAt(most - 1));
+  return Math.min(text2.length, isBetweenHalves ? most - 1 : most);
+}
+
+// lib/preview.ts
+var MAXIMUM_DEPTH4 = 100;
+function preview(value, enough) {
+  const writer = new Writer(enough);
+  writer.write(value);
+  return writer.text;
+}
+var Writer = class {
+  text = "";
+  #enough;
+  /** The containers on the way from the root, to recognise cycles. */
+  #ancestors = [];
+  constructor(enough) {
+    this.#enough = enough;
+  }
+  get #room() {
+    return Math.max(this.#enough - this.text.length, 0);
+  }
+  write(value) {
+    const shown2 = asJson(value);
+    switch (typeof shown2) {
+      case "string":
+        this.text += JSON.stringify(shown2.slice(0, this.#room).toWellFormed());
+        break;
+      case "number":
+        this.text += Number.isFinite(shown2) ? String(shown2) : "null";
+        break;
+      case "boolean":
+        this.text += String(shown2);
+        break;
+      case "bigint":
+        this.text += `"[BigInt ${shown2}]"`;
+        break;
+      case "object":
+        this.#writeContainer(shown2);
+        break;
+      default:
+        this.text += "null";
+    }
+  }
+  #writeContainer(container) {
+    if (container === null) {
+      this.text += "null";
+    } else if (this.#ancestors.includes(container)) {
+      this.text += '"[Circular]"';
+    } else if (this.#ancestors.length >= MAXIMUM_DEPTH4) {
+      this.text += '"[Too deep]"';
+    } else {
+      this.#ancestors.push(container);
+      if (Array.isArray(container)) {
+        this.#writeItems(container);
+      } else {
+        this.#writeMembers(container, keysOf2(container));
+      }
+      this.#ancestors.pop();
+    }
+  }
+  #writeItems(items) {
+    this.text += "[";
+    for (let index = 0; index < items.length && this.#room > 0; index++) {
+      this.text += index > 0 ? "," : "";
+      this.write(readMember(items, String(index)));
+    }
+    this.text += "]";
+  }
+  #writeMembers(holder, keys) {
+    let separator = "";
+    this.text += "{";
+    for (const key of keys) {
+      if (this.#room === 0) {
+        break;
+      }
+      const member = readMember(holder, key);
+      if (member !== void 0 && typeof member !== "function" && typeof member !== "symbol") {
+        this.text += `${separator}${JSON.stringify(key.slice(0, this.#room))}:`;
+        separator = ",";
+        this.write(member);
+      }
+    }
+    this.text += "}";
+  }
+};
+function asJson(value) {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  try {
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+      return `[${value.byteLength} bytes]`;
+    }
+    const { toJSON } = value;
+    return typeof toJSON === "function" ? Reflect.apply(toJSON, value, [""]) : value;
+  } catch {
+    return "[Unreadable]";
+  }
+}
+function keysOf2(holder) {
+  try {
+    return Object.keys(holder);
+  } catch {
+    return [];
+  }
+}
+
+// lib/repo-step-summary.ts
+var SUMMARY_LIMIT = { most: MAXIMUM_TEXT_BYTES, unit: "bytes" };
+var VALUE_LIMIT = { most: 2e3, unit: "characters" };
+function summariseStep(step) {
+  return cutText2(stepText(step), SUMMARY_LIMIT, void 0).text;
+}
+function stepText(step) {
+  const { happened, outputs, followUps } = checkObject(step, "step");
+  const texts = [
+    checkFilled(happened, "step.happened").trim(),
+    listText("Outputs:", optional(outputs, "step.outputs", outputItems) ?? []),
+    listText("Follow-ups:", optional(followUps, "step.followUps", textItems) ?? [])
+  ];
+  return texts.filter((text2) => text2 !== "").join("\n\n");
+}
+function isStepSummary(value) {
+  return typeof value === "object" && value !== null && typeof readMember(value, "happened") === "string";
+}
+function outputItems(outputs, name) {
+  if (Array.isArray(outputs)) {
+    return textItems(outputs, name);
+  }
+  if (typeof outputs !== "object") {
+    throw invalidArgument(name, "an array of strings, or an object", outputs);
+  }
+  return Object.keys(outputs).flatMap((key) => {
+    const value = readMember(outputs, key);
+    return value === void 0 ? [] : [`${key}: ${typeof value === "string" ? value : shown(value)}`];
+  });
+}
+function textItems(items, name) {
+  return checkEach(items, name, checkString);
+}
+function shown(value) {
+  return cutText2(preview(value, enoughFor(VALUE_LIMIT)), VALUE_LIMIT, void 0).text;
+}
+function listText(title, items) {
+  let text2 = "";
+  for (const item of items) {
+    const lines = item.trim().split(/\r\n|[\n\r\u2028\u2029]/);
+    const [first = "", ...rest] = lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+    if (first !== "") {
+      text2 += ["\n- ", first, ...rest.map((line) => `
+  ${line}`)].join("");
+    }
+    if (text2.length > enoughFor(SUMMARY_LIMIT)) {
+      break;
+    }
+  }
+  return text2 === "" ? "" : title + text2;
+}
+
+// lib/repo-workflow.ts
+var FAILED = "failed";
+var RepoWorkflow = class {
+  runId;
+  #memory;
+  constructor(runId, memory) {
+    this.runId = checkName(runId, "runId");
+    this.#memory = memory;
+  }
+  async step(stepId, run, options) {
+    const { runId } = this;
+    const name = checkName(stepId, "stepId");
+    checkFunction(run, "run");
+    const given2 = optional(options, "options", checkObject) ?? {};
+    const summarise2 = optional(given2.summarise, "summarise", checkFunction);
+    const tags = optional(given2.tags, "tags", checkSummaryTags);
+    const context = (maxChars, options2) => this.#memory.context(maxChars, options2);
+    let result;
+    try {
+      result = await run({ runId, stepId: name, context });
+    } catch (error) {
+      const all = [.../* @__PURE__ */ new Set([FAILED, ...tags ?? []])].slice(0, MAXIMUM_SUMMARY_TAGS);
+      await this.#record(name, all, () => this.#cut(`Step ${name} failed: ${messageOf(error)}`));
+      throw error;
+    }
+    await this.#record(name, tags, () => this.#textOf(name, result, summarise2));
+    return result;
+  }
+  /** A failure is told, and breaks nothing. */
+  async #record(stepId, tags, sumUp) {
+    try {
+      const { text: text2, findings } = await sumUp();
+      await this.#memory.append({ runId: this.runId, stepId, summary: text2, tags }, findings);
+    } catch (error) {
+      this.#memory.debug("The summary of a step could not be stored", { runId: this.runId, stepId, error });
+    }
+  }
+  async #textOf(stepId, result, summarise2) {
+    if (summarise2 !== void 0) {
+      try {
+        const answer = await summarise2(result);
+        return this.#cut(told(answer) ?? stepText(answer));
+      } catch (error) {
+        this.#memory.debug("The summary of a step was not made: its result is shown", {
+          runId: this.runId,
+          stepId,
+          error
+        });
+      }
+    }
+    const text2 = told(result);
+    return text2 === void 0 ? this.#shown(stepId, result) : this.#cut(text2);
+  }
+  /** A value that says nothing about the step by itself. */
+  #shown(stepId, value) {
+    if (value === void 0) {
+      return this.#cut(`Step ${stepId} returned nothing`);
+    }
+    const { text: text2, findings } = cutText2(preview(value, enoughFor(VALUE_LIMIT)), VALUE_LIMIT, this.#memory.redaction);
+    return { text: `Step ${stepId} returned ${text2}`, findings };
+  }
+  #cut(text2) {
+    return cutText2(text2, SUMMARY_LIMIT, this.#memory.redaction);
+  }
+};
+function told(value) {
+  if (typeof value === "string") {
+    return value.trim() === "" ? void 0 : value;
+  }
+  if (!isStepSummary(value)) {
+    return void 0;
+  }
+  try {
+    return stepText(value);
+  } catch {
+    return void 0;
+  }
+}
+function messageOf(thrown) {
+  if (typeof thrown === "object" && thrown !== null) {
+    const message = readMember(thrown, "message");
+    return typeof message === "string" && message !== "" ? message : preview(thrown, VALUE_LIMIT.most);
+  }
+  return typeof thrown === "string" ? thrown : String(thrown);
+}
+
+// lib/repo-memory.ts
+var MEMORY = "memory.json";
+var SUMMARIES = "summaries.jsonl";
+var Opened = class {
+  repoHash;
+  identity;
+  options;
+  hooks;
+  constructor(where, options, hooks) {
+    this.identity = typeof where === "string" ? void 0 : where;
+    this.repoHash = typeof where === "string" ? where : where.repoHash;
+    this.options = options;
+    this.hooks = hooks;
+  }
+};
+var RepoMemory = class _RepoMemory {
+  #native;
+  #repoHash;
+  #directory;
+  #workspace;
+  #hooks;
+  constructor(opened) {
+    if (!(opened instanceof Opened)) {
+      throw contextError(
+        "ERR_CONTEXT_INVALID_ARGUMENT",
+        "RepoMemory has no public constructor: use await RepoMemory.open({ workspace })"
+      );
+    }
+    const { repoHash, identity, options, hooks } = opened;
+    this.#repoHash = repoHash;
+    this.#directory = repoDirectory(options.root, repoHash);
+    this.#workspace = identity?.workspace;
+    this.#hooks = hooks;
+    this.#native = new NativeRepoMemory(
+      outbox,
+      {
+        ...options,
+        id: registerHooks(hooks),
+        repoHash,
+        ...identity === void 0 ? {} : { identity: identity.text }
+      },
+      hooks.redaction?.redactor.native
+    );
+    debug(hooks, "RepoMemory opened", { directory: this.#directory, workspace: this.#workspace });
+  }
+  /**
+   * Opens the memory of a repository, by a folder in it or by its hash. Reads what git says about the folder, without the
+   * `git` program, and writes nothing: the first change creates the directory.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
+   * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_IO`
+   */
+  static async open(options) {
+    const { location, branchScope, checked, hooks } = reading("open", () => {
+      checkObject(options, "options");
+      return {
+        location: checkLocation(options),
+        branchScope: checkBranchScope(options),
+        checked: checkRepoOptions(options),
+        hooks: {
+          fileSystem: void 0,
+          onDebug: options.onDebug ?? void 0,
+          redaction: checkRedaction(options.redaction, "redaction")
+        }
+      };
+    });
+    const where = "repoHash" in location ? location.repoHash : await identityOf(hooks, location.workspace, branchScope);
+    return new _RepoMemory(new Opened(where, checked, hooks));
+  }
+  /**
+   * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
+   * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_IO`
+   */
+  static async repoHash(workspace, options) {
+    const asked = reading("repoHash", () => ({
+      workspace: checkWorkspace(workspace, "workspace"),
+      branchScope: checkBranchScope(options)
+    }));
+    const hooks = { fileSystem: void 0, onDebug: void 0, redaction: checkRedaction(void 0, "redaction") };
+    return (await identityOf(hooks, asked.workspace, asked.branchScope)).repoHash;
+  }
+  /**
+   * Moves what is remembered about a repository whose folder moved, or changed its remote, to where it is looked for now:
+   * with `fromWorkspace` what is remembered of all of its branches, with `fromRepoHash` one memory. Where both have a record,
+   * the one that was changed last stays. After a crash the same call does the rest.
+   *
+   * @returns what was moved; nothing when it is there already
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
+   * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
+   * file system without locks, `ERR_CONTEXT_IO`. What was not moved is where it was
+   */
+  static async migrate(options) {
+    return migrate(options);
+  }
+  /** 64 hexadecimal digits that stand for the repository. */
+  get repoHash() {
+    return this.#repoHash;
+  }
+  /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute. */
+  get directory() {
+    return this.#directory;
+  }
+  /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
+  get workspace() {
+    return this.#workspace;
+  }
+  /**
+   * Everything that is remembered. What in the files is no record or summary is skipped, kept, and told to `onDebug`.
+   *
+   * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is no JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
+   * `ERR_CONTEXT_IO`
+   */
+  async getRepoMemory() {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.contents(operation),
+      (_, [text2 = ""]) => JSON.parse(text2)
+    );
+  }
+  /**
+   * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
+   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock.
+   *
+   * @returns the convention as it is stored
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
+   * another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood: it
+   * stays as it is; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`. Nothing has changed then
+   */
+  async upsertConvention(input) {
+    return this.#upsert("upsertConvention", () => checkConvention(input));
+  }
+  /** As {@link RepoMemory.upsertConvention}, of a decision, which is known by its `id` alone. */
+  async upsertDecision(input) {
+    return this.#upsert("upsertDecision", () => checkDecision(input));
+  }
+  /** As {@link RepoMemory.upsertConvention}, of a note, which is known by its `id` alone. */
+  async upsertNote(input) {
+    return this.#upsert("upsertNote", () => checkNote(input));
+  }
+  /**
+   * Removes a record.
+   *
+   * @returns whether it was there
+   * @throws (rejects) as {@link RepoMemory.upsertConvention}
+   */
+  async remove(kind, id) {
+    const request = this.#request("remove", () => ({ kind: checkKind(kind, "kind"), id: checkFilled(id, "id") }));
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.remove(operation, request),
+      (_, [text2 = ""]) => JSON.parse(text2)
+    );
+  }
+  /**
+   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go.
+   *
+   * @param runId one line of at most 300 bytes, as `stepId`
+   * @param summaryText 1 byte to 64 KiB
+   * @param tags what to find it by: at most 50 non-empty single lines
+   * @returns the summary as it is stored
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
+   * then
+   */
+  async appendSummary(runId, stepId, summaryText, tags) {
+    return this.#append(reading("appendSummary", () => checkSummary2(runId, stepId, summaryText, tags)));
+  }
+  /**
+   * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
+   * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
+   * the budget; a last line says what was left out. The same for the same memory, files and options.
+   *
+   * @param maxChars the most it may have, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails; `ERR_CONTEXT_CORRUPT`,
+   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+   */
+  async buildContextFromMemory(maxChars, options) {
+    const { most, request, tokens, signal } = reading("buildContextFromMemory", () => ({
+      most: checkMaxChars(maxChars, "maxChars"),
+      ...checkPack(options)
+    }));
+    return this.#withPack(
+      request,
+      signal,
+      (render) => tokens === void 0 ? render(most) : fitTokens(render, most, tokens)
+    );
+  }
+  /**
+   * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
+   * kept in `indexes/`.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
+   * `ERR_CONTEXT_NOT_FOUND` when the workspace is gone; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+   */
+  async repoMap(options) {
+    const { request, progress, signal } = reading("repoMap", () => checkRepoMap(options));
+    const text2 = this.#request("repoMap", () => request);
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.repoMap(operation, text2, progress !== void 0),
+      (_, [answer = ""]) => parseRepoMap(answer),
+      progress
+    );
+  }
+  /**
+   * What a source file defines, in its order.
+   *
+   * @param path relative to the workspace, `/` between its parts, or absolute below it
+   * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when it is none of the source files that the
+   * map knows
+   */
+  async symbols(path, options) {
+    const signal = reading("symbols", () => readSignal(options));
+    const request = this.#request("symbols", () => ({ path: checkPath(path, "path").toWellFormed() }));
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.symbols(operation, request),
+      (_, [answer = ""]) => parseSymbols(answer)
+    );
+  }
+  /**
+   * A run whose steps leave summaries, which the steps after them find in their context.
+   *
+   * @param runId one line of at most 300 bytes
+   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
+   * @example
+   * ```ts
+   * const workflow = memory.workflow('run-42')
+   * await workflow.step('plan', () => 'Split the parser from the printer.')
+   * await workflow.step('build', async ({ context }) => {
+   *   const prompt = await context(8000, { query: 'parser' })
+   *   return { happened: await model(prompt), outputs: ['src/parser.ts'], followUps: ['Document it'] }
+   * })
+   * ```
+   */
+  workflow(runId) {
+    return new RepoWorkflow(runId, {
+      redaction: this.#hooks.redaction,
+      append: (summary2, findings) => this.#append(summary2, findings),
+      context: (maxChars, options) => this.buildContextFromMemory(maxChars, options),
+      debug: (message, data) => debug(this.#hooks, message, data)
+    });
+  }
+  /** Waits for every call made before, whether it succeeds or fails. The memory can be used again afterwards. */
+  async close() {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.close(operation),
+      () => {
+      }
+    );
+  }
+  /** `await using`: the block waits for its changes. */
+  async [Symbol.asyncDispose]() {
+    return this.close();
+  }
+  /** What the native side is asked, as JSON. It is asked next: the environment's secrets are those of now. */
+  #request(call2, check) {
+    const request = reading(call2, () => JSON.stringify(check()));
+    this.#hooks.redaction?.redactor.refresh();
+    return request;
+  }
+  #upsert(call2, check) {
+    const request = this.#request(call2, check);
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.upsert(operation, request),
+      (_, [text2 = "", findings]) => {
+        const stored2 = JSON.parse(text2);
+        this.#report("memoryRecord", MEMORY, findingsIn(findings), { entryId: stored2.id });
+        return stored2;
+      }
+    );
+  }
+  /** `found` was redacted in it before. */
+  #append(summary2, found3 = []) {
+    const request = this.#request("appendSummary", () => summary2);
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.appendSummary(operation, request),
+      (_, [text2 = "", findings]) => {
+        this.#report("memorySummary", SUMMARIES, joinFindings(found3, findingsIn(findings)));
+        return JSON.parse(text2);
+      }
+    );
+  }
+  #report(kind, file, findings, more) {
+    if (findings.length > 0) {
+      const filepath = join2(this.#directory, file);
+      reportRedaction(this.#hooks.redaction, { kind, filepath, ...more, findings });
+    }
+  }
+  /** Prepares a pack once, lets `use` render it, and forgets it in any case. */
+  async #withPack(request, signal, use) {
+    const asked = this.#request("buildContextFromMemory", () => request);
+    let pack = 0;
+    try {
+      await cancellable(
+        this.#hooks,
+        this.#native,
+        signal,
+        (operation) => {
+          pack = operation;
+          this.#native.preparePack(operation, asked);
+        },
+        () => {
+        }
+      );
+      return await use(async (maxChars) => {
+        const text2 = await operate(
+          this.#hooks,
+          (operation) => this.#native.renderPack(operation, pack, maxChars),
+          (_, [rendered = ""]) => rendered
+        );
+        signal?.throwIfAborted();
+        return text2;
+      });
+    } finally {
+      this.#native.releasePack(pack);
+    }
+  }
+};
+function findingsIn(text2) {
+  return text2 === void 0 ? [] : JSON.parse(text2);
+}
 export {
   ContextHistory,
   ContextManager,
@@ -5490,11 +6421,14 @@ export {
   DEFAULT_CONTEXT_STORE,
   DEFAULT_HISTORY_PATH,
   DEFAULT_PERSIST_THRESHOLD,
+  DEFAULT_REPO_MEMORY_ROOT,
+  RepoMemory,
   autoRecord,
   contextStoreTools,
   contextTools,
   createToolRecorder,
   readContextTool,
   redact,
-  redactValue
+  redactValue,
+  summariseStep
 };

@@ -58,15 +58,18 @@ export interface RedactionFinding {
 
 /** What was redacted in something that was stored. Never a secret. */
 export interface RedactionReport {
-  /** A `context` of a manager, an `entry` of a history, or a `storeEntry` of a context store. */
-  kind: 'context' | 'entry' | 'storeEntry'
-  /** The tool that the output is of, as it is stored; absent for a `storeEntry`. */
+  /**
+   * A `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, or of a repository's memory a
+   * `memoryRecord` (a convention, decision or note) or a `memorySummary`.
+   */
+  kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary'
+  /** The tool that the output is of, as it is stored; of a `context` and an `entry` alone. */
   toolName?: string
   /** Who wrote the `storeEntry`, or changed it. */
   agent?: string
-  /** The context's path, the history's file, or the store entry's file. */
+  /** The context's path, the history's file, the store entry's file, or that of the memory. */
   filepath: string
-  /** The entry's id. */
+  /** The id of the entry, or of the `memoryRecord`. */
   entryId?: string
   /** By rule, in the order of their first finds; never empty. */
   findings: RedactionFinding[]

@@ -18,10 +18,15 @@ export interface Hooks {
   readonly redaction: Redacting | undefined
 }
 
+/** What is told how far an operation is, as JSON. */
+export type Progress = (text: string) => void
+
 /** An operation under way. */
 interface Operation {
   readonly settle: (text: string, texts: readonly string[]) => void
   readonly reject: (reason: unknown) => void
+  /** Told how far it is. */
+  readonly progress: Progress | undefined
   /** Kept alive until the operation is over: the native side calls it by number. */
   readonly hooks: Hooks
 }
@@ -32,6 +37,7 @@ const enum Kind {
   Texts = 2,
   Debug = 3,
   Call = 4,
+  Progress = 5,
 }
 
 /** Messages taken at once. */
@@ -81,12 +87,13 @@ export function scopeOf(fileSystem: IFileSystem): number {
 
 /**
  * Starts an operation: `start` hands its number to the native side. `settle` turns the answer into the value; what it
- * throws rejects.
+ * throws rejects. `progress` is told how far it is until then; what it throws is swallowed.
  */
 export function operate<T>(
   hooks: Hooks,
   start: (operation: number) => void,
   settle: (text: string, texts: readonly string[]) => T,
+  progress?: Progress,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const operation = nextOperation
@@ -95,7 +102,7 @@ export function operate<T>(
     if (operations.size === 0) {
       keepAlive.ref()
     }
-    operations.set(operation, { settle: (text, texts) => resolve(settle(text, texts)), reject, hooks })
+    operations.set(operation, { settle: (text, texts) => resolve(settle(text, texts)), reject, progress, hooks })
   })
 }
 
@@ -110,6 +117,7 @@ export function cancellable<T>(
   signal: AbortSignal | undefined,
   start: (operation: number) => void,
   settle: (text: string, texts: readonly string[]) => T,
+  progress?: Progress,
 ): Promise<T> {
   if (signal?.aborted) {
     return Promise.reject(signal.reason)
@@ -122,6 +130,7 @@ export function cancellable<T>(
       start(operation)
     },
     settle,
+    progress,
   )
   if (signal === undefined) {
     return promise
@@ -171,6 +180,8 @@ function dispatch(kind: Kind, id: number, text: string): void {
     tell(hooksByNumber.get(id)?.deref(), message, data)
   } else if (kind === Kind.Call) {
     void call(id, text)
+  } else if (kind === Kind.Progress) {
+    report(operations.get(id), text)
   } else {
     const operation = finish(id)
     try {
@@ -183,6 +194,15 @@ function dispatch(kind: Kind, id: number, text: string): void {
     } catch (error) {
       operation?.reject(error)
     }
+  }
+}
+
+/** Tells how far an operation is, unless it was given up. */
+function report(operation: Operation | undefined, text: string): void {
+  try {
+    operation?.progress?.(text)
+  } catch {
+    // A display that fails must not break what it shows.
   }
 }
 

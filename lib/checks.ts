@@ -12,6 +12,8 @@ const UNITS: Record<string, number> = {
   w: 604_800_000,
 }
 
+const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/
+
 /** `undefined` and `null` mean absent. */
 export function optional<T, R>(
   value: T | null | undefined,
@@ -32,6 +34,37 @@ export function checkFilled(value: string, name: string): string {
     throw invalidArgument(name, 'a non-empty string', value)
   }
   return value.toWellFormed()
+}
+
+/** A text as it can cross: without halves of characters. */
+export function checkString(value: string, name: string): string {
+  checkText(value, name)
+  return value.toWellFormed()
+}
+
+/** Words to find something by. */
+export function checkTags(tags: readonly string[], name: string): readonly string[] {
+  return checkEach(tags, name, checkTag)
+}
+
+function checkTag(value: string, name: string): string {
+  const tag = typeof value === 'string' ? value.trim() : ''
+  if (tag === '' || LINE_BREAK.test(tag)) {
+    throw invalidArgument(name, 'a non-empty string of one line', value)
+  }
+  return tag.toWellFormed()
+}
+
+/** An array of strings, each of which passes a check. */
+export function checkEach(
+  values: readonly string[],
+  name: string,
+  check: (value: string, name: string) => string,
+): readonly string[] {
+  if (!Array.isArray(values)) {
+    throw invalidArgument(name, 'an array of strings', values)
+  }
+  return Array.from(values as readonly string[], (value, index) => check(value, `${name}[${index}]`))
 }
 
 export function checkPath(value: string, name: string): string {

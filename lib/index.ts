@@ -1,5 +1,34 @@
 /** The public entry: everything a user may import. */
 
+export type {
+  BranchScope,
+  ContextPackOptions,
+  Convention,
+  ConventionInput,
+  Decision,
+  DecisionInput,
+  MigrateReport,
+  Note,
+  NoteInput,
+  NoteSource,
+  RecordKind,
+  RepoHashOptions,
+  RepoMap,
+  RepoMapFocus,
+  RepoMapOptions,
+  RepoMapProgress,
+  RepoMemoryContents,
+  RepoMemoryLocation,
+  RepoMemoryMigration,
+  RepoMemoryOptions,
+  StepSummary,
+  Summary,
+  SymbolKind,
+  SymbolSummary,
+  Workflow,
+  WorkflowStep,
+  WorkflowStepOptions,
+} from '../memory.d.ts'
 export type { ContextStats, SweepReport } from '../native.js'
 export type {
   RedactedText,
@@ -102,6 +131,9 @@ export {
   type ToolResponse,
 } from './recorder.ts'
 export { redact, redactValue } from './redaction.ts'
+export { RepoMemory } from './repo-memory.ts'
+export { DEFAULT_REPO_MEMORY_ROOT } from './repo-options.ts'
+export { summariseStep } from './repo-step-summary.ts'
 export type { ToolOutcome } from './save-details.ts'
 export type { SearchContextsParameters } from './search-contexts-tool.ts'
 export { DEFAULT_CONTEXT_STORE } from './store-location.ts'

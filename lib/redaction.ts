@@ -185,6 +185,18 @@ export function reportRedaction(redacting: Redacting | undefined, report: Redact
   }
 }
 
+/** What was found in two parts of something, by rule. */
+export function joinFindings(
+  some: readonly RedactionFinding[],
+  others: readonly RedactionFinding[],
+): RedactionFinding[] {
+  const counts = new Map<string, number>()
+  for (const { rule, count } of [...some, ...others]) {
+    counts.set(rule, (counts.get(rule) ?? 0) + count)
+  }
+  return Array.from(counts, ([rule, count]) => ({ rule, count }))
+}
+
 /** Tells what was taken out of a context, and gives what the save answered with. */
 export function reportSave(redacting: Redacting | undefined, [saved = '', report = '']: readonly string[]): string {
   reportRedaction(redacting, { kind: 'context', ...(JSON.parse(report) as Omit<RedactionReport, 'kind'>) })
@@ -221,7 +233,8 @@ export function redact(text: string, options?: RedactionOptions | false | null):
   return redacting === undefined ? { text, findings: [] } : redactText(redacting.redactor, text)
 }
 
-function redactText(redactor: Redactor, text: string): RedactedText {
+/** A text without its secrets, and what was found. */
+export function redactText(redactor: Redactor, text: string): RedactedText {
   redactor.refresh()
   // UTF-8 has no halves of characters, JSON has.
   const isWhole = text.isWellFormed()

@@ -8,9 +8,10 @@ import { checkPointer } from './candidates.ts'
 import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from './checks.ts'
 import { type CheckedContextFilter, checkContextFilter } from './context-filter.ts'
 import { Embeddings } from './embeddings.ts'
-import { contextError, inspect, invalidArgument } from './errors.ts'
+import { invalidArgument } from './errors.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
 import { askSelector } from './selector.ts'
+import { tokensOf } from './tokens.ts'
 
 /** Candidates that a selector is offered at most. */
 const OFFERED = 50
@@ -202,7 +203,10 @@ class Packing<Task extends TaskId> {
     if (this.isFull || pointer.sizeBytes > this.#bytes) {
       return false
     }
-    const tokens = this.#tokens === Number.POSITIVE_INFINITY ? 0 : tokensOf(this.#countTokens, pointer)
+    const tokens =
+      this.#tokens === Number.POSITIVE_INFINITY
+        ? 0
+        : tokensOf(this.#countTokens, pointer as ContextPointer<TaskId>, 'options.countTokens')
     if (tokens > this.#tokens) {
       return false
     }
@@ -212,19 +216,6 @@ class Packing<Task extends TaskId> {
     this.taken.push(pointer)
     return true
   }
-}
-
-function tokensOf<Task extends TaskId>(countTokens: CountTokens, pointer: ContextPointer<Task>): number {
-  let tokens: unknown
-  try {
-    tokens = countTokens(pointer as ContextPointer<TaskId>)
-  } catch (cause) {
-    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `options.countTokens failed: ${inspect(cause)}`, cause)
-  }
-  if (typeof tokens !== 'number' || !Number.isFinite(tokens) || tokens < 0) {
-    throw invalidArgument('options.countTokens', 'a function that gives a finite number from 0 up', tokens)
-  }
-  return tokens
 }
 
 function checkSelection(options: SelectOptions | null | undefined): CheckedSelection {

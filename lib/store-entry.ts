@@ -1,14 +1,12 @@
 /** What callers say of entries: new ones, changes, paths. */
 
 import type { ContextType, NewStoreEntry, StoreEntryChange } from '../store.d.ts'
-import { checkFilled, checkObject, checkText, optional } from './checks.ts'
+import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
 import type { Redactor } from './redactor.ts'
 
 /** Every type, in the order of specification 4. */
 export const CONTEXT_TYPES: readonly ContextType[] = ['finding', 'decision', 'artifact', 'reference', 'summary']
-
-const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/
 
 /** A new entry as the native side takes it, as JSON. */
 export interface CheckedNewEntry {
@@ -96,17 +94,8 @@ export function checkSaying(value: string, name: string): string {
   return text
 }
 
-export function checkTags(tags: readonly string[], name: string): readonly string[] {
-  return each(tags, name, checkTag)
-}
-
 export function checkLinks(links: readonly string[], name: string): readonly string[] {
-  return each(links, name, checkEntryPath)
-}
-
-export function checkString(value: string, name: string): string {
-  checkText(value, name)
-  return value.toWellFormed()
+  return checkEach(links, name, checkEntryPath)
 }
 
 function checkContent(value: string, name: string, maxBytes: number): string {
@@ -118,23 +107,4 @@ function checkContent(value: string, name: string, maxBytes: number): string {
     )
   }
   return content
-}
-
-function checkTag(value: string, name: string): string {
-  const tag = typeof value === 'string' ? value.trim() : ''
-  if (tag === '' || LINE_BREAK.test(tag)) {
-    throw invalidArgument(name, 'a non-empty string of one line', value)
-  }
-  return tag.toWellFormed()
-}
-
-function each(
-  values: readonly string[],
-  name: string,
-  check: (value: string, name: string) => string,
-): readonly string[] {
-  if (!Array.isArray(values)) {
-    throw invalidArgument(name, 'an array of strings', values)
-  }
-  return Array.from(values as readonly string[], (value, index) => check(value, `${name}[${index}]`))
 }

@@ -1,9 +1,8 @@
 /** Removing entries that are old: planned at once, done in batches, so that it can be watched and stopped. */
 
 import type { HousekeepingPolicy, HousekeepingReport } from '../store.d.ts'
-import { checkBoolean, checkFunction, checkObject, duration, optional, readSignal } from './checks.ts'
+import { checkBoolean, checkFunction, checkObject, checkString, duration, optional, readSignal } from './checks.ts'
 import { inspect, invalidArgument } from './errors.ts'
-import { checkString } from './store-entry.ts'
 
 const DEFAULT_AGE = '30d'
 /** Entries removed under one lock. */

@@ -1,10 +1,10 @@
 /** Which entries of a context store a call wants. */
 
 import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from '../store.d.ts'
-import { checkBoolean, checkObject, count, optional } from './checks.ts'
+import { checkBoolean, checkObject, checkString, checkTags, count, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
 import type { Redactor } from './redactor.ts'
-import { checkString, checkTags, checkType } from './store-entry.ts'
+import { checkType } from './store-entry.ts'
 import { checkTime } from './timestamps.ts'
 
 const DEFAULT_SEARCH_LIMIT = 50

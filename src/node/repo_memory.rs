@@ -109,8 +109,9 @@ pub struct NativeRepoMemory {
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
     redaction: Option<RedactionSource>,
-    /// Packs that were prepared and not released yet, by the number of the operation.
-    packs: Arc<Mutex<HashMap<u32, Pack>>>,
+    /// Packs that were asked for and not released yet, by the number of the operation; `None` until they
+    /// are prepared.
+    packs: Arc<Mutex<HashMap<u32, Option<Pack>>>>,
 }
 
 fn disk() -> Arc<dyn FileSystem> {
@@ -267,9 +268,15 @@ impl NativeRepoMemory {
     ) -> Result<()> {
         let (request, redaction): (PackRequest, _) = (parse(&request)?, self.redaction());
         let packs = Arc::clone(&self.packs);
+        packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, None);
         self.run_cancellable(operation, move |memory| async move {
             let pack = memory.pack(request, redaction).await?;
-            packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, pack);
+            // Not there: it was released before it was prepared, as nobody waits for it any more.
+            if let Some(prepared) =
+                packs.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&operation)
+            {
+                *prepared = Some(pack);
+            }
             Ok(Answer::Text(operation.to_string()))
         })
     }
@@ -278,7 +285,7 @@ impl NativeRepoMemory {
     #[napi]
     pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
         let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
-        let pack = packs.get(&pack).cloned();
+        let pack = packs.get(&pack).cloned().flatten();
         drop(packs);
         let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
         self.run(operation, move |_| async move {

@@ -1,0 +1,39 @@
+/** Moving what is remembered about a repository to where it is looked for now. */
+
+import type { MigrateReport, RepoMemoryMigration } from '../memory.d.ts'
+import { migrateRepoMemory } from '../native.js'
+import { operate, outbox } from './border.ts'
+import { checkObject, optional } from './checks.ts'
+import { contextError } from './errors.ts'
+import { checkRedaction } from './redaction.ts'
+import { checkBranchScope, checkRepoHash, checkStorage, checkWorkspace, reading } from './repo-options.ts'
+
+export function migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
+  const { request, redaction } = reading('migrate', () => ({
+    request: JSON.stringify(checkMigration(options)),
+    redaction: checkRedaction(options.redaction, 'redaction'),
+  }))
+  redaction?.redactor.refresh()
+  return operate(
+    { fileSystem: undefined, onDebug: undefined, redaction },
+    (operation) => migrateRepoMemory(outbox, operation, request, redaction?.redactor.native),
+    (_, [text = '']) => ({ moved: JSON.parse(text) as MigrateReport['moved'] }),
+  )
+}
+
+function checkMigration(options: RepoMemoryMigration): object {
+  const { fromWorkspace, fromRepoHash, workspace } = checkObject(options, 'options')
+  const from = {
+    fromWorkspace: optional(fromWorkspace, 'fromWorkspace', checkWorkspace),
+    fromRepoHash: optional(fromRepoHash, 'fromRepoHash', checkRepoHash),
+  }
+  if ((from.fromWorkspace === undefined) === (from.fromRepoHash === undefined)) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'either fromWorkspace or fromRepoHash is needed, and not both')
+  }
+  return {
+    ...from,
+    ...checkStorage(options),
+    workspace: checkWorkspace(workspace, 'workspace'),
+    branchScope: checkBranchScope(options),
+  }
+}
