@@ -12,6 +12,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ContextHistoryOptions, ContextManagerOptions, RedactionOptions } from '../index.js'
 import { inDirectory, MemoryFileSystem, RenamingFileSystem } from './support/fixtures.ts'
 import { keepEntries } from './support/planted-entries.ts'
+import { rememberThings } from './support/planted-memories.ts'
 import { plantSecrets } from './support/planted-secrets.ts'
 import { recordHistory, storeContexts, storeLargeContexts } from './support/planted-work.ts'
 import { PATIENT } from './support/processes.ts'
@@ -99,6 +100,13 @@ async function sweepSizes(redaction: false | RedactionOptions): Promise<SecretSw
   return sweep
 }
 
+/** What is remembered about a repository, whose own files hold secrets as well. */
+async function sweepMemories(redaction: false | RedactionOptions): Promise<SecretSweep> {
+  const sweep = new SecretSweep(planted)
+  await onDisk({})(sweep, (root, _, look) => rememberThings(planted, sweep, { root, redaction }, look))
+  return sweep
+}
+
 /** Writing fails: below a file there is no directory, and a file system may refuse. */
 async function sweepFailures(redaction: false | RedactionOptions): Promise<SecretSweep> {
   const sweep = new SecretSweep(planted)
@@ -108,6 +116,7 @@ async function sweepFailures(redaction: false | RedactionOptions): Promise<Secre
     await storeContexts(planted, sweep, failing, look)
     await recordHistory(planted, sweep, { ...options, path: join(directory, 'file', 'h.jsonl'), redaction }, look)
     await keepEntries(planted, sweep, { ...options, path: join(directory, 'file', 'store'), redaction }, look)
+    await rememberThings(planted, sweep, { root: join(directory, 'file', 'memory'), redaction }, look)
   })
   const refusing = new MemoryFileSystem()
   refusing.writeFile = (path, content) =>
@@ -155,6 +164,10 @@ describe('500 secrets of all kinds', () => {
     assertNothing(await sweepSizes(REDACTION))
   })
 
+  it('are nowhere in the memory of a repository', PATIENT, async () => {
+    assertNothing(await sweepMemories(REDACTION))
+  })
+
   it('are nowhere when writing fails', PATIENT, async () => {
     assertNothing(await sweepFailures(REDACTION))
   })
@@ -164,10 +177,18 @@ describe('500 secrets of all kinds', () => {
       // Names are cut.
       ...['names of files', 'paths', 'handles'],
       // They hold a few of all, or none.
-      ...['answers of the store tools', 'checks of the store', 'entries asked for', 'nothing', 'summaries'],
+      ...[
+        'answers of the store tools',
+        'checks of the store',
+        'entries asked for',
+        'nothing',
+        'summaries',
+        'packs asked for',
+      ],
       ...['lists of the tool', 'hits of the tool', 'slices of the tool', 'entries of the tool', 'flushes', 'checks'],
     ]
     assertEverything(await sweepPlace(onDisk({}), false), elsewhere)
     assertEverything(await sweepSizes(false), elsewhere)
+    assertEverything(await sweepMemories(false), elsewhere)
   })
 })

@@ -81,14 +81,16 @@ export function plant(store: string, path: string, text: string): string {
 
 /** Every file below a directory, relative, `/` between the parts; without what the store keeps for itself. */
 export function filesBelow(directory: string, prefix = ''): string[] {
-  return readdirSync(join(directory, prefix), { withFileTypes: true })
-    .flatMap((found) => {
-      const path = `${prefix}${found.name}`
-      return found.isDirectory() ? filesBelow(directory, `${path}/`) : [path]
-    })
-    // Also what is about to replace its cache, which it writes in the background.
-    .filter((path) => !/^\.{1,2}context-store\./.test(path))
-    .sort()
+  return (
+    readdirSync(join(directory, prefix), { withFileTypes: true })
+      .flatMap((found) => {
+        const path = `${prefix}${found.name}`
+        return found.isDirectory() ? filesBelow(directory, `${path}/`) : [path]
+      })
+      // Also what is about to replace its cache, which it writes in the background.
+      .filter((path) => !/^\.{1,2}context-store\./.test(path))
+      .sort()
+  )
 }
 
 /** ISO 8601, so many days ago. */

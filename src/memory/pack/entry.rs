@@ -74,10 +74,10 @@ impl Entry {
         let rationale = record.rationale.clone().unwrap_or_default();
         let mut text = format!("**{summary}**");
         if !rationale.trim().is_empty() {
-            text.push_str(&format!(" Why: {rationale}"));
+            text.push_str(&format!(": {}", rationale.trim()));
         }
         if !record.impacted_paths.is_empty() {
-            text.push_str(&format!(" Affects: {}.", record.impacted_paths.join(", ")));
+            text.push_str(&format!(" (affects {})", record.impacted_paths.join(", ")));
         }
         text.push_str(&format!(" [{}]", day(&record.updated_at)));
         Self::new(Part::Decisions, summary, record.impacted_paths.join(" "), rationale, &text)
@@ -90,7 +90,7 @@ impl Entry {
             NoteSource::Agent => "agent, ",
             NoteSource::Tool => "tool, ",
         };
-        let text = format!("{content} [{source}{}]", day(&record.updated_at));
+        let text = format!("{} [{source}{}]", content.trim(), day(&record.updated_at));
         Self::new(Part::Notes, "", String::new(), content, &text)
     }
 
