@@ -3,7 +3,17 @@
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 
-export const SECTIONS = ['save', 'load', 'pointers', 'growth', 'open-loop', 'history', 'search', 'store'] as const
+export const SECTIONS = [
+  'save',
+  'load',
+  'pointers',
+  'growth',
+  'open-loop',
+  'history',
+  'search',
+  'store',
+  'repo-map',
+] as const
 export type Section = (typeof SECTIONS)[number]
 
 export interface Options {

@@ -11,6 +11,7 @@ import { benchOpenLoop } from './open-loop.ts'
 import { readOptions, USAGE } from './options.ts'
 import { Peers } from './peer-packages.ts'
 import { benchPointers } from './pointers.ts'
+import { benchRepoMap } from './repo-map.ts'
 import { Report } from './report.ts'
 import { benchSave } from './save.ts'
 import { benchSearch } from './search.ts'
@@ -52,6 +53,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('store')) {
     benchStore(report, workspace, isQuick)
+  }
+  if (only.has('repo-map')) {
+    benchRepoMap(report, workspace, isQuick)
   }
   tellTargets(report)
   report.lines([`at the end: ${loadLine()}`])
