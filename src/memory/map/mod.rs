@@ -78,13 +78,13 @@ struct Limits {
     files: usize,
     /// Bytes of a file that is parsed.
     file_bytes: u64,
-    /// The cache is written when so many files were only touched, or a hundredth of all.
-    touched: usize,
+    /// The cache is written when so many files changed or were touched, or a hundredth of all.
+    unsaved: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { files: 50_000, file_bytes: 1024 * 1024, touched: 64 }
+        Self { files: 50_000, file_bytes: 1024 * 1024, unsaved: 64 }
     }
 }
 
@@ -124,9 +124,8 @@ struct State {
     rules: Option<Option<u64>>,
     files: Arc<KnownFiles>,
     snapshot: Option<Arc<Snapshot>>,
-    /// Files that changed, and files that were only touched, since the cache was written.
-    changed: usize,
-    touched: usize,
+    /// Files that changed or were touched since the cache was written.
+    unsaved: usize,
 }
 
 type Maps = Mutex<HashMap<(u64, PathBuf, PathBuf), Weak<RepoMap>>>;
@@ -271,7 +270,7 @@ impl RepoMap {
         let mut state = self.state();
         for (path, known) in parsed {
             files.insert(path, known);
-            state.changed += 1;
+            state.unsaved += 1;
         }
         state.files = Arc::new(files);
     }
@@ -286,16 +285,12 @@ impl RepoMap {
         let mut files: Vec<SourceFile> = Vec::with_capacity(outcomes.len());
         let mut known = KnownFiles::default();
         let mut refused = Vec::new();
-        let (mut changed, mut touched) = (0, 0);
+        let mut unsaved = 0;
         for outcome in outcomes {
             let one = match outcome {
                 Outcome::Unchanged(one) => one,
-                Outcome::Touched(one) => {
-                    touched += 1;
-                    one
-                }
-                Outcome::Parsed(one) => {
-                    changed += 1;
+                Outcome::Touched(one) | Outcome::Parsed(one) => {
+                    unsaved += 1;
                     one
                 }
                 Outcome::Skipped(file, reason) => {
@@ -312,11 +307,10 @@ impl RepoMap {
             files.push(one.file.clone());
             known.insert(Arc::clone(&one.file.path), one);
         }
-        changed += before.keys().filter(|path| !known.contains_key(*path)).count();
+        unsaved += before.keys().filter(|path| !known.contains_key(*path)).count();
         skipped.add(refused);
         let mut state = self.state();
-        state.changed += changed;
-        state.touched += touched;
+        state.unsaved += unsaved;
         state.files = Arc::new(known);
         if let Some(snapshot) = state.snapshot.clone().filter(|one| one.is_same(&files, &skipped)) {
             return snapshot;
@@ -330,17 +324,17 @@ impl RepoMap {
         snapshot
     }
 
-    /// Writes the cache when enough has changed since it was written. Files that were only touched are
-    /// read once more by the next process, and no more.
+    /// Writes the cache when enough has changed since it was written: that takes longer than to read and
+    /// parse a few files once more.
     fn save(&self, options: &RefreshOptions, runtime: &Handle) {
         let (rules, files) = {
             let mut state = self.state();
-            let many = self.limits.touched.min(state.files.len() / 100).max(1);
-            if state.changed == 0 && state.touched < many {
+            let many = self.limits.unsaved.min(state.files.len() / 100).max(1);
+            if state.unsaved < many {
                 return;
             }
             // Where it cannot be written, that is not tried again at once.
-            (state.changed, state.touched) = (0, 0);
+            state.unsaved = 0;
             (state.rules.flatten(), Arc::clone(&state.files))
         };
         let mut files: Vec<_> = files.values().collect();
