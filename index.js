@@ -5780,7 +5780,7 @@ function checkName(value, name) {
   return text2;
 }
 function checkSummaryTags(tags, name) {
-  const checked = checkTags(tags, name);
+  const checked = [...new Set(checkTags(tags, name))];
   if (checked.length > MAXIMUM_SUMMARY_TAGS || checked.some((tag) => isLonger(tag, MAXIMUM_NAME_BYTES))) {
     const expected = `an array of at most ${MAXIMUM_SUMMARY_TAGS} strings of at most ${MAXIMUM_NAME_BYTES} bytes`;
     throw invalidArgument(name, expected, tags);

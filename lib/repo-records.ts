@@ -86,7 +86,7 @@ export function checkName(value: string, name: string): string {
 }
 
 export function checkSummaryTags(tags: readonly string[], name: string): readonly string[] {
-  const checked = checkTags(tags, name)
+  const checked = [...new Set(checkTags(tags, name))]
   if (checked.length > MAXIMUM_SUMMARY_TAGS || checked.some((tag) => isLonger(tag, MAXIMUM_NAME_BYTES))) {
     const expected = `an array of at most ${MAXIMUM_SUMMARY_TAGS} strings of at most ${MAXIMUM_NAME_BYTES} bytes`
     throw invalidArgument(name, expected, tags)

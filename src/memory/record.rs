@@ -113,6 +113,10 @@ impl Default for Record {
 impl Record {
     /// What a member of a list says; `None` when it is no record of that kind.
     pub(super) fn read(kind: RecordKind, text: &str) -> Option<Self> {
+        if !text.starts_with('{') {
+            // serde takes an array of the values as well.
+            return None;
+        }
         let mut record: Self = serde_json::from_str(text).ok()?;
         if record.updated_at.is_empty() {
             record.updated_at.clone_from(&record.created_at);

@@ -168,7 +168,9 @@ fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, F
     let (mut length, mut bad_lines) = (0, 0);
     while let Some(line) = lines.next_line()? {
         let text = line.bytes.as_deref().unwrap_or_default().trim_ascii();
-        let summary = serde_json::from_slice(text).ok();
+        // serde takes an array of the values as well.
+        let is_object = text.starts_with(b"{");
+        let summary = is_object.then(|| serde_json::from_slice(text).ok()).flatten();
         if !line.is_terminated && summary.is_none() {
             // Somebody is writing it, or a crash left it: not there yet.
             break;
