@@ -33,12 +33,17 @@ function plantRepository(workspace: string, planted: readonly Planted[]): void {
   for (const [number, { text }] of planted.entries()) {
     // The longer the name, the later the secret begins: somewhere a signature is cut in the middle of one.
     const name = `planted_${'x'.repeat(number % 200)}`
-    const value = JSON.stringify(text)
-    writeFileSync(join(workspace, `planted-${number}.ts`), `export const ${name} = ${value}\nexport const after = 1\n`)
     writeFileSync(
       join(workspace, `planted_${number}.py`),
-      `PLANTED = """${text}"""\ndef use(value=${value}):\n  pass\n`,
+      `PLANTED = """${text}"""\ndef use(value="""${text}"""):\n  pass\n`,
     )
+    // In prose nothing looks behind escapes.
+    if (/^[^'\\\r\n]*$/.test(text)) {
+      writeFileSync(
+        join(workspace, `planted-${number}.ts`),
+        `export const ${name} = '${text}'\nexport const after = 1\n`,
+      )
+    }
   }
 }
 

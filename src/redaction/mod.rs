@@ -174,14 +174,39 @@ impl Redaction {
     /// # Errors
     /// `Redaction` when it could not be told what is secret: the text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
+        self.text_by(text, report, |_, _| {})
+    }
+
+    /// As [`Redaction::text`]; what stands on a line stays on the line of that number.
+    ///
+    /// # Errors
+    /// `Redaction`, as [`Redaction::text`]
+    pub fn lines(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
+        self.text_by(text, report, |secret, replacement| {
+            let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+            let missing = lines(secret).saturating_sub(lines(replacement));
+            replacement.extend(std::iter::repeat_n('\n', missing));
+        })
+    }
+
+    fn text_by(
+        &self,
+        text: &str,
+        report: &mut Report,
+        complete: impl Fn(&str, &mut String),
+    ) -> Result<Option<String>> {
         let mut redacted = None;
         // All of it first, and then what is near secrets that did not stand apart.
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let edits = self.edits_near(text, &parts, 0).map_err(failed)?;
+            let mut edits = self.edits_near(text, &parts, 0).map_err(failed)?;
             if edits.is_empty() {
                 break;
+            }
+            for Edit { range, replacement, .. } in &mut edits {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                complete(secret, replacement);
             }
             parts = self.unsettled(text, &edits);
             redacted = Some(self.apply(text, &edits, report));

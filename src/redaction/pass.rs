@@ -35,6 +35,19 @@ impl Pass {
         Ok(())
     }
 
+    /// Redacts plain text whose lines keep their numbers.
+    ///
+    /// # Errors
+    /// `Redaction`
+    pub fn lines(&mut self, text: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.lines(text, report))? {
+            *text = redacted;
+        }
+        Ok(())
+    }
+
     /// Redacts the JSON value that a buffer holds from `start` on.
     ///
     /// # Errors

@@ -125,6 +125,19 @@ fn shape(value: &Value, out: &mut String) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
+    #[test]
+    fn what_stands_on_a_line_keeps_its_number(before in text(), after in text()) {
+        for redaction in [standard(), masking()] {
+            let text = format!("{before}\nhere\n{after}");
+            let lines = redaction.lines(&text, &mut Report::default()).unwrap();
+            let lines = lines.unwrap_or_else(|| text.clone());
+            prop_assert_eq!(lines.split('\n').count(), text.split('\n').count());
+            // Where the line itself was taken for a part of something, it is nowhere.
+            let places = |text: &str| text.split('\n').position(|line| line == "here");
+            prop_assert!(places(&lines).is_none_or(|place| Some(place) == places(&text)));
+        }
+    }
+
 
     #[test]
     fn a_text_without_secrets_has_none(text in text()) {

@@ -138,28 +138,28 @@ impl Intake<'_> {
         {
             return Some(Outcome::Touched(Known { file: known.file.clone(), stamp }));
         }
-        let mut symbols = parse(language, &contents.bytes, self.cancelled);
+        // All of it: a secret is known by what is around it, and signatures are squeezed and cut.
+        let Ok(source) = self.redacted(contents.bytes) else {
+            return refused(SkipReason::NotRedacted);
+        };
+        let symbols = parse(language, &source, self.cancelled);
         // What was found until then is not all.
         if self.cancelled.is_set() {
             return None;
-        }
-        if self.redact(&mut symbols).is_err() {
-            return refused(SkipReason::NotRedacted);
         }
         let file = file(Arc::new(Symbols::of(symbols, language)));
         Some(Outcome::Parsed(Known { file, stamp }))
     }
 
-    fn redact(&self, symbols: &mut FileSymbols) -> Result<()> {
-        let mut pass = Pass::new(self.redaction.cloned());
-        for definition in &mut symbols.definitions {
-            pass.text(&mut definition.signature)?;
-            pass.text(&mut definition.name)?;
-            if let Some(container) = &mut definition.container {
-                pass.text(container)?;
-            }
+    /// A source text without secrets, its lines where they were.
+    fn redacted(&self, source: Vec<u8>) -> Result<Vec<u8>> {
+        if self.redaction.is_none() {
+            return Ok(source);
         }
-        Ok(())
+        let mut text = String::from_utf8(source)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Pass::new(self.redaction.cloned()).lines(&mut text)?;
+        Ok(text.into_bytes())
     }
 }
 

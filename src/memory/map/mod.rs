@@ -12,8 +12,8 @@
 //! | `ranking` | what matters most |
 //! | `render`, `outline` | that as text |
 //!
-//! Everything is kept as redaction leaves it: signatures and names are redacted when a file is parsed,
-//! with what the environment holds then. With other rules everything is parsed anew; what a shared cache
+//! Everything is kept as redaction leaves it: a file's text is redacted before it is parsed, with what the
+//! environment holds then. With other rules everything is parsed anew; what a shared cache
 //! holds by other rules is not used.
 
 mod cache;
