@@ -1,12 +1,14 @@
 //! What the query finds in a file.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{Node, QueryCursor, QueryCursorOptions, StreamingIterator, Tree};
+use tree_sitter::{
+    Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
+};
 
 use super::SymbolKind;
+use super::bounds::Bounds;
 use super::names::named;
 use super::rules::{Role, Rules, Use};
 
@@ -87,19 +89,16 @@ pub struct Found<'tree> {
 }
 
 impl<'tree> Found<'tree> {
-    /// Runs the query. `proceed` is asked now and then.
+    /// Runs the query, within bounds.
     pub fn of(
         rules: &Rules,
         cursor: &mut QueryCursor,
         tree: &'tree Tree,
         text: &'tree str,
-        mut proceed: impl FnMut() -> bool,
+        bounds: &mut Bounds<'_>,
     ) -> Self {
         let mut found = Self::default();
-        let mut progress = |_: &_| match proceed() {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        };
+        let mut progress = |_: &QueryCursorState| bounds.ask(text.len());
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
         let mut matches =
             cursor.matches_with_options(&rules.query, tree.root_node(), text.as_bytes(), options);

@@ -2,6 +2,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | `bounds` | how much work a file may be |
 //! | `language` | which language a file is in |
 //! | `rules` | a language's grammar and its query in `queries/` |
 //! | `macros` | macros of C++ where its grammar has no place for them |
@@ -11,6 +12,7 @@
 //! | `signature` | a declaration on one line |
 //! | `parser` | all of it together, within bounds |
 
+mod bounds;
 mod language;
 mod macros;
 mod matches;

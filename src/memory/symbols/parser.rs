@@ -1,10 +1,9 @@
 //! Parses a file and finds its symbols, within bounds.
 
-use std::ops::ControlFlow;
-
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{ParseOptions, Parser, QueryCursor, Tree};
+use tree_sitter::{ParseOptions, ParseState, Parser, QueryCursor, Tree};
 
+use super::bounds::Bounds;
 use super::macros::without_macros;
 use super::matches::{Claim, Found};
 use super::names::{LONGEST_NAME, is_built_in};
@@ -24,7 +23,7 @@ const MOST_DEFINITIONS: usize = 10_000;
 const BINARY_PREFIX: usize = 8000;
 
 /// Matches that the query follows at the same time.
-const MATCH_LIMIT: u32 = 4096;
+const MATCH_LIMIT: u32 = 256;
 
 /// Finds symbols; made once per thread.
 pub struct SymbolParser {
@@ -60,8 +59,12 @@ impl SymbolParser {
             text = without_macros(text);
         }
         let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
-        let Some(tree) = self.parse(rules, &text, cancelled) else { return FileSymbols::default() };
-        let found = Found::of(rules, &mut self.cursor, &tree, &text, || !cancelled.is_set());
+        let mut bounds = Bounds::new(text.len(), cancelled);
+        let Some(tree) = self.parse(rules, &text, &mut bounds) else {
+            return FileSymbols::default();
+        };
+        bounds.next_stage();
+        let found = Found::of(rules, &mut self.cursor, &tree, &text, &mut bounds);
         let resolved = resolve(language, &found, &text);
         FileSymbols {
             definitions: definitions(language, resolved.definitions, &found, &text),
@@ -69,12 +72,9 @@ impl SymbolParser {
         }
     }
 
-    fn parse(&mut self, rules: &Rules, text: &str, cancelled: &Cancelled) -> Option<Tree> {
+    fn parse(&mut self, rules: &Rules, text: &str, bounds: &mut Bounds<'_>) -> Option<Tree> {
         self.parser.set_language(&rules.grammar).ok()?;
-        let mut progress = |_: &_| match cancelled.is_set() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
+        let mut progress = |state: &ParseState| bounds.ask(state.current_byte_offset());
         let options = ParseOptions::new().progress_callback(&mut progress);
         let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
         let tree = self.parser.parse_with_options(&mut read, None, Some(options));

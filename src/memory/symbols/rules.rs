@@ -165,6 +165,7 @@ fn query_source(language: Language) -> String {
         ],
         Language::JavaScript => &[
             include_str!("queries/ecmascript.scm"),
+            include_str!("queries/commonjs.scm"),
             include_str!("queries/javascript.scm"),
             include_str!("queries/jsx.scm"),
         ],

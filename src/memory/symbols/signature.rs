@@ -144,7 +144,7 @@ impl<'source> Line<'source> {
             }
             let leave_out = is_left_out(&current)
                 || (parameters.is_none() && is_body(&cursor, kind))
-                || is_long_value(&cursor, kind);
+                || is_long_value(&cursor, &node, kind);
             if leave_out {
                 written = written.max(current.end_byte());
             } else {
@@ -218,10 +218,10 @@ fn is_body(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
 }
 
 /// Whether a node is the value of a constant on several lines, or what a macro with parameters stands for.
-fn is_long_value(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
+fn is_long_value(cursor: &TreeCursor<'_>, of: &Node<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
     matches!(kind, SymbolKind::Constant | SymbolKind::Macro)
         && matches!(cursor.field_name(), Some("value" | "right"))
         && (node.start_position().row != node.end_position().row
-            || node.prev_named_sibling().is_some_and(|one| one.kind() == "preproc_params"))
+            || of.kind() == "preproc_function_def")
 }

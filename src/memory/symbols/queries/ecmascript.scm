@@ -14,44 +14,11 @@
   "default"
   value: [(arrow_function) (function_expression) (generator_function)]) @definition.function
 
-(assignment_expression
-  left: (member_expression
-    object: [
-      (identifier) @_exports
-      (member_expression
-        object: (identifier) @_module (#eq? @_module "module")
-        property: (property_identifier) @_exports)
-    ]
-    property: (property_identifier) @name)
-  right: [(arrow_function) (function_expression) (generator_function)]
-  (#eq? @_exports "exports")) @definition.function
-
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: [
-    (function_expression name: (identifier) @name)
-    (generator_function name: (identifier) @name)
-  ]) @definition.function
-
 ; Classes
 
 (variable_declarator name: (identifier) @name value: (class)) @definition.class
 
 (export_statement "default" value: (class)) @definition.class
-
-(assignment_expression
-  left: (member_expression
-    object: [
-      (identifier) @_exports
-      (member_expression
-        object: (identifier) @_module (#eq? @_module "module")
-        property: (property_identifier) @_exports)
-    ]
-    property: (property_identifier) @name)
-  right: (class)
-  (#eq? @_exports "exports")) @definition.class
 
 (class body: (class_body) @container)
 
@@ -60,30 +27,6 @@
 (class_body
   (method_definition
     name: [(property_identifier) (private_property_identifier)] @name) @definition.method)
-
-(assignment_expression
-  left: (member_expression
-    object: (member_expression
-      object: (identifier) @owner
-      property: (property_identifier) @_prototype (#eq? @_prototype "prototype"))
-    property: (property_identifier) @name)
-  right: (function_expression)) @definition.method
-
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: (object
-    (method_definition name: (property_identifier) @name) @definition.function))
-
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: (object
-    (pair
-      key: (property_identifier) @name
-      value: [(arrow_function) (function_expression) (generator_function)]) @definition.function))
 
 ; Constants
 
@@ -95,30 +38,10 @@
 
 (export_clause (export_specifier name: (identifier) @exported))
 (export_statement "default" value: (identifier) @exported)
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: [
-    (identifier) @exported
-    (object (shorthand_property_identifier) @exported)
-  ])
 
 (export_statement
   "default"
   value: [(object) (array) (call_expression) (new_expression)]) @definition.constant
-
-(assignment_expression
-  left: (member_expression
-    object: [
-      (identifier) @_exports
-      (member_expression
-        object: (identifier) @_module (#eq? @_module "module")
-        property: (property_identifier) @_exports)
-    ]
-    property: (property_identifier) @name)
-  right: [(object) (array) (call_expression) (new_expression) (string) (number)]
-  (#eq? @_exports "exports")) @definition.constant
 
 ; Words of the signature that stand before
 
@@ -163,12 +86,6 @@
 (import_specifier name: (identifier) @name) @reference.import
 (import_clause (identifier) @name) @reference.import
 (export_specifier name: (identifier) @name) @reference.export
-(variable_declarator
-  name: [
-    (identifier) @name
-    (object_pattern (shorthand_property_identifier_pattern) @name)
-  ]
-  value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @reference.import
 
 ; Types and constants by their capital letter, functions where they are handed on
 

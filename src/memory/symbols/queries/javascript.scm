@@ -10,12 +10,6 @@
 (class_body
   (field_definition "static" property: (property_identifier) @name) @definition.constant)
 
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: (class name: (identifier) @name)) @definition.class
-
 (class_heritage (identifier) @name) @reference.class
 (class_heritage (member_expression property: (property_identifier) @name)) @reference.member
 

@@ -5,12 +5,6 @@
 (class_declaration name: (type_identifier) @name) @definition.class
 (abstract_class_declaration name: (type_identifier) @name) @definition.class
 
-(assignment_expression
-  left: (member_expression
-    object: (identifier) @_module (#eq? @_module "module")
-    property: (property_identifier) @_exports (#eq? @_exports "exports"))
-  right: (class name: (type_identifier) @name)) @definition.class
-
 (interface_declaration name: (type_identifier) @name) @definition.interface
 (type_alias_declaration name: (type_identifier) @name) @definition.type
 (enum_declaration name: (identifier) @name) @definition.enum
