@@ -17,6 +17,7 @@ const SESSION = fileURLToPath(new URL('../examples/agent-session.ts', import.met
 const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url))
 const REDACTION = fileURLToPath(new URL('../examples/redaction.ts', import.meta.url))
 const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
+const MEMORY = fileURLToPath(new URL('../examples/repo-memory.ts', import.meta.url))
 const STORE = fileURLToPath(new URL('../examples/context-store.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
@@ -167,6 +168,25 @@ describe('npm run example:store', () => {
       /For a log +\{"meta":\{"contextFiles":\["code-reviewer\/\S+","code-fixer\/\S+","summarizer\/\S+"\]\}\}\n/,
     )
     assert.match(output, /Verified +3 entries, 0 problems, 0 dangling links/)
+  })
+})
+
+describe('npm run example:memory', () => {
+  test('what is remembered is used by the steps of a run', async () => {
+    const { code, output, errors } = await runExample(MEMORY)
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+    assert.match(output, /Stored +CI pushes with \[REDACTED:[\w.-]+\]\n/)
+    assert.match(output, /Built +Used timingSafeEqual, as planned\.\n/)
+    assert.match(
+      output,
+      /Summaries +plan: Compare passwords .*\n +build: Used timingSafeEqual, as planned\.\n +test: Step test failed: 1 of 3 tests failed\n/,
+    )
+    assert.match(output, /Context +## Latest steps\n +- \*\*run-42 \/ test\*\* .*Step test failed/)
+    assert.match(output, /## Repository map\n +```\n +src\/\w+\.ts\n/)
+    const [, length] = /Length +(\d+) of 700 characters\n/.exec(output) ?? []
+    assert.ok(Number(length) <= 700 && Number(length) > 400, `${length} characters`)
+    assert.match(output, /Symbols +class LoginForm, line 2\n +method submit, line 3\n/)
+    assert.match(output, /On disk +\{\n +"version": 1,\n +"repository": .*\n +"conventions": \[\n(?: +.*\n)* +"title": "Tests",\n/)
   })
 })
 

@@ -16,6 +16,8 @@ const DOCUMENTED = [
   'DEFAULT_CONTEXT_STORE',
   'DEFAULT_HISTORY_PATH',
   'DEFAULT_PERSIST_THRESHOLD',
+  'DEFAULT_REPO_MEMORY_ROOT',
+  'RepoMemory',
   'autoRecord',
   'contextStoreTools',
   'contextTools',
@@ -23,6 +25,7 @@ const DOCUMENTED = [
   'readContextTool',
   'redact',
   'redactValue',
+  'summariseStep',
 ]
 
 interface Manifest {
@@ -114,6 +117,33 @@ describe('loading', () => {
       'update',
       'verify',
       'write',
+    ])
+    const ofMemory = Object.getOwnPropertyNames(everything.RepoMemory.prototype).filter(
+      (name) => name !== 'constructor',
+    )
+    assert.deepEqual(ofMemory.sort(), [
+      'appendSummary',
+      'buildContextFromMemory',
+      'close',
+      'directory',
+      'getRepoMemory',
+      'remove',
+      'repoHash',
+      'repoMap',
+      'symbols',
+      'upsertConvention',
+      'upsertDecision',
+      'upsertNote',
+      'workflow',
+      'workspace',
+    ])
+    assert.deepEqual(Object.keys(Object.getOwnPropertyDescriptors(everything.RepoMemory)).sort(), [
+      'length',
+      'migrate',
+      'name',
+      'open',
+      'prototype',
+      'repoHash',
     ])
     const store = new everything.ContextStore({ agent: 'a', path: '/virtual' })
     assert.deepEqual(Reflect.ownKeys(store), [])
