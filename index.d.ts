@@ -446,24 +446,24 @@ type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string
 type ContextErrorCode =
   /** An argument has the wrong type or an impossible value; the message names it. */
   | 'ERR_CONTEXT_INVALID_ARGUMENT'
-  /** There is no context, or no entry of a store, behind this path. */
+  /** There is no context, or no entry of a store, behind this path; no such workspace; nothing to migrate. */
   | 'ERR_CONTEXT_NOT_FOUND'
   /** The path leads outside the context directory or the store, or through a symbolic link. */
   | 'ERR_CONTEXT_OUTSIDE_DIRECTORY'
-  /** The file is there but holds no whole context record, or no entry. */
+  /** The file is there but holds no whole context record, or no entry; a memory or git's configuration is not understood. */
   | 'ERR_CONTEXT_CORRUPT'
   /** The file system refused; `cause` is its error. */
   | 'ERR_CONTEXT_IO'
-  /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes` or than a string can be. */
+  /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes`, a memory's texts or than a string can be. */
   | 'ERR_CONTEXT_TOO_LARGE'
   /**
    * The context belongs to another session that is alive, the history's file was replaced meanwhile, the store's entry has
-   * another revision, or another agent's directory differs in case alone.
+   * another revision, another agent's directory differs in case alone, or another convention has the title.
    */
   | 'ERR_CONTEXT_CONFLICT'
   /** Another process held the file's lock longer than `lockTimeout`. */
   | 'ERR_CONTEXT_LOCK_TIMEOUT'
-  /** The file system lacks what the call needs, such as locks. */
+  /** The file system lacks what the call needs, such as locks, or the memory does: a workspace, a branch that can be read. */
   | 'ERR_CONTEXT_UNSUPPORTED'
   /** It could not be told what is secret in a value, and so it was not written. */
   | 'ERR_CONTEXT_REDACTION'
@@ -2307,14 +2307,15 @@ declare class RepoMemory {
      * `git` program, and writes nothing: the first change creates the directory.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
-     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_IO`
+     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
+     * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
      */
     static open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory>;
     /**
      * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
      * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_IO`
+     * @throws (rejects) as {@link RepoMemory.open}
      */
     static repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string>;
     /**

@@ -120,7 +120,8 @@ export class RepoMemory {
    * `git` program, and writes nothing: the first change creates the directory.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
-   * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
+   * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
    */
   static async open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory> {
     const { location, branchScope, checked, hooks } = reading('open', () => {
@@ -144,7 +145,7 @@ export class RepoMemory {
    * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
    * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_IO`
+   * @throws (rejects) as {@link RepoMemory.open}
    */
   static async repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string> {
     const asked = reading('repoHash', () => ({
