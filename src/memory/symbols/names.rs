@@ -88,7 +88,45 @@ pub fn is_built_in(language: Language, name: &str) -> bool {
                         | "tuple"
                 )
         }
-        Language::Rust => matches!(name, "Self" | "Some" | "None" | "Ok" | "Err"),
+        // In the arguments of a macro keywords look like names.
+        Language::Rust => matches!(
+            name,
+            "Self"
+                | "Some"
+                | "None"
+                | "Ok"
+                | "Err"
+                | "as"
+                | "async"
+                | "await"
+                | "break"
+                | "const"
+                | "continue"
+                | "dyn"
+                | "else"
+                | "enum"
+                | "fn"
+                | "for"
+                | "if"
+                | "impl"
+                | "in"
+                | "let"
+                | "loop"
+                | "match"
+                | "move"
+                | "mut"
+                | "pub"
+                | "ref"
+                | "return"
+                | "static"
+                | "struct"
+                | "trait"
+                | "type"
+                | "unsafe"
+                | "use"
+                | "where"
+                | "while"
+        ),
         Language::Go => matches!(
             name,
             "any"

@@ -50,17 +50,26 @@ impl Signature {
     }
 }
 
+/// What lies between two words of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Gap {
+    None,
+    Space,
+    /// The end of a line, or something that is left out.
+    Break,
+}
+
 /// A line that is being written.
 struct Line<'source> {
     source: &'source str,
     text: String,
     start: Option<usize>,
-    space: bool,
+    gap: Gap,
 }
 
 impl<'source> Line<'source> {
     fn new(source: &'source str) -> Self {
-        Self { source, text: String::new(), start: None, space: false }
+        Self { source, text: String::new(), start: None, gap: Gap::None }
     }
 
     fn is_full(&self) -> bool {
@@ -75,13 +84,13 @@ impl<'source> Line<'source> {
                 return;
             }
             if one.is_whitespace() || one.is_control() {
-                self.space = true;
+                self.gap = self.gap.max(if one == '\n' { Gap::Break } else { Gap::Space });
                 continue;
             }
-            if self.space {
+            if self.gap != Gap::None {
                 self.push_space_before(one);
             }
-            self.space = false;
+            self.gap = Gap::None;
             self.start.get_or_insert(from.saturating_add(offset));
             self.text.push(one);
         }
@@ -89,15 +98,17 @@ impl<'source> Line<'source> {
 
     /// A list on several lines becomes one on one line.
     fn push_space_before(&mut self, next: char) {
-        let closes = matches!(next, ')' | ']');
-        if closes && self.text.ends_with(',') {
-            self.text.pop();
+        if self.gap == Gap::Break {
+            let closes = matches!(next, ')' | ']' | '>');
+            if closes && self.text.ends_with(',') {
+                self.text.pop();
+                return;
+            }
+            if matches!(next, ')' | ']' | ',' | ';') || self.text.ends_with(['(', '[', '<']) {
+                return;
+            }
         }
-        if !closes
-            && !matches!(next, ',' | ';')
-            && !self.text.is_empty()
-            && !self.text.ends_with(['(', '['])
-        {
+        if !self.text.is_empty() {
             self.text.push(' ');
         }
     }
@@ -118,7 +129,7 @@ impl<'source> Line<'source> {
             }
             if !is_left_out(&node) && node.kind() != "(" {
                 self.write_declaration(node, SymbolKind::Type);
-                self.space = true;
+                self.gap = self.gap.max(Gap::Space);
             }
             if !cursor.goto_next_sibling() {
                 return;
@@ -147,6 +158,7 @@ impl<'source> Line<'source> {
                 || is_long_value(&cursor, &node, kind);
             if leave_out {
                 written = written.max(current.end_byte());
+                self.gap = Gap::Break;
             } else {
                 if parameters.is_none() && cursor.field_name() == Some("parameters") {
                     parameters = Some(cursor.depth());
