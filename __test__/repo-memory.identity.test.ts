@@ -43,6 +43,10 @@ describe('RepoMemory.repoHash()', () => {
         ]) {
           assert.equal(await RepoMemory.repoHash(spelt), hash, spelt)
         }
+        // The folder is that of the call, wherever the process goes then.
+        const asked = RepoMemory.repoHash('.')
+        process.chdir(directory)
+        assert.equal(await asked, hash)
       } finally {
         process.chdir(before)
       }

@@ -107,6 +107,7 @@ describe('summariseStep()', () => {
 
 describe('preview()', () => {
   it('is JSON where the value is short', () => {
+    const twice = { a: 1 }
     for (const value of [
       1,
       'x',
@@ -116,6 +117,7 @@ describe('preview()', () => {
       {},
       [[], {}],
       { a: { b: [1, 'é', null] } },
+      [twice, twice],
       { toJSON: () => ({ a: 1 }) },
     ]) {
       assert.equal(preview(value, 1000), JSON.stringify(value))
