@@ -89,11 +89,10 @@ fn address_without_protocol(address: &[u8], base: &Path) -> Option<Vec<u8>> {
     // `[user@host:port]:path` has its bracket before the user.
     let bracketed = place.strip_prefix(b"[").or_else(|| user.starts_with(b"[").then_some(place));
     let (host, path) = match bracketed.and_then(|bracketed| bracketed.split_once_str("]:")) {
-        Some((inside, path)) if is_ip_v6(inside) => ([b"[", inside, b"]"].concat(), path),
-        Some((inside, path)) => (inside.to_owned(), path),
+        Some(host_and_path) => host_and_path,
         None => {
             let (host, path) = place.split_at(place.find_byteset(":/").unwrap_or(place.len()));
-            (host.to_owned(), path.strip_prefix(b":").unwrap_or(path))
+            (host, path.strip_prefix(b":").unwrap_or(path))
         }
     };
     let host = host.replace("%", "%25");

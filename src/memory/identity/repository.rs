@@ -143,8 +143,8 @@ impl Repository {
         Ok(self.main_work_tree()?.unwrap_or_else(|| self.common.clone()))
     }
 
-    /// Where the main work tree is told by the configuration (that of a submodule is) or by the
-    /// repository's name. It must lead back: many repositories can name one directory.
+    /// The main work tree is what the configuration says (as that of a submodule does), or the directory
+    /// above. It must lead back here: many repositories can name one directory.
     fn main_work_tree(&self) -> Result<Option<PathBuf>> {
         const KEY: &str = "core.worktree";
         let configured = match self.config.string(KEY) {
@@ -152,8 +152,8 @@ impl Repository {
             None => read_config(&self.common.join("config.worktree"))?.string(KEY),
         };
         let configured = configured.map(|path| self.common.join(native(&path)));
-        let above = self.common.parent().filter(|_| self.common.ends_with(".git"));
-        let candidates = configured.into_iter().chain(above.map(Path::to_owned));
+        let above = self.common.parent().map(Path::to_owned);
+        let candidates = configured.into_iter().chain(above);
         Ok(candidates
             .filter_map(|candidate| LocalDisk.canonical(&candidate).ok())
             .find(|candidate| self.is_of(candidate)))

@@ -78,13 +78,17 @@ fn a_broken_head_is_an_error_where_the_branch_counts() {
 #[test]
 fn a_broken_configuration_is_an_error_that_quotes_nothing() {
     let folder = Folder::new();
-    folder
-        .repository("name/.git", "[core]\n[remote \"origin\"\n\turl = https://user:TOKEN@host/x\n");
-    for scope in [BranchScope::PerBranch, BranchScope::SharedRepo] {
-        let error = Identity::of(&folder.at("name"), scope).unwrap_err();
-        assert_eq!(error.code, Code::Corrupt);
-        assert!(error.message.contains("config is no git configuration (line 2)"), "{error}");
-        assert!(!error.message.contains("TOKEN"), "{error}");
+    for config in [
+        "[core]\n[remote \"origin\"\n\turl = https://user:TOKEN@host/x\n",
+        "[remote \"origin\"]\n\t@TOKEN\n",
+    ] {
+        folder.repository("name/.git", config);
+        for scope in [BranchScope::PerBranch, BranchScope::SharedRepo] {
+            let error = Identity::of(&folder.at("name"), scope).unwrap_err();
+            assert_eq!(error.code, Code::Corrupt);
+            assert!(error.message.contains("config is no git configuration (line 2)"), "{error}");
+            assert!(!error.message.contains("TOKEN"), "{error}");
+        }
     }
     fs::remove_file(folder.at("name/.git/config")).unwrap();
     folder.directory("name/.git/config");

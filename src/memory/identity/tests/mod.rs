@@ -246,7 +246,7 @@ fn neither_environment_nor_user_has_a_say() {
     }
     let folder = Folder::new();
     folder.repository("name/.git", &origin(URL));
-    folder.directory("name/src");
+    folder.directory("name/src/deep");
     folder.repository("other/.git", &origin("https://example.com/other/name"));
     folder.write(
         ".gitconfig",
@@ -255,7 +255,7 @@ fn neither_environment_nor_user_has_a_say() {
     let test = "memory::identity::tests::neither_environment_nor_user_has_a_say";
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
-        .env(WORKSPACE, folder.at("name/src"))
+        .env(WORKSPACE, folder.at("name/src/deep"))
         .env("HOME", &folder.root)
         .env("GIT_CONFIG_GLOBAL", folder.at(".gitconfig"))
         .env("GIT_CONFIG_SYSTEM", folder.at(".gitconfig"))
@@ -264,7 +264,7 @@ fn neither_environment_nor_user_has_a_say() {
         .env("GIT_DIR", folder.at("other/.git"))
         .env("GIT_COMMON_DIR", folder.at("other/.git"))
         .env("GIT_WORK_TREE", folder.at("other"))
-        .env("GIT_CEILING_DIRECTORIES", folder.at("name"))
+        .env("GIT_CEILING_DIRECTORIES", folder.at("name/src"))
         .output()
         .unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);

@@ -73,6 +73,12 @@ fn bare_repositories_are_their_own_workspace() {
     assert_eq!(folder.of("all").workspace, folder.at("all"));
     assert_eq!(folder.shared("all/one").repo_hash, folder.shared("all").repo_hash);
     assert_ne!(folder.of("all/one").repo_hash, folder.of("all").repo_hash);
+    let shared = expected(&folder.at("all"), &["example.com/owner/name"]);
+    assert_eq!(folder.shared("all/.bare").repo_hash, shared);
+
+    // What is above it does not matter.
+    folder.write(".git", "gitdir: nowhere");
+    assert_eq!(folder.of("name.git/refs"), identity);
 }
 
 #[test]
