@@ -158,6 +158,7 @@ impl<'tree> Found<'tree> {
         let claim = match role {
             Role::Definition(kind) => Claim::Is(kind),
             Role::IfExported => Claim::IfExported,
+            Role::Implementation if is_function => Claim::Is(SymbolKind::Function),
             Role::Declaration | Role::Prototype if is_function => Claim::Prototype,
             Role::Declaration => Claim::Is(SymbolKind::Constant),
             _ => return,
@@ -188,7 +189,11 @@ impl<'tree> Parts<'tree> {
     fn add(&mut self, role: Role, node: Node<'tree>) {
         match role {
             Role::Name => self.name = Some(node),
-            Role::Definition(_) | Role::Declaration | Role::Prototype | Role::IfExported => {
+            Role::Definition(_)
+            | Role::Implementation
+            | Role::Declaration
+            | Role::Prototype
+            | Role::IfExported => {
                 self.definition = Some((node, role));
             }
             Role::Reference(used) => self.used = Some(used),

@@ -21,6 +21,8 @@ mod parser;
 mod rules;
 mod scopes;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 

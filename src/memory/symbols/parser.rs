@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{ParseOptions, ParseState, Parser, QueryCursor, Tree};
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, is_too_deep};
 use super::macros::without_macros;
 use super::matches::{Claim, Found};
 use super::names::{LONGEST_NAME, is_built_in};
@@ -41,7 +41,7 @@ impl SymbolParser {
     }
 
     /// What a file defines and uses. A broken file gives what could be understood of it;
-    /// one of more than a MiB, or of no text, nothing.
+    /// one of more than a MiB, of no text, or of what no program looks like, nothing.
     /// Stops early, with what there is, when `cancelled`.
     pub fn symbols(
         &mut self,
@@ -57,6 +57,9 @@ impl SymbolParser {
         let language = language.or_cpp(&text);
         if language == Language::Cpp {
             text = without_macros(text);
+        }
+        if is_too_deep(&text) {
+            return FileSymbols::default();
         }
         let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
         let mut bounds = Bounds::new(text.len(), cancelled);

@@ -24,6 +24,8 @@ pub enum Role {
     Name,
     /// `@definition.KIND`: a definition.
     Definition(SymbolKind),
+    /// `@definition.implementation`: a function of C, unless its declarator is of something else.
+    Implementation,
     /// `@definition.declaration`: a declaration of C; its declarator tells whether of a function or a variable.
     Declaration,
     /// `@definition.prototype`: a declaration of C++, of interest if it is of a function.
@@ -68,6 +70,7 @@ impl Role {
             "definition.constant" => Self::Definition(Constant),
             "definition.module" => Self::Definition(Module),
             "definition.macro" => Self::Definition(Macro),
+            "definition.implementation" => Self::Implementation,
             "definition.declaration" => Self::Declaration,
             "definition.prototype" => Self::Prototype,
             "definition.exported" => Self::IfExported,

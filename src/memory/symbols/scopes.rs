@@ -112,8 +112,11 @@ fn steps<'found, 'tree>(found: &'found Found<'tree>) -> Vec<Step<'found, 'tree>>
     }
     for (start, (end, used)) in &found.uses {
         let declares = found.locals.contains_key(start) || found.ignored.contains(start);
-        let defines = found.definitions.contains_key(start);
-        if !defines && !(declares && *used == Use::Value) {
+        let defines = found
+            .definitions
+            .get(start)
+            .is_some_and(|candidate| candidate.claim != Claim::IfExported);
+        if !defines && !(declares && *used < Use::Elsewhere) {
             steps.push(Step { start: *start, end: *end, event: Event::Use(*used) });
         }
     }

@@ -219,6 +219,8 @@ fn is_body(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
     match node.kind() {
         "field_declaration_list" => true,
+        // The types of parameters in old C.
+        "declaration" => cursor.depth() == 1 && kind == SymbolKind::Function,
         // The fields of `struct Pair(u8, u8);`
         "ordered_field_declaration_list" => false,
         // The methods of `type Reader interface { … }` have no node around them.

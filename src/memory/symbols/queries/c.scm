@@ -1,12 +1,12 @@
 ; C, and what C++ has in common with it.
 ; The first pattern that defines a name at a place tells its kind.
 
-(function_definition type: (_) declarator: (_) @name) @definition.function
+(function_definition type: (_) declarator: (_) @name) @definition.implementation
 
 ; A constructor has no type; nor has `TEST(Suite, Name) {}`, which uses a macro.
 (function_definition
   !type declarator: (_) @name
-  (#not-match? @name "^[A-Z][A-Z0-9_]*\\s*\\(")) @definition.function
+  (#not-match? @name "^[A-Z][A-Z0-9_]*\\s*\\(")) @definition.implementation
 
 (type_definition
   type: [(struct_specifier body: (_)) (union_specifier body: (_))]

@@ -34,6 +34,16 @@
 [(function_declaration) (method_declaration) (func_literal)] @local.scope
 
 (type_parameter_declaration name: (identifier) @local.definition)
+(method_declaration
+  receiver: (parameter_list
+    (parameter_declaration
+      type: [
+        (generic_type
+          type_arguments: (type_arguments (type_elem (type_identifier) @local.definition)))
+        (pointer_type
+          (generic_type
+            type_arguments: (type_arguments (type_elem (type_identifier) @local.definition))))
+      ])))
 (parameter_declaration name: (identifier) @local.definition)
 (variadic_parameter_declaration name: (identifier) @local.definition)
 (short_var_declaration left: (expression_list (identifier) @local.definition))
