@@ -169,8 +169,7 @@ fn places(definitions: &[Definition]) -> Vec<Above<'_>> {
             // An implementation may stand before its type, which then must not be within anything: so
             // nobody is within themselves.
             let is_outer = |after: &&usize| {
-                **after != number
-                    && definitions.get(**after).is_some_and(|outer| outer.container.is_none())
+                definitions.get(**after).is_some_and(|outer| outer.container.is_none())
             };
             let found = nearest
                 .or_else(|| known.get(before..).unwrap_or_default().iter().find(is_outer).copied());

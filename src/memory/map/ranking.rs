@@ -13,9 +13,10 @@ const OF_ALL: f64 = 0.1;
 /// What the tenth of a file's definitions counts for, as against the first: others' files have good
 /// ones, too.
 const TENTH: f64 = 0.5;
-/// How much more a definition counts that is asked for by its name, or one in a type that is.
+/// How much more a definition counts that is asked for by its name.
 const NAMED: f64 = 20.0;
-const IN_NAMED: f64 = 4.0;
+/// Part of a file's weight that a definition in a type has that is asked for.
+const IN_NAMED: f64 = 0.1;
 /// How much more a file counts that is asked for by its path.
 const MEANT: f64 = 5.0;
 
@@ -35,9 +36,7 @@ impl Ranking {
         let mut scores: Vec<(f64, Place)> = Vec::new();
         let meant = focus.files.iter().zip(&graph.priors).zip(&weights.files);
         for ((file, source), ((meant, prior), weight)) in (0..).zip(files).zip(meant) {
-            // Whoever asks for a test by its path wants to see it.
-            let own = if *meant < 1.0 { prior.min(1.0) } else { 1.0 };
-            let damping = own * (1.0 + MEANT * meant);
+            let damping = prior.min(1.0) * (1.0 + MEANT * meant);
             let base = weight * damping;
             let definitions = &source.symbols.definitions;
             let share = base * OF_ALL / definitions.len().max(1) as f64;
@@ -55,8 +54,8 @@ impl Ranking {
                 let (named, in_named) = (asked(Some(*name)), asked(container));
                 let score = (used + share * visible)
                     * importance(defined.kind)
-                    * (1.0 + NAMED * named + IN_NAMED * in_named)
-                    + base * (named * named + in_named * in_named * OF_ALL);
+                    * (1.0 + NAMED * named)
+                    + base * (named * named + in_named * in_named * IN_NAMED);
                 scores.push((score, Place { file, definition }));
             }
             spread(scores.get_mut(start..).unwrap_or_default(), names);

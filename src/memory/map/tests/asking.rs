@@ -35,7 +35,7 @@ async fn project() -> std::sync::Arc<Snapshot> {
         ("src/billing/invoice.ts", "class InvoicePrinter\nuse WorkspaceLogger\nuse TaxTable"),
         ("src/billing/tax.ts", "class TaxTable\nfunction lookUpRate\nuse WorkspaceLogger"),
         ("src/search/query.ts", "class QueryParser\nuse WorkspaceLogger"),
-        ("tests/invoice.test.ts", "class InvoiceTests\nuse InvoicePrinter\nuse TaxTable\nuse lookUpRate"),
+        ("__tests__/invoice.ts", "class InvoiceTests\nuse InvoicePrinter\nuse TaxTable\nuse lookUpRate"),
     ])
     .await
 }
@@ -44,7 +44,7 @@ async fn project() -> std::sync::Arc<Snapshot> {
 async fn what_many_use_comes_first() {
     let project = project().await;
     assert_eq!(files(&project, &[])[0], "src/shared/logger.ts");
-    assert_eq!(files(&project, &[]).last().unwrap(), "tests/invoice.test.ts");
+    assert_eq!(files(&project, &[]).last().unwrap(), "__tests__/invoice.ts");
     let names = names(&project, &[]);
     assert_eq!(names[0], "WorkspaceLogger");
     let place = |name: &str| names.iter().position(|known| known == name).unwrap();
@@ -63,7 +63,8 @@ async fn a_use_leads_to_who_defines_the_name_elsewhere() {
     ])
     .await;
     assert_eq!(files(&found, &[])[0], "b.ts", "uses of one's own names lead nowhere");
-    assert_eq!(files(&found, &[]).last().unwrap(), "e.ts", "nor do those of another language");
+    let rest = ["a.ts", "c.ts", "d.py", "e.ts"];
+    assert_eq!(files(&found, &[])[1..], rest, "nor do those of another language");
 }
 
 #[tokio::test]
@@ -83,9 +84,23 @@ async fn a_name_that_few_define_tells_more() {
 }
 
 #[tokio::test]
+async fn a_name_that_many_define_takes_little_from_others() {
+    let many: Vec<String> = (0..50).map(|number| format!("many{number}.ts")).collect();
+    let mut sources: Vec<(&str, &str)> =
+        many.iter().map(|path| (path.as_str(), "function CommonThing")).collect();
+    sources.push(("mid.ts", "function MiddleThing"));
+    sources.push(("other.ts", "function AnotherThing"));
+    sources.push(("rare.ts", "function SingularThing"));
+    sources.push(("user1.ts", "use CommonThing\nuse SingularThing"));
+    sources.push(("user2.ts", "use MiddleThing\nuse AnotherThing"));
+    let found = snapshot(&sources).await;
+    assert_eq!(files(&found, &[])[0], "rare.ts");
+}
+
+#[tokio::test]
 async fn a_use_of_a_name_that_tells_much_counts_for_more() {
     for (better, worse) in
-        [("saveContext", "save"), ("collect_all", "_collect_all"), ("Frobnicate", "iter")]
+        [("saveContext", "save"), ("collect_all", "_collect_all"), ("Frob", "iter")]
     {
         let (first, second) = (format!("function {worse}"), format!("function {better}"));
         let uses = format!("use {better}\nuse {worse}");
@@ -124,6 +139,15 @@ async fn paths_are_understood_however_they_are_written() {
     ] {
         assert_eq!(files(&snapshot, &[entry])[0], "lib/deep/c.ts", "{entry}");
     }
+    let exact = snapshot.rank(&["lib/deep/c.ts".to_owned()]);
+    for entry in ["./lib/deep/c.ts", "lib//deep/./c.ts/", absolute.to_str().unwrap(), "deep/c.ts"] {
+        assert_eq!(snapshot.rank(&[entry.to_owned()]), exact, "{entry}");
+    }
+    // Taken for words, other files with these words would come before the rest.
+    workspace.write("src/deep.ts", "class Deep");
+    let snapshot = workspace.refresh().await;
+    let found = files(&snapshot, &[absolute.to_str().unwrap()]);
+    assert_eq!(found[..2], ["lib/deep/c.ts", "src/a.ts"], "{found:?}");
     assert_eq!(files(&snapshot, &["my files/d e.ts"])[0], "my files/d e.ts");
     for entry in ["", " ", ".", "/", "..", "nothing-like-it", "the of and"] {
         assert_eq!(files(&snapshot, &[entry]), files(&snapshot, &[]), "{entry:?}");
@@ -141,9 +165,21 @@ async fn a_directory_brings_what_its_files_use() {
 }
 
 #[tokio::test]
+async fn what_is_asked_about_comes_before_what_it_uses() {
+    let found = snapshot(&[
+        ("a.ts", "class CartView\nuse WorkspaceLogger"),
+        ("b.ts", "class CartModel\nuse WorkspaceLogger"),
+        ("log.ts", "class WorkspaceLogger"),
+    ])
+    .await;
+    assert_eq!(files(&found, &[])[0], "log.ts");
+    assert_eq!(files(&found, &["cart"])[2], "log.ts");
+}
+
+#[tokio::test]
 async fn a_test_that_is_asked_for_comes_first() {
     let project = project().await;
-    assert_eq!(files(&project, &["tests/invoice.test.ts"])[0], "tests/invoice.test.ts");
+    assert_eq!(files(&project, &["__tests__/invoice.ts"])[0], "__tests__/invoice.ts");
 }
 
 #[tokio::test]

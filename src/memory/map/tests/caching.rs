@@ -3,6 +3,7 @@
 use std::{
     fs,
     sync::{Arc, Mutex, atomic::Ordering},
+    time::{Duration, SystemTime},
 };
 
 use super::{
@@ -13,6 +14,7 @@ use crate::{
     debug::Debug,
     durable::Durability,
     file_system::{Disk, FileSystem, LocalDisk},
+    names,
 };
 
 fn filled(count: usize) -> Workspace {
@@ -238,6 +240,26 @@ async fn the_cache_is_for_the_owner_alone() {
     workspace.map.refresh(options).await.unwrap();
     let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(workspace.indexes()), mode(workspace.cache())), (0o700, 0o600));
+}
+
+#[tokio::test]
+async fn what_a_crash_left_is_removed_and_what_is_being_written_stays() {
+    let workspace = filled(1);
+    workspace.refresh().await;
+    let name = workspace.cache().file_name().unwrap().to_str().unwrap().to_owned();
+    let (old, new) = (names::replacement(&name), names::replacement(&name));
+    let foreign = names::replacement("memory.json");
+    for name in [&old, &new, &foreign] {
+        fs::write(workspace.indexes().join(name), "").unwrap();
+    }
+    for name in [&old, &foreign] {
+        let file = fs::File::options().write(true).open(workspace.indexes().join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
+    }
+    workspace.write("new.ts", "");
+    workspace.refresh().await;
+    let is_there = |name: &String| workspace.indexes().join(name).exists();
+    assert_eq!((is_there(&old), is_there(&new), is_there(&foreign)), (false, true, true));
 }
 
 #[tokio::test]

@@ -63,6 +63,36 @@ async fn parsing_stops_when_nobody_waits_and_what_was_parsed_stays_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_begins_before_whoever_is_gone_has_stopped() {
+    let mut workspace = filled(40);
+    let held = Arc::new(AtomicBool::new(true));
+    {
+        let held = Arc::clone(&held);
+        workspace.again_while(move |_, _| {
+            while held.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+    }
+    let refresh = || {
+        let map = Arc::clone(&workspace.map);
+        tokio::spawn(async move { map.refresh(RefreshOptions::default()).await })
+    };
+    let first = refresh();
+    let parses = Arc::clone(&workspace.parses);
+    until(move || parses.load(Ordering::SeqCst) >= 1).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let begun = workspace.parses.load(Ordering::SeqCst);
+    first.abort();
+    assert!(first.await.is_err());
+    let second = refresh();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(workspace.parses.load(Ordering::SeqCst), begun);
+    held.store(false, Ordering::SeqCst);
+    assert_eq!(second.await.unwrap().unwrap().definition_count(), 40);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refreshes_at_once_parse_everything_once() {
     let mut workspace = filled(30);
     workspace.again_while(|_, _| std::thread::sleep(Duration::from_millis(1)));

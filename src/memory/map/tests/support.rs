@@ -88,6 +88,8 @@ impl Disk for WatchedDisk {
         Disk::list(&LocalDisk, directory)
     }
     fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+        // Another path than that by which it is read.
+        self.check(&Path::new("looked at").join(name))?;
         let entry = Disk::entry(&LocalDisk, directory, name)?;
         Ok(entry.map(|mut entry| {
             // So that tests can make files old.

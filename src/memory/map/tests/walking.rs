@@ -1,12 +1,15 @@
 //! Which files there are.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
 use super::{
     super::{Limits, RefreshOptions, SkipReason},
     support::Workspace,
 };
-use crate::error::Code;
+use crate::{debug::Debug, error::Code};
 
 #[tokio::test]
 async fn source_files_are_found_and_nothing_else() {
@@ -150,17 +153,31 @@ async fn too_large_files_are_listed_without_symbols() {
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_skipped_and_told() {
     let mut workspace = Workspace::new();
-    workspace.write("a.ts", "class A");
-    workspace.write("b.ts", "class B");
-    workspace.disk.closed.lock().unwrap().push("b.ts".to_owned());
-    let snapshot = workspace.refresh().await;
-    assert!(snapshot.paths().eq(["a.ts"]));
-    assert_eq!(snapshot.skipped().files[0].path, "b.ts");
-    assert_eq!(snapshot.skipped().files[0].reason, SkipReason::Unreadable);
+    for (path, text) in [("a.ts", "class A"), ("b/b.ts", "class B"), ("c.ts", "class C")] {
+        workspace.write(path, text);
+    }
+    let closed = ["b/b.ts".to_owned(), "looked at/c.ts".to_owned()];
+    workspace.disk.closed.lock().unwrap().extend(closed);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    for _ in 0..2 {
+        let told = Arc::clone(&told);
+        let debug = Debug::new(move |message, data| {
+            told.lock().unwrap().push(format!("{message} {data}"));
+        });
+        let options = RefreshOptions { debug, ..RefreshOptions::default() };
+        let snapshot = workspace.map.refresh(options).await.unwrap();
+        assert!(snapshot.paths().eq(["a.ts"]));
+        let skipped = snapshot.skipped().files.iter();
+        let skipped: Vec<_> = skipped.map(|file| (file.path.as_str(), file.reason)).collect();
+        let unreadable = SkipReason::Unreadable;
+        assert_eq!(skipped, [("b/b.ts", unreadable), ("c.ts", unreadable)]);
+    }
+    let expected = r#"Skipped source files of the workspace {"files":[{"path":"b/b.ts","reason":"unreadable"},{"path":"c.ts","reason":"unreadable"}],"total":2,"beyondBound":0}"#;
+    assert_eq!(*told.lock().unwrap(), [expected], "once");
     workspace.disk.closed.lock().unwrap().clear();
     workspace.again();
     let snapshot = workspace.refresh().await;
-    assert_eq!((snapshot.file_count(), snapshot.skipped().total), (2, 0));
+    assert_eq!((snapshot.file_count(), snapshot.skipped().total), (3, 0));
 }
 
 #[tokio::test]
