@@ -52,10 +52,9 @@ impl Ranking {
                 let container =
                     container.and_then(|container| graph.number(source.language, container));
                 let (named, in_named) = (asked(Some(*name)), asked(container));
-                let score = (used + share * visible)
-                    * importance(defined.kind)
-                    * (1.0 + NAMED * named)
-                    + base * (named * named + in_named * in_named * IN_NAMED);
+                let score =
+                    (used + share * visible) * importance(defined.kind) * (1.0 + NAMED * named)
+                        + base * (named * named + in_named * in_named * IN_NAMED);
                 scores.push((score, Place { file, definition }));
             }
             spread(scores.get_mut(start..).unwrap_or_default(), names);
