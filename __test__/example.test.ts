@@ -186,7 +186,10 @@ describe('npm run example:memory', () => {
     const [, length] = /Length +(\d+) of 700 characters\n/.exec(output) ?? []
     assert.ok(Number(length) <= 700 && Number(length) > 400, `${length} characters`)
     assert.match(output, /Symbols +class LoginForm, line 2\n +method submit, line 3\n/)
-    assert.match(output, /On disk +\{\n +"version": 1,\n +"repository": .*\n +"conventions": \[\n(?: +.*\n)* +"title": "Tests",\n/)
+    assert.match(
+      output,
+      /On disk +\{\n +"version": 1,\n +"repository": .*\n +"conventions": \[\n(?: +.*\n)* +"title": "Tests",\n/,
+    )
   })
 })
 

@@ -116,7 +116,8 @@ fn steps<'found, 'tree>(found: &'found Found<'tree>) -> Vec<Step<'found, 'tree>>
             .definitions
             .get(start)
             .is_some_and(|candidate| candidate.claim != Claim::IfExported);
-        if !defines && !(declares && *used < Use::Elsewhere) {
+        let is_own = defines || declares && *used < Use::Elsewhere;
+        if !is_own {
             steps.push(Step { start: *start, end: *end, event: Event::Use(*used) });
         }
     }
