@@ -143,7 +143,7 @@ describe('a context pack', () => {
   - src/parser.ts
 
 ## Decisions
-- **Rust** Why: It is fast. Affects: src/, lib/. [DAY]
+- **Rust**: It is fast. (affects src/, lib/) [DAY]
 
 ## Notes
 - # CI is slow [agent, DAY]`,
