@@ -7,6 +7,7 @@
 import { appendFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
+import { RepoMemory } from '../index.js'
 import { median } from './statistics.ts'
 
 export interface RepoMapRun {
@@ -18,32 +19,9 @@ export interface RepoMapRun {
   readonly changed: number
 }
 
-interface RepoMap {
-  readonly text: string
-  readonly files: readonly unknown[]
-}
-
-interface Memory {
-  repoMap(options: { maxChars: number }): Promise<RepoMap>
-  close(): Promise<void>
-}
-
-interface MemoryClass {
-  open(options: { workspace: string; root: string }): Promise<Memory>
-}
-
 const BUDGET = 8000
 
-async function memoryClass(): Promise<MemoryClass> {
-  const { RepoMemory } = (await import('../index.js')) as unknown as { RepoMemory?: MemoryClass }
-  if (RepoMemory === undefined) {
-    throw new Error('this build has no RepoMemory')
-  }
-  return RepoMemory
-}
-
 async function run(workspace: string, root: string, rounds: number, changed: string): Promise<RepoMapRun> {
-  const RepoMemory = await memoryClass()
   const start = performance.now()
   const memory = await RepoMemory.open({ workspace, root })
   const map = await memory.repoMap({ maxChars: BUDGET })
