@@ -139,8 +139,16 @@ async fn paths_are_understood_however_they_are_written() {
     ] {
         assert_eq!(files(&snapshot, &[entry])[0], "lib/deep/c.ts", "{entry}");
     }
+    workspace.write("lib/deeper/other.ts", "class Other");
+    let snapshot = workspace.refresh().await;
     let exact = snapshot.rank(&["lib/deep/c.ts".to_owned()]);
-    for entry in ["./lib/deep/c.ts", "lib//deep/./c.ts/", absolute.to_str().unwrap(), "deep/c.ts"] {
+    for entry in [
+        "lib/deep/",
+        "./lib/deep/c.ts",
+        "lib//deep/./c.ts/",
+        absolute.to_str().unwrap(),
+        "deep/c.ts",
+    ] {
         assert_eq!(snapshot.rank(&[entry.to_owned()]), exact, "{entry}");
     }
     // Taken for words, other files with these words would come before the rest.
@@ -162,6 +170,43 @@ async fn a_directory_brings_what_its_files_use() {
     let found = files(&project, &["src/auth"]);
     let place = |path: &str| found.iter().position(|known| known == path).unwrap();
     assert!(place("src/shared/logger.ts") < place("src/search/query.ts"), "{found:?}");
+}
+
+#[tokio::test]
+async fn often_used_names_and_single_ones_come_first() {
+    let often = "use OftenUsed\n".repeat(9);
+    let (first, second) = ("function SeldomUsed", "function OftenUsed");
+    let user = format!("{often}use SeldomUsed");
+    let found = snapshot(&[("a.ts", first), ("b.ts", second), ("c.ts", &user)]).await;
+    assert_eq!(names(&found, &[])[..2], ["OftenUsed", "SeldomUsed"]);
+    let overloaded = "function OverLoaded\n".repeat(4) + "function OnceDefined";
+    let sources = [("a.ts", overloaded.as_str()), ("b.ts", "use OverLoaded\nuse OnceDefined")];
+    let found = snapshot(&sources).await;
+    assert_eq!(names(&found, &[])[0], "OnceDefined", "they share what comes to the name");
+}
+
+#[tokio::test]
+async fn one_file_does_not_take_all_places() {
+    let full: String = (0..16).map(|number| format!("function FromFull{number}\n")).collect();
+    let uses: String = (0..16).map(|number| format!("use FromFull{number}\n").repeat(9)).collect();
+    let uses = uses + "use FromOther1\n";
+    let other: String = (0..20).map(|number| format!("function Unused{number}\n")).collect();
+    let other = other + "function FromOther1";
+    let found = snapshot(&[("a.ts", &full), ("b.ts", &other), ("c.ts", &uses)]).await;
+    let names = names(&found, &[]);
+    assert_eq!(names[0], "FromFull0");
+    assert_ne!(names[16], "FromOther1", "{names:?}");
+}
+
+#[tokio::test]
+async fn words_that_few_names_have_and_names_of_few_words_count_for_more() {
+    let found = snapshot(&[
+        ("a.ts", "class StoreOne\nclass StoreTwo\nclass StoreThree\nclass LoginFieldBase"),
+        ("b.ts", "class WidgetOne\nclass LoginBase"),
+    ])
+    .await;
+    assert_eq!(names(&found, &["a store or a widget"])[0], "WidgetOne");
+    assert_eq!(names(&found, &["login"])[0], "LoginBase");
 }
 
 #[tokio::test]

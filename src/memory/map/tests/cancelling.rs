@@ -88,6 +88,7 @@ async fn nobody_begins_before_whoever_is_gone_has_stopped() {
     let second = refresh();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(workspace.parses.load(Ordering::SeqCst), begun);
+    assert_eq!(workspace.map.begun.load(Ordering::SeqCst), 1);
     held.store(false, Ordering::SeqCst);
     assert_eq!(second.await.unwrap().unwrap().definition_count(), 40);
 }

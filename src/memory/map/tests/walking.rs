@@ -159,7 +159,8 @@ async fn a_file_that_cannot_be_read_is_skipped_and_told() {
     let closed = ["b/b.ts".to_owned(), "looked at/c.ts".to_owned()];
     workspace.disk.closed.lock().unwrap().extend(closed);
     let told = Arc::new(Mutex::new(Vec::new()));
-    for _ in 0..2 {
+    for round in ["class A", "class Changed"] {
+        workspace.write_old("a.ts", round, 50);
         let told = Arc::clone(&told);
         let debug = Debug::new(move |message, data| {
             told.lock().unwrap().push(format!("{message} {data}"));
