@@ -188,7 +188,7 @@ async fn often_used_names_and_single_ones_come_first() {
 #[tokio::test]
 async fn one_file_does_not_take_all_places() {
     let full: String = (0..16).map(|number| format!("function FromFull{number}\n")).collect();
-    let uses: String = (0..16).map(|number| format!("use FromFull{number}\n").repeat(9)).collect();
+    let uses: String = (0..16).map(|number| format!("use FromFull{number}\n").repeat(4)).collect();
     let uses = uses + "use FromOther1\n";
     let other: String = (0..20).map(|number| format!("function Unused{number}\n")).collect();
     let other = other + "function FromOther1";
