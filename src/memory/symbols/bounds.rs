@@ -69,9 +69,48 @@ impl<'a> Bounds<'a> {
     pub fn ask(&mut self, bytes: usize) -> ControlFlow<()> {
         self.questions = self.questions.saturating_add(1);
         let allowed = MORE_QUESTIONS.saturating_add(bytes / BYTES_A_QUESTION);
-        if self.questions > allowed || self.cancelled.is_set() || Instant::now() > self.until {
+        if self.questions > allowed || self.cancelled.is_set() || Instant::now() >= self.until {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nests_like_no_program_is_too_deep() {
+        let nested = |open: &str, close: &str, count| {
+            format!("{}{}", open.repeat(count), close.repeat(count))
+        };
+        assert!(!is_too_deep(&nested("(", ")", 500)));
+        assert!(is_too_deep(&nested("(", ")", 501)));
+        assert!(is_too_deep(&nested("[{", "}]", 251)));
+        assert!(!is_too_deep(&"f(a[0]); ".repeat(10_000)));
+        assert!(!is_too_deep(&")".repeat(10_000)));
+        assert!(!is_too_deep(&"a<b>=>".repeat(10_000)));
+        assert!(!is_too_deep(&"a<b;".repeat(10_000)));
+        assert!(is_too_deep(&"a<".repeat(2001)));
+        assert!(is_too_deep(&"a<b=>".repeat(2001)));
+    }
+
+    #[test]
+    fn work_ends_when_it_is_too_much_or_unwanted() {
+        let asked = |bytes: usize, cancelled: &Cancelled| {
+            let mut bounds = Bounds::new(0, cancelled);
+            (0..100_000).take_while(|_| bounds.ask(bytes).is_continue()).count()
+        };
+        assert_eq!(asked(0, &Cancelled::default()), MORE_QUESTIONS);
+        assert_eq!(asked(2500, &Cancelled::default()), MORE_QUESTIONS + 100);
+        assert_eq!(asked(2500, &Cancelled::set()), 0);
+        let cancelled = Cancelled::default();
+        let mut bounds = Bounds::new(0, &cancelled);
+        while bounds.ask(0).is_continue() {}
+        bounds.next_stage();
+        assert!(bounds.ask(0).is_continue());
+        bounds.until = Instant::now();
+        assert!(bounds.ask(0).is_break());
     }
 }

@@ -93,3 +93,73 @@ impl Language {
         if is_cpp { Self::Cpp } else { self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_is_told_by_the_name() {
+        use Language::{C, Cpp, Go, Java, JavaScript, Python, Rust, Tsx, TypeScript};
+        for (path, language) in [
+            ("a.ts", Some(TypeScript)),
+            ("a/b.d.ts", Some(TypeScript)),
+            ("a.MTS", Some(TypeScript)),
+            ("a.cts", Some(TypeScript)),
+            ("a.tsx", Some(Tsx)),
+            ("a.js", Some(JavaScript)),
+            ("a.min.jsx", Some(JavaScript)),
+            ("a.mjs", Some(JavaScript)),
+            ("a.cjs", Some(JavaScript)),
+            ("a.py", Some(Python)),
+            ("a.pyi", Some(Python)),
+            ("C:\\a\\b.rs", Some(Rust)),
+            ("a.go", Some(Go)),
+            ("a.Java", Some(Java)),
+            ("a.c", Some(C)),
+            ("a.h", Some(C)),
+            ("a.C", Some(Cpp)),
+            ("a.H", Some(Cpp)),
+            ("a.CPP", Some(Cpp)),
+            ("a.c++", Some(Cpp)),
+            ("a.hxx", Some(Cpp)),
+            ("a.ipp", Some(Cpp)),
+            ("a.inl", Some(Cpp)),
+            ("a.ts/b", None),
+            ("a.ts.txt", None),
+            (".ts", None),
+            ("ts", None),
+            ("", None),
+            ("a.", None),
+        ] {
+            assert_eq!(Language::of(path), language, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_cpp_where_it_plainly_is() {
+        for text in [
+            "#pragma once\nclass Widget {\n",
+            "class Widget;\nclass Widget final : public Base {",
+            "namespace a::b {\n",
+            "namespace {\n",
+            "  template <typename T>\n",
+            "using namespace std;",
+            "using Alias = int;",
+            "struct A {\r\n public:\r\n",
+        ] {
+            assert_eq!(Language::C.or_cpp(text), Language::Cpp, "{text}");
+        }
+        for text in [
+            "int class_of(int a);\n",
+            " * class Widget {\n",
+            "// namespace a {\n",
+            "struct namespace { int template; };\n",
+            "int public = 1;\n",
+            "#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
+        ] {
+            assert_eq!(Language::C.or_cpp(text), Language::C, "{text}");
+        }
+        assert_eq!(Language::Java.or_cpp("class A {"), Language::Java);
+    }
+}

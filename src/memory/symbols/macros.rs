@@ -27,3 +27,32 @@ pub fn without_macros(text: Cow<'_, str>) -> Cow<'_, str> {
     }
     blanked.map_or(text, Cow::Owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_macro_before_the_name_of_a_class_becomes_spaces() {
+        for (text, expected) in [
+            ("class API Widget {", "class     Widget {"),
+            ("struct API(a, b)\nWidget : Base {", "struct          \nWidget : Base {"),
+            ("enum class API A::Widget final {", "enum class     A::Widget final {"),
+            ("class A { class API_B C {", "class A { class       C {"),
+        ] {
+            assert_eq!(without_macros(text.into()), expected);
+        }
+        for text in [
+            "class WIDGET {",
+            "class API Widget;",
+            "class A B c = 1;",
+            "subclass API Widget {",
+            "é class",
+        ] {
+            assert!(
+                matches!(without_macros(text.into()), Cow::Borrowed(same) if same == text),
+                "{text}"
+            );
+        }
+    }
+}

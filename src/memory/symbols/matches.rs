@@ -164,7 +164,10 @@ impl<'tree> Found<'tree> {
             _ => return,
         };
         let at = named.as_ref().map_or(node, |named| named.name).start_byte();
-        if self.definitions.get(&at).is_some_and(|known| known.pattern <= pattern) {
+        // Of what is exported in its own line more is known than of what is exported elsewhere.
+        let rank = |claim, pattern| (claim == Claim::IfExported, pattern);
+        let known = self.definitions.get(&at).map(|known| rank(known.claim, known.pattern));
+        if known.is_some_and(|known| known <= rank(claim, pattern)) {
             return;
         }
         let owner = parts.owner.or(named.as_ref().and_then(|named| named.owner));

@@ -221,12 +221,7 @@ impl<'found, 'tree> Sweep<'found, 'tree> {
             Inside::Local if kind == SymbolKind::Class && classes_escape(self.language) => None,
             Inside::Local => return None,
             Inside::Module(container) => container.clone(),
-            // The attributes of a class of Python are no constants of the module.
-            Inside::Type(_)
-                if kind == SymbolKind::Constant && self.language == Language::Python =>
-            {
-                return None;
-            }
+            Inside::Type(_) if is_detail(self.language, kind) => return None,
             Inside::Type(container) => {
                 if kind == SymbolKind::Function {
                     kind = SymbolKind::Method;
@@ -253,6 +248,15 @@ fn classes_escape(language: Language) -> bool {
     matches!(
         language,
         Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Python
+    )
+}
+
+/// What is no name of its own in a type: attributes in Python, in Rust what a trait is implemented with, as in
+/// `type Item = u8`.
+fn is_detail(language: Language, kind: SymbolKind) -> bool {
+    matches!(
+        (language, kind),
+        (Language::Python, SymbolKind::Constant) | (Language::Rust, SymbolKind::Type)
     )
 }
 

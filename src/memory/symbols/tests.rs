@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::signature::LONGEST_SIGNATURE;
-use super::{FileSymbols, Language, SymbolParser};
+use super::{Definition, FileSymbols, Language, SymbolKind, SymbolParser};
 use crate::aside::Cancelled;
 
 /// A file that has everything of a language, and what is to be found in it.
@@ -178,19 +178,60 @@ fn one_parser_reads_files_of_all_languages() {
     }
 }
 
+/// Where a file ends in the middle, all is there that was complete before the last thing that began.
+#[test]
+fn a_file_that_ends_early_gives_what_came_before() {
+    let mut parser = SymbolParser::new();
+    for sample in SAMPLES {
+        let language = Language::of(sample.path).unwrap();
+        let whole = parser.symbols(language, sample.source.as_bytes(), &Cancelled::default());
+        let is_ecmascript =
+            matches!(language, Language::TypeScript | Language::Tsx | Language::JavaScript);
+        let ends: Vec<usize> = sample.source.match_indices('\n').map(|(end, _)| end).collect();
+        for cut in (0..sample.source.len()).step_by(23) {
+            let found =
+                parser.symbols(language, &sample.source.as_bytes()[..cut], &Cancelled::default());
+            check(&found, &sample.source.as_bytes()[..cut]);
+            let line = ends.partition_point(|end| *end < cut) + 1;
+            let outer =
+                |one: &&Definition| one.container.is_none() || one.kind == SymbolKind::Module;
+            let last =
+                whole.definitions.iter().filter(outer).rfind(|one| to_usize(one.line) <= line);
+            let before = last.map_or(0, |last| to_usize(last.line));
+            for one in whole.definitions.iter().filter(|one| to_usize(one.line) < before) {
+                // `const name = …` of JavaScript is a definition only with the `export` at the end.
+                if one.kind == SymbolKind::Constant
+                    && one.signature.starts_with("const ")
+                    && is_ecmascript
+                {
+                    continue;
+                }
+                let same = |other: &Definition| other.name == one.name && other.line == one.line;
+                assert!(
+                    found.definitions.iter().any(same),
+                    "{} cut at {cut}: {one:?}",
+                    sample.path
+                );
+            }
+        }
+    }
+}
+
+fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap()
+}
+
 /// What holds for every file.
 fn check(found: &FileSymbols, source: &[u8]) {
     let lines = source.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let mut last = 0;
     for one in &found.definitions {
-        let line = usize::try_from(one.line).unwrap();
+        let line = to_usize(one.line);
         assert!((1..=lines).contains(&line), "{one:?}");
         assert!(!one.name.is_empty() && one.name.len() <= 200, "{one:?}");
         assert!(one.container.as_ref().is_none_or(|name| !name.is_empty()), "{one:?}");
         assert!(!one.signature.is_empty() && one.signature.len() <= LONGEST_SIGNATURE, "{one:?}");
         assert!(!one.signature.chars().any(char::is_control), "{one:?}");
         assert_eq!(one.signature.trim(), one.signature, "{one:?}");
-        last = last.max(line);
     }
     for pair in found.references.windows(2) {
         assert!(pair[0].name < pair[1].name, "{pair:?}");

@@ -33,8 +33,7 @@
 (export_statement
   declaration: (_ (variable_declarator name: (identifier) @name) @definition.constant))
 
-(program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.exported))
-(program (variable_declaration (variable_declarator name: (identifier) @name) @definition.exported))
+(variable_declarator name: (identifier) @name) @definition.exported
 
 (export_clause (export_specifier name: (identifier) @exported))
 (export_statement "default" value: (identifier) @exported)

@@ -19,10 +19,8 @@
 (type_alias name: (type_identifier) @name) @definition.type
 (type_spec type: (interface_type (method_elem name: (field_identifier) @name) @definition.method))
 
-(source_file (const_declaration (const_spec (identifier) @name) @definition.constant))
-(source_file (var_declaration (var_spec name: (identifier) @name) @definition.constant))
-(source_file
-  (var_declaration (var_spec_list (var_spec name: (identifier) @name) @definition.constant)))
+(const_spec (identifier) @name) @definition.constant
+(var_spec name: (identifier) @name) @definition.constant
 
 (type_declaration (_) @declared) @declaration
 (const_declaration (const_spec) @declared) @declaration

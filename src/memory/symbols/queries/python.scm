@@ -9,9 +9,8 @@
 
 (expression_statement
   (assignment left: (identifier) @name (#match? @name "^_?[A-Z]")) @definition.constant)
-(module
-  (expression_statement
-    (assignment left: (identifier) @name type: (_)) @definition.constant))
+(expression_statement
+  (assignment left: (identifier) @name type: (_)) @definition.constant)
 
 ; Functions have names of their own
 

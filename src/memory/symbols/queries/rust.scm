@@ -10,10 +10,7 @@
 (macro_definition name: (identifier) @name) @definition.macro
 (const_item name: (identifier) @name) @definition.constant
 (static_item name: (identifier) @name) @definition.constant
-
-; What a trait is implemented with, as in `type Item = u8`, is no name of its own.
-(source_file (type_item name: (type_identifier) @name) @definition.type)
-(mod_item body: (declaration_list (type_item name: (type_identifier) @name) @definition.type))
+(type_item name: (type_identifier) @name) @definition.type
 
 (impl_item type: (_) @name) @container
 
