@@ -49,7 +49,6 @@ impl SymbolParser {
         source: &[u8],
         cancelled: &Cancelled,
     ) -> FileSymbols {
-        let source = source.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(source);
         if source.len() > LARGEST_FILE || is_binary(source) {
             return FileSymbols::default();
         }
@@ -76,15 +75,12 @@ impl SymbolParser {
     }
 
     fn parse(&mut self, rules: &Rules, text: &str, bounds: &mut Bounds<'_>) -> Option<Tree> {
+        // Also forgets what is left of a file that was not finished.
         self.parser.set_language(&rules.grammar).ok()?;
         let mut progress = |state: &ParseState| bounds.ask(state.current_byte_offset());
         let options = ParseOptions::new().progress_callback(&mut progress);
         let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
-        let tree = self.parser.parse_with_options(&mut read, None, Some(options));
-        if tree.is_none() {
-            self.parser.reset();
-        }
-        tree
+        self.parser.parse_with_options(&mut read, None, Some(options))
     }
 }
 

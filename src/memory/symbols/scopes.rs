@@ -111,13 +111,13 @@ fn steps<'found, 'tree>(found: &'found Found<'tree>) -> Vec<Step<'found, 'tree>>
         }
     }
     for (start, (end, used)) in &found.uses {
-        let declares = found.locals.contains_key(start) || found.ignored.contains(start);
-        let defines = found
+        let is_definition = found
             .definitions
             .get(start)
             .is_some_and(|candidate| candidate.claim != Claim::IfExported);
-        let is_own = defines || declares && *used < Use::Elsewhere;
-        if !is_own {
+        let declares = *used < Use::Elsewhere
+            && (found.locals.contains_key(start) || found.ignored.contains(start));
+        if !is_definition && !declares {
             steps.push(Step { start: *start, end: *end, event: Event::Use(*used) });
         }
     }

@@ -69,6 +69,47 @@ fn each_language_gives_its_definitions_and_references() {
 }
 
 #[test]
+fn a_parameter_is_no_reference_where_it_is_one() {
+    let references = |path, source: &str| {
+        let found = symbols(path, source.as_bytes()).references;
+        found
+            .into_iter()
+            .map(|one| format!("{}×{}", one.name, one.count))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    for (path, source, expected) in [
+        ("a.js", "function f(handler) { go(handler); handler() }\ngo(handler)", "go×2 handler×1"),
+        ("a.js", "list.map(item => go(item)); go(item)", "go×2 item×1 map×1"),
+        ("a.js", "function f() { function inner() {}; go(inner) }\ngo(inner)", "go×2 inner×1"),
+        ("a.ts", "type A<Tee> = Tee\nclass B<Tee> { a: Tee }\nfunction f(a: Tee) {}", "Tee×1"),
+        ("a.py", "def f(handler):\n    go(handler)\ngo(handler)", "go×2 handler×1"),
+        ("a.py", "from a import run\ndef f(run):\n    x.run(run)", "run×2"),
+        ("a.rs", "fn f(handler: u8) { go(handler) }\nfn g() { go(handler) }", "go×2 handler×1"),
+        ("a.rs", "impl<Tee> A for B<Tee> {}\nimpl A for Tee {}", "Tee×1"),
+        (
+            "a.go",
+            "package a\nfunc f(handler int) { run(handler) }\nfunc g() { run(handler) }",
+            "handler×1 run×2",
+        ),
+        (
+            "a.java",
+            "class A { void f(int Name) { go(Name); } int g() { return Name; } }",
+            "Name×1 go×1",
+        ),
+        (
+            "a.c",
+            "void f(int *handler) { go(handler); }\nvoid g(void) { go(handler); }",
+            "go×2 handler×1",
+        ),
+        ("a.cpp", "void f(int Name) { go(Name, Other::Name); }", "Name×1 Other×1 go×1"),
+        ("a.cpp", "template <class Tee> Tee f() {}\nTee g() {}", "Tee×1"),
+    ] {
+        assert_eq!(references(path, source), expected, "{source}");
+    }
+}
+
+#[test]
 fn line_ends_and_byte_order_marks_change_nothing() {
     for sample in SAMPLES {
         let windows = format!("\u{feff}{}", sample.source.replace('\n', "\r\n"));
