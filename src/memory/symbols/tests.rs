@@ -139,7 +139,8 @@ fn what_is_no_text_gives_nothing() {
     let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
     let marked = [b"\xFF\xFE".as_slice(), &little].concat();
     let binary = [text.as_bytes(), b"\0"].concat();
-    for source in [&little, &big, &marked, &binary, &Vec::new()] {
+    let marks = [b"\xFF\xFE", b"\xFE\xFF"].map(|mark| [mark, text.as_bytes()].concat());
+    for source in [&little, &big, &marked, &binary, &marks[0], &marks[1], &Vec::new()] {
         assert_eq!(symbols("a.js", source), FileSymbols::default());
     }
     assert_eq!(names(&symbols("a.js", text.as_bytes())), ["first"]);
