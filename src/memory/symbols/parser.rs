@@ -61,7 +61,7 @@ impl SymbolParser {
             return FileSymbols::default();
         }
         let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
-        let mut bounds = Bounds::new(text.len(), cancelled);
+        let mut bounds = Bounds::new(language, text.len(), cancelled);
         let Some(tree) = self.parse(rules, &text, &mut bounds) else {
             return FileSymbols::default();
         };
