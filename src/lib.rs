@@ -17,6 +17,7 @@
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
 //! | [`aside`] | work that takes long, on a thread of its own |
+//! | `parallel` | work on several threads at once |
 //! | [`debug`] | the caller's debug callback |
 //! | [`error`] | the one error type and its codes |
 
@@ -33,6 +34,7 @@ pub mod memory;
 pub mod names;
 #[cfg(feature = "node")]
 mod node;
+mod parallel;
 pub mod redaction;
 pub mod retrieval;
 pub mod store;

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{
     Limits,
-    parallel::each,
     record::{Known, SourceFile, Stamp, Symbols, digest},
     skipped::SkipReason,
     walk::Listed,
@@ -94,12 +93,13 @@ impl Intake<'_> {
             .filter_map(|(file, outcome)| outcome.is_none().then_some(file))
             .collect();
         let counter = Counter::new(listed.len(), changed.len(), progress);
-        let mut found = each(&changed, self.cancelled, self.new_parser, |parse, file| {
-            let outcome = self.look(parse.as_mut(), file)?;
-            counter.add(matches!(outcome, Outcome::Parsed(_)));
-            Some(outcome)
-        })
-        .into_iter();
+        let mut found =
+            crate::parallel::on_all(&changed, self.cancelled, self.new_parser, |parse, file| {
+                let outcome = self.look(parse.as_mut(), file)?;
+                counter.add(matches!(outcome, Outcome::Parsed(_)));
+                Some(outcome)
+            })
+            .into_iter();
         for outcome in &mut outcomes {
             if outcome.is_none() {
                 *outcome = found.next();

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `walk`, `skipped` | which source files there are, and which are left out |
 //! | `record` | what is kept of a file, and which state of it that was |
-//! | `intake`, `parallel` | reading and parsing what changed, on all cores |
+//! | `intake` | reading and parsing what changed, on all cores |
 //! | `cache` | all this on disk |
 //! | `snapshot` | a workspace at one time |
 //! | `graph`, `reach`, `prior` | who uses what of whom, and what that makes of each |
@@ -21,7 +21,6 @@ mod focus;
 mod graph;
 mod intake;
 mod outline;
-mod parallel;
 mod prior;
 mod ranking;
 mod reach;

@@ -80,7 +80,7 @@ pub(super) fn walk(
 fn walker(disk: &dyn Disk, workspace: &Path) -> WalkParallel {
     let is_repository = is_in_repository(disk, workspace);
     WalkBuilder::new(workspace)
-        .threads(super::parallel::threads())
+        .threads(crate::parallel::threads())
         .max_depth(Some(MAX_DEPTH))
         .git_global(false)
         .require_git(is_repository)

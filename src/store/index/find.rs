@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, parallel::in_parallel,
-    texts::Texts,
-};
+use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
 use crate::{
     aside::{Cancelled, aside},
     error::Result,
@@ -176,7 +173,7 @@ impl EntryIndex {
             let (now, later) = rest.split_at(end.unwrap_or(rest.len()));
             let chunks: Vec<&[Candidate]> =
                 if open == 0 { vec![now] } else { now.chunks(READ).collect() };
-            let hits = in_parallel(&chunks, cancelled, |chunk| {
+            let hits = crate::parallel::on_few(&chunks, cancelled, |chunk| {
                 let mut look =
                     LookThrough { files, syntax, any, tools: None, most: self.max_entry_bytes };
                 let hits =

@@ -11,7 +11,6 @@ use rustc_hash::FxHasher;
 use super::{
     EntryIndex, Problem,
     files::Files,
-    parallel::in_parallel,
     row::{Row, Stamp},
     scan::{Look, unreadable},
     table::{Broken, Finding},
@@ -54,8 +53,9 @@ impl EntryIndex {
         }
         let size = (looks.len() / 4).clamp(LEAST_CHUNK, CHUNK);
         let chunks: Vec<&[Look]> = looks.chunks(size).collect();
-        let found =
-            in_parallel(&chunks, cancelled, |chunk| self.take_in_chunk(files, chunk, cancelled));
+        let found = crate::parallel::on_few(&chunks, cancelled, |chunk| {
+            self.take_in_chunk(files, chunk, cancelled)
+        });
         let applied = self.table_mut().apply(found.into_iter().flatten().collect());
         let text = self.text();
         applied.outdated.into_iter().for_each(|sequence| text.remove(sequence));

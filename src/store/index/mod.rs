@@ -5,7 +5,7 @@
 //! | `row`, `table` | what is kept of an entry, and of all |
 //! | `filter`, `find` | which entries are asked for |
 //! | `links` | what links to what |
-//! | `files`, `parallel` | files and threads that wait for them |
+//! | `files` | files as the index reads them |
 //! | `scan`, `intake` | which files may have changed, and what they say now |
 //! | `texts` | the texts by which an entry is found |
 //! | `freshness` | when files are looked at again |
@@ -18,7 +18,6 @@ mod find;
 mod freshness;
 mod intake;
 mod links;
-mod parallel;
 mod row;
 mod scan;
 mod table;

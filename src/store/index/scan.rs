@@ -7,7 +7,6 @@ use rustc_hash::FxHashSet;
 use super::{
     EntryIndex, Problem,
     files::Files,
-    parallel::in_parallel,
     table::{KnownAs, Table},
 };
 use crate::{
@@ -57,11 +56,13 @@ impl EntryIndex {
         })?;
         let visible = |name: &String| !name.starts_with('.');
         let agents: Vec<String> = root.directories.into_iter().filter(visible).collect();
-        let of_agents =
-            in_parallel(&agents, cancelled, |agent| self.scan_directory(files, agent, true));
+        let of_agents = crate::parallel::on_few(&agents, cancelled, |agent| {
+            self.scan_directory(files, agent, true)
+        });
         let sessions: Vec<&String> = of_agents.iter().flat_map(|part| &part.directories).collect();
-        let of_sessions =
-            in_parallel(&sessions, cancelled, |session| self.scan_directory(files, session, false));
+        let of_sessions = crate::parallel::on_few(&sessions, cancelled, |session| {
+            self.scan_directory(files, session, false)
+        });
         if cancelled.is_set() {
             return Ok(None);
         }
