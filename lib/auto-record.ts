@@ -5,6 +5,7 @@ import { type ContextHistory, checkHistory } from './context-history.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { readMember } from './stringify.ts'
 import { checkTimestamp } from './timestamps.ts'
+import { readOutcome } from './tool-response.ts'
 
 /** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
 export interface ToolInvoked {
@@ -13,7 +14,7 @@ export interface ToolInvoked {
   name?: string
   params?: unknown
   result?: unknown
-  /** Without it, a boolean `success` of the result counts, and without that the call succeeded. */
+  /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
   success?: boolean
   /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
   timestamp?: Date | string | number
@@ -73,11 +74,7 @@ export function autoRecord(history: ContextHistory, options?: AutoRecordOptions 
 
 function hasSucceeded(event: ToolInvoked, result: unknown): boolean {
   const told = readMember(event, 'success')
-  if (typeof told === 'boolean') {
-    return told
-  }
-  const inner = typeof result === 'object' && result !== null ? readMember(result, 'success') : undefined
-  return typeof inner === 'boolean' ? inner : true
+  return typeof told === 'boolean' ? told : (readOutcome(result).success ?? true)
 }
 
 function timeOf(event: ToolInvoked): string | undefined {

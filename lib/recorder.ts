@@ -7,8 +7,9 @@ import { ContextManager } from './context-manager.ts'
 import { invalidArgument } from './errors.ts'
 import { RETRIEVAL_TOOLS } from './offload.ts'
 import { PendingSaves } from './pending-saves.ts'
-import { checkOutcome, type ToolOutcome } from './save-details.ts'
+import { checkOutcome } from './save-details.ts'
 import { stringify } from './stringify.ts'
+import { readResponse } from './tool-response.ts'
 
 /** Where in an agent's run a callback belongs. */
 export interface ToolCallContext {
@@ -19,7 +20,10 @@ export interface ToolCallContext {
   parentSpanId?: string
 }
 
-/** What a tool gave back. */
+/**
+ * What a tool gave back. A response with any other member is recorded whole, as the result; that includes the results of MCP
+ * tools, whose `isError` says whether the call failed.
+ */
 export type ToolResponse<T = unknown> =
   | { success: true; result: T; message: string }
   | { success: false; error: string; message: string }
@@ -47,7 +51,10 @@ export interface ToolRecorder {
   onAgentStart(context: ToolCallContext, query: string): void
   /** Remembers a call's arguments as they are now. */
   onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void
-  /** Saves a call's output as it is now: the value inside the response, beside success, error and message. */
+  /**
+   * Saves a call's output as it is now, beside success, error and message: the value inside the response, or the whole
+   * response when it has other members or an error that is no string.
+   */
   onToolEnd(
     context: ToolCallContext,
     toolName: string,
@@ -111,7 +118,7 @@ export function createToolRecorder<Task extends TaskId = number>(
     response: ToolResponse,
     execution: ToolExecutionResult | undefined,
   ): void {
-    const { result, outcome } = unpack(response, execution)
+    const { result, outcome } = readResponse(response, execution?.success)
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
     // What is already stored is not stored again each time the model looks at it.
@@ -185,46 +192,6 @@ function snapshot(args: unknown): Record<string, unknown> {
   const copy: unknown = JSON.parse(stringify(args ?? {}))
   const isObject = typeof copy === 'object' && copy !== null && !Array.isArray(copy)
   return isObject ? (copy as Record<string, unknown>) : { value: copy }
-}
-
-/** The value inside a response, and how the call ended. A value of another shape is the result itself. */
-function unpack(
-  response: unknown,
-  execution: ToolExecutionResult | undefined,
-): { result: unknown; outcome: ToolOutcome } {
-  const outcome: ToolOutcome = {}
-  const told = execution?.success
-  if (!isResponse(response)) {
-    if (typeof told === 'boolean') {
-      outcome.success = told
-    }
-    return { result: response, outcome }
-  }
-  const { success, result, error, message } = response as {
-    success: boolean
-    result?: unknown
-    error?: string
-    message?: string
-  }
-  outcome.success = typeof told === 'boolean' ? told : success
-  if (error !== undefined && error !== null) {
-    outcome.error = error
-  }
-  if (message !== undefined && message !== null) {
-    outcome.message = message
-  }
-  return { result, outcome }
-}
-
-/** Other values may say `success`, too: only one with a result, an error or nothing but a message wraps a tool's value. */
-function isResponse(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) {
-    return false
-  }
-  const { success } = value as { success?: unknown }
-  const isBare =
-    typeof success === 'boolean' && Object.keys(value).every((key) => key === 'success' || key === 'message')
-  return isBare || (success === true && 'result' in value) || (success === false && 'error' in value)
 }
 
 function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Required<ToolCallbacks> {

@@ -3,6 +3,7 @@
 import type { ContextManagerOptions } from '../types.d.ts'
 import { debug, type Hooks } from './border.ts'
 import { invalidArgument } from './errors.ts'
+import { asText } from './tool-response.ts'
 
 /** How a tool call ended, stored beside its result. */
 export interface ToolOutcome {
@@ -89,7 +90,7 @@ export function checkOutcome(outcome: ToolOutcome): ToolOutcome {
   for (const key of ['error', 'message'] as const) {
     const text = outcome[key]
     if (text !== undefined && text !== null) {
-      checked[key] = String(text)
+      checked[key] = asText(text)
     }
   }
   return checked
