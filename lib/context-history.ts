@@ -16,6 +16,7 @@ import type {
   ReadOptions,
   VerifyReport,
 } from '../types.d.ts'
+import { leastBytes } from './binary.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkText, checkWhole, count, optional, readSignal } from './checks.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
@@ -86,8 +87,8 @@ export class ContextHistory {
   /**
    * Appends an entry. Its values are taken as they are now: later changes to them do not count.
    *
-   * What JSON cannot hold is written as `JSON.stringify` does it; where that throws, the rest is written with a marker
-   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
+   * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
    *
    * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
@@ -109,7 +110,7 @@ export class ContextHistory {
     const { toolName, result } = entry
     const maximum = this.#options.maxEntryBytes
     // A longer text need not cross to be refused.
-    if (typeof result === 'string' && result.length > maximum) {
+    if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName)
     }
     const params = stringify(entry.params)

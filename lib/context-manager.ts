@@ -23,6 +23,7 @@ import type {
   StoredContext,
   TaskId,
 } from '../types.d.ts'
+import { leastBytes } from './binary.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
 import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
@@ -100,8 +101,8 @@ export class ContextManager<Task extends TaskId = number> {
   /**
    * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
    *
-   * What JSON cannot hold is stored as `JSON.stringify` does it; where that throws, the rest is stored with a marker
-   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * A `Buffer` or `Uint8Array` that is UTF-8 text is stored as that text. What JSON cannot hold is stored as
+   * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
    * JSON does not hold as an object under the key `value`.
    *
@@ -148,7 +149,7 @@ export class ContextManager<Task extends TaskId = number> {
       checkText(queryId, 'queryId')
     }
     const maximum = this.#options.maxResultBytes
-    if (typeof result === 'string' && result.length > maximum) {
+    if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName)
     }
     const argumentsText = stringify(args)

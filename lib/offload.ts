@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { OffloadedContext, OffloadOptions, OffloadPolicy, ToolOutput } from '../retrieval.d.ts'
 import type { TaskId } from '../types.d.ts'
+import { textOfBinary } from './binary.ts'
 import { debug, type Hooks } from './border.ts'
 import { checkArguments, checkObject, checkTask, checkText, checkWhole, count, optional } from './checks.ts'
 import { asContextError, inspect, invalidArgument } from './errors.ts'
@@ -163,10 +164,11 @@ export class Offloading {
   }
 }
 
-/** The text of a result: a string as it is, anything else as JSON. */
+/** The text of a result: a string and binary data that is text as they are, anything else as JSON. */
 function textOf(toolName: string, result: unknown): Pick<Output, 'text' | 'sizeBytes' | 'encoded' | 'unreadable'> {
-  if (typeof result === 'string') {
-    return { text: result, sizeBytes: Buffer.byteLength(result), encoded: undefined, unreadable: undefined }
+  const whole = typeof result === 'object' && result !== null ? textOfBinary(result) : result
+  if (typeof whole === 'string') {
+    return { text: whole, sizeBytes: Buffer.byteLength(whole), encoded: undefined, unreadable: undefined }
   }
   try {
     const encoded = encodeText(result)

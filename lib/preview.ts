@@ -1,5 +1,6 @@
 /** The beginning of a value's JSON, for people and models. */
 
+import { serialisedBytes } from './binary.ts'
 import { readMember } from './stringify.ts'
 
 /** Containers nested deeper than this become `"[Too deep]"`. */
@@ -107,7 +108,9 @@ function asJson(value: unknown): unknown {
       return `[${value.byteLength} bytes]`
     }
     const { toJSON } = value as { toJSON?: unknown }
-    return typeof toJSON === 'function' ? Reflect.apply(toJSON, value, ['']) : value
+    const shown: unknown = typeof toJSON === 'function' ? Reflect.apply(toJSON, value, ['']) : value
+    const bytes = typeof shown === 'object' && shown !== null ? serialisedBytes(shown) : undefined
+    return bytes === undefined ? shown : `[${bytes.byteLength} bytes]`
   } catch {
     return '[Unreadable]'
   }

@@ -6,7 +6,8 @@
  * ## The three kinds
  *
  * - `TEXT`: `text` is finished JSON, for everything unusual (`stringify` decides).
- * - `STRING`: `text` is the value itself, a string of any content, lone surrogates included. Rust quotes and escapes it.
+ * - `STRING`: `text` is the value itself, a string of any content, lone surrogates included, or binary data that is text.
+ *   Rust quotes and escapes it.
  * - `FLAT`: `operations[0 .. length]` describe the value; its strings lie back to back, without separators, in
  *   `chunks[0] … chunks[n - 1]` and then `text`.
  *
@@ -44,6 +45,7 @@
  * UTF-8 costs this thread ten to fifty times as much as soon as the text is not ASCII, and loses lone surrogates.
  */
 
+import { textOfBinary } from './binary.ts'
 import { stringify } from './stringify.ts'
 
 /** `text` is JSON text. */
@@ -151,8 +153,9 @@ function isStringifySlow(): boolean {
 
 /** Takes a snapshot of `value`, which becomes the JSON text `stringify(value)` gives. Throws where `stringify` does. */
 export function encode(value: unknown): Encoded {
-  if (typeof value === 'string' && value.length <= MAXIMUM_UNITS) {
-    return { kind: STRING, text: value, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS }
+  const text = typeof value === 'object' && value !== null ? textOfBinary(value) : value
+  if (typeof text === 'string' && text.length <= MAXIMUM_UNITS) {
+    return { kind: STRING, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS }
   }
   // A getter of the value being walked may get here again.
   if (takesSnapshots && typeof value === 'object' && value !== null && !isBusy) {
@@ -276,7 +279,8 @@ function writeNumber(value: number): void {
 
 function writeObject(value: object, depth: number): void {
   if (depth >= MAXIMUM_DEPTH || (value as { toJSON?: unknown }).toJSON !== undefined) {
-    throw UNUSUAL
+    writeBinary(value)
+    return
   }
   if (Array.isArray(value)) {
     writeArray(value, depth)
@@ -286,16 +290,30 @@ function writeObject(value: object, depth: number): void {
   const isPlain = prototype === Object.prototype || (prototype === null && !isRawJson(value))
   // A boxed primitive stays one when its prototype is changed.
   if (!isPlain || objectToString.call(value) !== '[object Object]') {
-    throw UNUSUAL
+    writeBinary(value)
+    return
   }
   // As JSON.stringify does it: all keys first, then the values. So it is harmless if getters or Proxy traps run.
   const keys = Object.keys(value)
+  if (keys.length === 2 && (value as { type?: unknown }).type === 'Buffer') {
+    writeBinary(value)
+    return
+  }
   const list = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : undefined
   if (list === undefined) {
     writeDictionary(value as Record<string, unknown>, keys, depth)
   } else {
     writeRecord(value as Record<string, unknown>, keys, list, depth)
   }
+}
+
+/** Writes binary data that is text. Anything else is unusual. */
+function writeBinary(value: object): void {
+  const text = textOfBinary(value)
+  if (text === undefined) {
+    throw UNUSUAL
+  }
+  writeString(text)
 }
 
 /** `JSON.isRawJSON` is not there on Node 20. */

@@ -1,7 +1,10 @@
 /**
  * `stringify`: the JSON text of any value, as `JSON.stringify` gives it. Where that throws, the value is walked again
- * without recursion and every part JSON cannot hold is replaced by a marker string, so that a record is never lost.
+ * without recursion and every part JSON cannot hold is replaced by a marker string, so that a record is never lost. It is
+ * walked as well where it may hold binary data, because binary data that is text is written as text.
  */
+
+import { jsonOfBinary, mayHoldBinary } from './binary.ts'
 
 /** Containers nested deeper than this become `"[Too deep]"` (in the walk only: `JSON.stringify` may go deeper). */
 const MAXIMUM_DEPTH = 10_000
@@ -16,14 +19,19 @@ const objectToString = Object.prototype.toString
 type RawJson = { isRawJSON?: (value: unknown) => boolean }
 
 /**
- * The JSON text of `value`: that of `JSON.stringify`, and `"null"` for `undefined`, functions and symbols. A BigInt, a
- * cycle, a getter or `toJSON` that throws and levels too deep become marker strings.
+ * The JSON text of `value`: that of `JSON.stringify`, and `"null"` for `undefined`, functions and symbols. A `Buffer` or
+ * `Uint8Array` that is UTF-8 text becomes that text. A BigInt, a cycle, a getter or `toJSON` that throws and levels too
+ * deep become marker strings.
  *
  * @throws RangeError when the text is longer than a string can be.
  */
 export function stringify(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? 'null'
+    const binary = jsonOfBinary(value)
+    const json = binary ?? JSON.stringify(value) ?? 'null'
+    if (binary !== undefined || !mayHoldBinary(json)) {
+      return json
+    }
   } catch (error) {
     if (isTooLong(error)) {
       throw error
@@ -160,6 +168,11 @@ function prepare(holder: object, key: string): Prepared {
   let value: unknown
   try {
     value = Reflect.get(holder, key)
+    // Before `toJSON`, which makes numbers of it.
+    const binary = jsonOfBinary(value)
+    if (binary !== undefined) {
+      return { text: binary }
+    }
     if (value !== null && (typeof value === 'object' || typeof value === 'function' || typeof value === 'bigint')) {
       // Read once, as a getter may answer differently the second time.
       const toJSON: unknown = (value as { toJSON?: unknown }).toJSON
@@ -172,6 +185,10 @@ function prepare(holder: object, key: string): Prepared {
         return { text: (value as { rawJSON: string }).rawJSON }
       }
       value = unbox(value)
+    }
+    const serialised = jsonOfBinary(value)
+    if (serialised !== undefined) {
+      return { text: serialised }
     }
   } catch (error) {
     return { text: markerText(error) }

@@ -1,5 +1,6 @@
 /** How a tool call ended, read from what the tool gave back. */
 
+import { textOfBinary } from './binary.ts'
 import type { ToolOutcome } from './save-details.ts'
 import { readMember, stringify } from './stringify.ts'
 
@@ -127,7 +128,7 @@ export function asText(value: unknown): string {
     return String(value)
   }
   try {
-    return value instanceof Error ? String(value) : stringify(value)
+    return value instanceof Error ? String(value) : (textOfBinary(value) ?? stringify(value))
   } catch {
     return '[unreadable]'
   }
