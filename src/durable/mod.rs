@@ -82,10 +82,11 @@ pub async fn create(
 
 /// Replaces a file, or creates it: readers see the old one or the new one, whole.
 ///
-/// Written under an exclusive temporary name, brought to the medium at [`Durability::Full`], renamed
-/// over the old one, the directory brought to the medium. At [`Durability::Process`] a loss of power
-/// may leave an empty file: what nobody can make anew is replaced at `Full`. An injected file system
-/// without `rename` writes in place.
+/// Written under an exclusive temporary name, synchronised, renamed over the old one; at
+/// [`Durability::Full`] the directory is synchronised as well. The contents are synchronised at
+/// [`Durability::Process`] too: a file system may make the rename durable before the data (xfs does),
+/// and a loss of power would leave an empty file where a whole one was. At that level a loss of power
+/// may bring the old file back. An injected file system without `rename` writes in place.
 ///
 /// # Errors
 /// The first failing step's; the old file is as it was and the temporary one gone. Where only the
@@ -97,7 +98,40 @@ pub async fn replace(
     durability: Durability,
     directory_sync: &DirectorySync,
 ) -> Result<(), FileError> {
-    let sync = durability == Durability::Full;
+    put(file_system, target, contents, true).await?;
+    if durability == Durability::Full && file_system.can_rename() {
+        directory_sync.sync(file_system, target.directory).await?;
+    }
+    Ok(())
+}
+
+/// As [`replace`] for a cache: at [`Durability::Process`] nothing is synchronised, and a loss of power
+/// may leave any contents. Only for files that carry a checksum and can be rebuilt.
+///
+/// # Errors
+/// Those of [`replace`].
+pub async fn replace_cache(
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    contents: Payload,
+    durability: Durability,
+) -> Result<(), FileError> {
+    match durability {
+        Durability::Process => put(file_system, target, contents, false).await,
+        Durability::Full => {
+            let sync = DirectorySync::default();
+            replace(file_system, target, contents, durability, &sync).await
+        }
+    }
+}
+
+/// Puts a file in another's place, by a rename where there is one.
+async fn put(
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    contents: Payload,
+    sync: bool,
+) -> Result<(), FileError> {
     if !file_system.can_rename() {
         return file_system.write_new(target.path, contents, sync).await;
     }
@@ -108,11 +142,10 @@ pub async fn replace(
         Err(error) => Err(error),
     };
     if renamed.is_err() {
-        // The step's own error is the one worth telling.
+        // The step's own error is the one worth reporting.
         let _ = file_system.remove(target.temporary).await;
-        return renamed;
     }
-    if sync { directory_sync.sync(file_system, target.directory).await } else { Ok(()) }
+    renamed
 }
 
 /// Brings the new entry to the medium, or takes it back: what is refused leaves nothing.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     durable::{
-        self, DirectorySync, Durability, Target,
+        self, Durability, Target,
         log::{Line, LinesForwards, LogReader, ReadAt, Snapshot},
     },
     file_system::{FileError, Payload},
@@ -287,10 +287,9 @@ impl Index {
         let path = &history.options.path;
         let (index, temporary) = (path.beside(&names::index(&path.name)), path.replacement());
         let target = Target { directory: &path.directory, temporary: &temporary, path: &index };
-        let (level, sync) = (Durability::Process, DirectorySync::default());
         let contents = Payload::new(self.encode());
-        let replacing =
-            durable::replace(history.file_system.as_ref(), target, contents, level, &sync);
+        let file_system = history.file_system.as_ref();
+        let replacing = durable::replace_cache(file_system, target, contents, Durability::Process);
         tokio::runtime::Handle::current().block_on(replacing)
     }
 

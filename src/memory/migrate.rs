@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     debug::Debug,
-    durable::log::{LogError, Rewrite},
+    durable::{
+        Durability,
+        log::{LogError, Rewrite},
+    },
     error::{Code, Error, Result},
     file_system::FileSystem,
     names,
@@ -53,7 +56,8 @@ pub struct Migrated {
 
 /// Moves memories below `root` to the repository that is at `identity` now. Where both have a record,
 /// the one that was changed last stays. `options` are those of the memories; their directory and
-/// repository are decided here.
+/// repository are decided here, and their durability is `Full`: what leaves one directory must be
+/// sure to be in the other.
 ///
 /// # Errors
 /// `NotFound` when there is nothing to move; else as changes of a memory. What was not moved is where
@@ -69,7 +73,8 @@ pub async fn migrate(
 ) -> Result<Vec<Migrated>> {
     let open = |repo_hash: &str, repository: Option<Repository>| {
         let directory = directory_of(root, repo_hash);
-        let options = MemoryOptions { directory, repository, ..options.clone() };
+        let durability = Durability::Full;
+        let options = MemoryOptions { directory, repository, durability, ..options.clone() };
         Memory::new(options, file_system, debug.clone())
     };
     let mut moved = Vec::new();

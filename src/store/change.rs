@@ -9,6 +9,7 @@ use super::{
     corrupt, entry, time, write::read_back,
 };
 use crate::{
+    durable::Durability,
     error::{Code, Error, Result},
     file_system::Payload,
     redaction::{Pass, Redaction},
@@ -84,7 +85,8 @@ impl Store {
         let mut document = self.document(&root, &location, update.if_revision.as_deref()).await?;
         let description = update.apply(&mut document);
         document.add_change(&self.change(description));
-        let text = self.replace_entry(&root, &location, &mut document, &mut pass).await?;
+        let level = self.options.durability;
+        let text = self.replace_entry(&root, &location, &mut document, level, &mut pass).await?;
         let stored = read_back(&location, &text)?;
         Ok(Changed { stored, report: pass.report() })
     }
@@ -127,12 +129,12 @@ impl Store {
         root: &Path,
         location: &Location,
         document: &mut Document,
+        level: Durability,
         pass: &mut Pass,
     ) -> Result<Payload> {
         let text = self.finished(location.as_str(), document, pass)?;
         let path = root.join(location.as_str());
-        let replaced =
-            self.shared.files.replace(&path, Payload::clone(&text), self.options.durability).await;
+        let replaced = self.shared.files.replace(&path, Payload::clone(&text), level).await;
         self.note(location);
         replaced.map_err(|error| self.refused("change", location, error))?;
         Ok(text)

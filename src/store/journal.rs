@@ -9,11 +9,16 @@ use serde_json::json;
 
 use super::{Change, Location, Store, add_missing, changelog, entry};
 use crate::{
+    durable::Durability,
     error::{Code, Result},
     file_system::{FileError, Payload},
     names,
     redaction::Pass,
 };
+
+/// Every step of a supersession survives the loss of power, whatever the store's level: the next step
+/// relies on it, and the last one changes an entry that was safe before.
+pub(super) const LEVEL: Durability = Durability::Full;
 
 /// Longer journals are not ours, in bytes.
 const MAX_JOURNAL: u64 = 1 << 20;
@@ -125,14 +130,13 @@ impl Store {
         let refused = |error| self.shared.refused("write the journal of", error);
         let text = serde_json::to_vec(journal).unwrap_or_default();
         let path = root.join(names::STORE_JOURNAL);
-        let written = self.shared.files.replace(&path, Payload::new(text), self.options.durability);
-        written.await.map_err(refused)
+        self.shared.files.replace(&path, Payload::new(text), LEVEL).await.map_err(refused)
     }
 
     /// Removes the journal; whoever calls this has the turn.
     pub(super) async fn drop_journal(&self, root: &Path) -> Result<()> {
         let path = root.join(names::STORE_JOURNAL);
-        let removed = self.shared.files.remove(&path, self.options.durability).await;
+        let removed = self.shared.files.remove(&path, LEVEL).await;
         removed.map(drop).map_err(|error| self.shared.refused("remove the journal of", error))
     }
 
@@ -155,6 +159,6 @@ impl Store {
         }
         document.set_links(links);
         document.add_change(&change);
-        self.replace_entry(root, &old, &mut document, pass).await
+        self.replace_entry(root, &old, &mut document, LEVEL, pass).await
     }
 }

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Changed, Draft, Entry, Location, Store, add_missing, changelog, entry, journal::Journal,
+    Changed, Draft, Entry, Location, Store, add_missing, changelog, entry,
+    journal::{self, Journal},
     write::read_back,
 };
 use crate::{
@@ -67,8 +68,7 @@ impl Store {
             };
             self.write_journal(&root, &journal).await?;
             let path = root.join(location.as_str());
-            let created =
-                self.shared.files.create(&path, &prepared.text, self.options.durability).await;
+            let created = self.shared.files.create(&path, &prepared.text, journal::LEVEL).await;
             match created {
                 Ok(()) => break (journal, location),
                 // Whoever writes an entry waits for no turn.

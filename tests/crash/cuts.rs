@@ -32,6 +32,7 @@ pub struct Found {
     /// What the power cut left; `None`: only the process was ended.
     pub survival: Option<Survival>,
     story: &'static str,
+    model: &'static str,
 }
 
 impl Found {
@@ -44,8 +45,8 @@ impl Found {
 impl Drop for Found {
     fn drop(&mut self) {
         if thread::panicking() {
-            let Self { at, survival, story, .. } = self;
-            eprintln!("{story}, after {at} operations, {survival:?} survived");
+            let Self { at, survival, story, model, .. } = self;
+            eprintln!("{story}, {model}, after {at} operations, {survival:?} survived");
         }
     }
 }
@@ -92,8 +93,9 @@ fn digest(disk: &SimulatedDisk, directory: &str) -> u64 {
 pub const SUBSETS: usize = 20_000;
 
 /// Cuts the story that a disk tells off behind every operation, in every way, at least `subsets` of
-/// them random, and checks what is found. Disks that differ in nothing below `directory` are checked
-/// once.
+/// them random, and checks what is found: with entries that reach stable storage by themselves, and
+/// with entries in a log, where renames become durable before data. Disks that differ in nothing below
+/// `directory` are checked once.
 pub fn cut_everywhere(
     group: Group,
     story: &'static str,
@@ -103,26 +105,32 @@ pub fn cut_everywhere(
     check: impl AsyncFn(&Found),
 ) {
     let mut counts = Counts { prefixes: disk.operations() + 1, ..Counts::default() };
-    let random = subsets.div_ceil(counts.prefixes);
-    for at in 0..counts.prefixes {
-        let runtime = runtime();
-        let mut seen = HashSet::new();
-        let random = (0..random).map(|number| Survival::Random((at * random + number) as u64));
-        for survival in EXTREMES.into_iter().chain(random).map(Some).chain([None]) {
-            match survival {
-                Some(Survival::Random(_)) => counts.subsets += 1,
-                _ => counts.extremes += 1,
+    let models = [
+        ("independent entries", disk.clone(), subsets.div_ceil(counts.prefixes)),
+        // Fewer outcomes: entries are left in their order.
+        ("logged entries", disk.clone().with_entry_log(), subsets.div_ceil(4 * counts.prefixes)),
+    ];
+    for (model, disk, random) in models {
+        for at in 0..counts.prefixes {
+            let runtime = runtime();
+            let mut seen = HashSet::new();
+            let seeds = (0..random).map(|number| Survival::Random((at * random + number) as u64));
+            for survival in EXTREMES.into_iter().chain(seeds).map(Some).chain([None]) {
+                match survival {
+                    Some(Survival::Random(_)) => counts.subsets += 1,
+                    _ => counts.extremes += 1,
+                }
+                let disk = match survival {
+                    Some(survival) => disk.crash(at, survival),
+                    None => disk.kill(at),
+                };
+                if seen.insert((survival.is_none(), digest(&disk, directory))) {
+                    let found = Found { disk, at, survival, story, model };
+                    runtime.block_on(check(&found));
+                }
             }
-            let disk = match survival {
-                Some(survival) => disk.crash(at, survival),
-                None => disk.kill(at),
-            };
-            if seen.insert((survival.is_none(), digest(&disk, directory))) {
-                let found = Found { disk, at, survival, story };
-                runtime.block_on(check(&found));
-            }
+            counts.different += seen.len();
         }
-        counts.different += seen.len();
     }
     assert!(counts.subsets >= subsets);
     tell(group, story, counts);

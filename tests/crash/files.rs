@@ -130,12 +130,13 @@ fn replaced(story: &'static str, durability: Durability) {
     });
     cut_everywhere(Group::Kernel, story, &disk, STORE, EACH, async |found| {
         let is_promised = found.is_killed() || durability == Durability::Full;
-        if is_promised {
-            let least = acknowledged.iter().rposition(|place| *place <= found.at).unwrap();
-            let now = contents(&found.disk, "old").unwrap();
-            let version = versions.iter().position(|version| *version == now);
-            assert!(version.is_some_and(|version| version >= least), "neither old nor new");
-        }
+        let least = match is_promised {
+            true => acknowledged.iter().rposition(|place| *place <= found.at).unwrap(),
+            false => 0,
+        };
+        let now = contents(&found.disk, "old").unwrap();
+        let version = versions.iter().position(|version| *version == now);
+        assert!(version.is_some_and(|version| version >= least), "neither old nor new");
         for name in names(&found.disk, STORE) {
             assert!(name == "old" || name.ends_with(".tmp"), "{name} is left");
         }

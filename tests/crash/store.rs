@@ -74,14 +74,17 @@ async fn supersede(store: &Store, path: &str, slug: &str) -> Result<Superseded, 
 /// Everything that another process reads, by path.
 type State = BTreeMap<String, Entry>;
 
-async fn state(disk: &SimulatedDisk) -> State {
-    let store = store_on(disk, Process);
+async fn entries(disk: &SimulatedDisk) -> State {
     let all = Filter { limit: usize::MAX, ..Filter::default() };
-    let entries = store.search(&all).await.unwrap();
-    let report = store.verify().await.unwrap();
+    let entries = store_on(disk, Process).search(&all).await.unwrap();
+    entries.into_iter().map(|entry| (entry.summary.path.clone(), entry)).collect()
+}
+
+async fn state(disk: &SimulatedDisk) -> State {
+    let report = store_on(disk, Process).verify().await.unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     assert!(report.dangling_links.is_empty(), "{:?}", report.dangling_links);
-    entries.into_iter().map(|entry| (entry.summary.path.clone(), entry)).collect()
+    entries(disk).await
 }
 
 /// What was there after each change, and when that was promised.
@@ -97,11 +100,27 @@ impl Story {
     }
 
     async fn check(&self, found: &Found, durability: Durability) {
+        let promised = self.steps.iter().rposition(|(at, _)| *at <= found.at).unwrap_or(0);
+        let reached = self.steps.iter().take(promised + 2).map(|(_, step)| step);
         if found.is_killed() || durability == Full {
             let state = state(&found.disk).await;
-            let promised = self.steps.iter().rposition(|(at, _)| *at <= found.at).unwrap_or(0);
-            let is_known = self.steps.iter().skip(promised).take(2).any(|(_, step)| *step == state);
+            let is_known = reached.clone().skip(promised).any(|step| *step == state);
             assert!(is_known, "{:?} is neither before nor after the change", state.keys());
+        } else {
+            // The latest changes may be lost, and nothing that was there before.
+            let entries = entries(&found.disk).await;
+            for (path, before) in &self.steps[0].1 {
+                let entry = entries.get(path).unwrap();
+                let is_known = |step: &State| step[path].content == entry.content;
+                assert!(
+                    reached.clone().any(is_known),
+                    "{path} has contents that were never written"
+                );
+                assert!(entry.changelog.starts_with(&before.changelog), "{path}");
+                // A replacement is at least as durable as the note that it is there.
+                let replacement = entry.summary.superseded_by.as_ref();
+                assert!(replacement.is_none_or(|path| entries.contains_key(path)), "{path}");
+            }
         }
         let store = store_on(&found.disk, Full);
         let next = write(&store, "next", 100).await.unwrap();
@@ -143,6 +162,31 @@ fn changes_are_whole_at_full() {
 #[test]
 fn changes_are_whole_at_process() {
     changed("entries, process", SimulatedDisk::new(), Process);
+}
+
+/// A store that was left alone, with an entry in it: everything is on stable storage.
+async fn at_rest() -> (SimulatedDisk, String) {
+    let (disk, InUse { path, .. }) = in_use(Full).await;
+    (disk.kill(usize::MAX), path)
+}
+
+#[test]
+fn changes_at_process_lose_nothing_that_was_there_before() {
+    let (disk, path) = runtime().block_on(at_rest());
+    let mut story = Story { disk, steps: Vec::new() };
+    let store = store_on(&story.disk, Process);
+    runtime().block_on(async {
+        story.step().await;
+        update(&store, &path, 9000).await.unwrap();
+        story.step().await;
+        supersede(&store, &path, "second").await.unwrap();
+        story.step().await;
+        update(&store, &path, 10).await.unwrap();
+        story.step().await;
+    });
+    cut_everywhere(Group::Store, "entries at rest, process", &story.disk, DIRECTORY, EACH, {
+        async |found| story.check(found, Process).await
+    });
 }
 
 /// A store in use, its entry, and what it holds.

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::journal::{Entries, Inode, Name, Operation, overwrite};
+use super::journal::{Entries, EntryChange, Inode, Name, Operation, overwrite};
 
 /// The root directory's number.
 pub(super) const ROOT: u64 = 1;
@@ -38,6 +38,11 @@ impl Image {
         self.directories.insert(directory, entries);
     }
 
+    /// Changes entries of one directory.
+    pub(super) fn change_entries(&mut self, change: &EntryChange) {
+        change.apply(Arc::make_mut(self.directories.entry(change.directory).or_default()));
+    }
+
     /// What an entry of a directory leads to.
     pub(super) fn entry(&self, directory: u64, name: &OsStr) -> Option<Inode> {
         self.directories.get(&directory)?.get(name).copied()
@@ -54,9 +59,7 @@ impl Image {
         match operation {
             Operation::Link(changes) => {
                 for change in changes {
-                    change.apply(Arc::make_mut(
-                        self.directories.entry(change.directory).or_default(),
-                    ));
+                    self.change_entries(change);
                 }
             }
             Operation::Write { file, offset, bytes } => {

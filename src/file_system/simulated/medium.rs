@@ -11,12 +11,24 @@ use super::{
 /// Data reaches the medium in aligned blocks of so many bytes, each on its own.
 pub(super) const BLOCK: usize = 4096;
 
+/// How entry changes reach stable storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryModel {
+    /// Each directory by itself, each change by itself, with the directory's synchronisation.
+    Independent,
+    /// Through one log, in their order, with the synchronisation of any file or directory. Data does
+    /// not wait for the log, and the log does not wait for data.
+    Logged,
+}
+
 /// The medium after some operations.
 #[derive(Debug, Clone)]
 pub(super) struct Medium {
+    model: EntryModel,
     durable: Image,
-    /// Each directory's entry changes since its last synchronisation.
-    entries: BTreeMap<u64, Vec<EntryChange>>,
+    /// The entry changes since their last synchronisation, in their order. What stands together
+    /// reaches a log together.
+    entries: Vec<Vec<EntryChange>>,
     data: BTreeMap<u64, Unsynced>,
 }
 
@@ -46,18 +58,14 @@ enum Fate {
 }
 
 impl Medium {
-    pub(super) fn new(durable: Image) -> Self {
-        Self { durable, entries: BTreeMap::new(), data: BTreeMap::new() }
+    pub(super) fn new(durable: Image, model: EntryModel) -> Self {
+        Self { model, durable, entries: Vec::new(), data: BTreeMap::new() }
     }
 
     /// Does what an operation does to the medium.
     pub(super) fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Link(changes) => {
-                for change in changes {
-                    self.entries.entry(change.directory).or_default().push(change.clone());
-                }
-            }
+            Operation::Link(changes) => self.entries.push(changes.clone()),
             Operation::Write { file, offset, bytes } => {
                 let end = offset + bytes.len();
                 let change = Change::Write { offset: *offset, bytes: Arc::clone(bytes) };
@@ -67,19 +75,30 @@ impl Medium {
                 let change = Change::Truncate { length: *length };
                 self.unsynced(*file).push(change, |_| (*length, *length));
             }
-            Operation::Sync { file } => self.sync(*file),
-            Operation::FailedSync { file } => self.unsynced(*file).forget(),
-            Operation::SyncDirectory { directory } => {
-                let changes = self.entries.remove(directory).unwrap_or_default();
-                if !changes.is_empty() {
-                    let mut entries = self.durable.directory(*directory);
-                    for change in changes {
-                        change.apply(Arc::make_mut(&mut entries));
-                    }
-                    self.durable.set_directory(*directory, entries);
+            Operation::Sync { file } => {
+                self.sync(*file);
+                if self.model == EntryModel::Logged {
+                    self.sync_entries(|_| true);
                 }
             }
+            Operation::FailedSync { file } => self.unsynced(*file).forget(),
+            Operation::SyncDirectory { directory } => match self.model {
+                EntryModel::Independent => {
+                    self.sync_entries(|change| change.directory == *directory);
+                }
+                EntryModel::Logged => self.sync_entries(|_| true),
+            },
         }
+    }
+
+    /// Brings entry changes to the medium.
+    fn sync_entries(&mut self, is_meant: impl Fn(&EntryChange) -> bool) {
+        for group in &mut self.entries {
+            for change in group.extract_if(.., |change| is_meant(change)) {
+                self.durable.change_entries(&change);
+            }
+        }
+        self.entries.retain(|group| !group.is_empty());
     }
 
     fn unsynced(&mut self, file: u64) -> &mut Unsynced {
@@ -105,14 +124,20 @@ impl Medium {
     pub(super) fn survivors(&self, survival: Survival) -> Image {
         let mut choices = Choices::new(survival);
         let mut image = self.durable.clone();
-        for (directory, changes) in &self.entries {
-            let mut entries = image.directory(*directory);
-            for change in changes {
-                if choices.entry() {
-                    change.apply(Arc::make_mut(&mut entries));
+        match self.model {
+            EntryModel::Independent => {
+                for change in self.entries.iter().flatten() {
+                    if choices.entry() {
+                        image.change_entries(change);
+                    }
                 }
             }
-            image.set_directory(*directory, entries);
+            EntryModel::Logged => {
+                let logged = choices.logged(self.entries.len());
+                for change in self.entries.iter().take(logged).flatten() {
+                    image.change_entries(change);
+                }
+            }
         }
         for (file, unsynced) in &self.data {
             let contents = unsynced.contents(&self.durable.file(*file), &mut choices);

@@ -15,6 +15,8 @@
 //! - Data that was waiting when a synchronisation failed is not written by the next one.
 //!
 //! This is more than any one file system does, and nothing that the promises of POSIX exclude.
+//! [`SimulatedDisk::with_entry_log`] gives the same disk as a file system with a log of its metadata
+//! keeps it (xfs): a rename reaches stable storage before the data of the renamed file does.
 //!
 //! [`SimulatedDisk::kill`] gives the disk as the next process finds it when only this one ended.
 //! [`SimulatedDisk::fail`] lets calls fail.
@@ -46,7 +48,7 @@ pub use survival::Survival;
 use self::{
     image::{Image, ROOT},
     journal::{EntryChange, Inode, Name, Operation},
-    medium::Medium,
+    medium::{EntryModel, Medium},
 };
 use super::{FileError, FileResult};
 
@@ -58,6 +60,7 @@ static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 40);
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
     scope: u64,
+    model: EntryModel,
     has_unnamed_files: bool,
     has_locks: bool,
 }
@@ -70,7 +73,7 @@ struct State {
     visible: Image,
     journal: Vec<Operation>,
     /// The medium after so many operations: tests crash the same disk at one place after another.
-    medium: (usize, Medium),
+    medium: (usize, EntryModel, Medium),
     next_inode: u64,
     next_open_file: u64,
     /// The locked files, each with the open file that has the lock.
@@ -103,7 +106,7 @@ impl SimulatedDisk {
             initial: image.clone(),
             visible: image.clone(),
             journal: Vec::new(),
-            medium: (0, Medium::new(image)),
+            medium: (0, EntryModel::Independent, Medium::new(image, EntryModel::Independent)),
             next_inode,
             next_open_file: 0,
             locks: BTreeMap::new(),
@@ -113,6 +116,7 @@ impl SimulatedDisk {
         Self {
             state: Arc::new(Mutex::new(state)),
             scope: NEXT_SCOPE.fetch_add(1, Ordering::Relaxed),
+            model: EntryModel::Independent,
             has_unnamed_files: true,
             has_locks: true,
         }
@@ -122,6 +126,14 @@ impl SimulatedDisk {
     #[must_use]
     pub fn without_unnamed_files(self) -> Self {
         Self { has_unnamed_files: false, ..self }
+    }
+
+    /// The disk as a file system with a log of its metadata keeps it, as xfs does. Entry changes of all
+    /// directories reach stable storage in their order; synchronising any file or directory brings all
+    /// of them there, and none of the data of other files.
+    #[must_use]
+    pub fn with_entry_log(self) -> Self {
+        Self { model: EntryModel::Logged, ..self }
     }
 
     /// The disk without locks.
@@ -160,7 +172,7 @@ impl SimulatedDisk {
     pub fn crash(&self, at: usize, survival: Survival) -> Self {
         let (image, next_inode) = {
             let mut state = self.state();
-            (state.medium(at).survivors(survival), state.next_inode)
+            (state.medium(at, self.model).survivors(survival), state.next_inode)
         };
         self.restarted(image, next_inode)
     }
@@ -182,6 +194,7 @@ impl SimulatedDisk {
 
     fn restarted(&self, image: Image, next_inode: u64) -> Self {
         Self {
+            model: self.model,
             has_unnamed_files: self.has_unnamed_files,
             has_locks: self.has_locks,
             ..Self::from_image(image, next_inode)
@@ -251,11 +264,11 @@ impl State {
     }
 
     /// The medium after the first `at` operations.
-    fn medium(&mut self, at: usize) -> &Medium {
-        let (done, medium) = &mut self.medium;
-        if at < *done {
-            *done = 0;
-            *medium = Medium::new(self.initial.clone());
+    fn medium(&mut self, at: usize, model: EntryModel) -> &Medium {
+        let (done, of, medium) = &mut self.medium;
+        if at < *done || *of != model {
+            (*done, *of) = (0, model);
+            *medium = Medium::new(self.initial.clone(), model);
         }
         for operation in self.journal.iter().take(at).skip(*done) {
             medium.apply(operation);

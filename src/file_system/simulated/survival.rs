@@ -62,6 +62,15 @@ impl Choices {
         self.below(8) < self.entries
     }
 
+    /// How many of the changes in a log are left: those up to some place.
+    pub(super) fn logged(&mut self, changes: usize) -> usize {
+        match self.entries {
+            0 => 0,
+            8 => changes,
+            _ => self.position(changes + 1),
+        }
+    }
+
     /// Whether a block of data, or a cut, is left.
     pub(super) fn data(&mut self) -> bool {
         self.below(8) < self.data

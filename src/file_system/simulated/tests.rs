@@ -153,6 +153,53 @@ fn a_rename_without_synchronising_the_file_may_leave_it_empty() {
 }
 
 #[test]
+fn a_logged_rename_is_durable_with_the_next_fsync_of_any_file_and_its_data_is_not() {
+    let disk = SimulatedDisk::new().with_entry_log();
+    disk.write_new(Path::new("/x"), b"old", true).unwrap();
+    disk.write_new(Path::new("/other"), b"", true).unwrap();
+    disk.write_new(Path::new("/x.tmp"), b"new", false).unwrap();
+    disk.rename_over(Path::new("/x.tmp"), Path::new("/x")).unwrap();
+    let some = |bytes: &[u8]| Some(bytes.to_vec());
+    let (old, new) = (some(b"old"), some(b"new"));
+    let damaged = [&b""[..], b"n", b"ne", b"\0", b"\0\0", b"\0\0\0"].map(some);
+    let found = outcomes(&disk, "x", 2000);
+    assert_eq!(found, damaged.iter().cloned().chain([old, new.clone()]).collect());
+    open(&disk, "/other").sync().unwrap();
+    let found = outcomes(&disk, "x", 2000);
+    assert_eq!(found, damaged.iter().cloned().chain([new.clone()]).collect());
+    open(&disk, "/x").sync().unwrap();
+    assert_eq!(outcomes(&disk, "x", 200), BTreeSet::from([new]));
+}
+
+#[test]
+fn logged_entries_survive_in_their_order() {
+    let disk = SimulatedDisk::new().with_entry_log();
+    disk.create_directories(Path::new("/d")).unwrap();
+    for name in ["/a", "/d/b", "/c"] {
+        disk.write_new(Path::new(name), b"", false).unwrap();
+    }
+    disk.rename_new(Path::new("/c"), Path::new("/d/c")).unwrap();
+    let found: BTreeSet<_> = survivals(500)
+        .map(|survival| {
+            let crashed = disk.crash(disk.operations(), survival);
+            ["a", "d/b", "c", "d/c"].map(|path| contents(&crashed, path).is_some())
+        })
+        .collect();
+    let expected = [
+        [false, false, false, false],
+        [true, false, false, false],
+        [true, true, false, false],
+        [true, true, true, false],
+        [true, true, false, true],
+    ];
+    assert_eq!(found, BTreeSet::from(expected), "no change without those before it");
+    let restarted = disk.crash(0, Survival::Nothing);
+    restarted.write_new(Path::new("/x"), b"", false).unwrap();
+    restarted.write_new(Path::new("/d"), b"", true).unwrap();
+    assert_eq!(outcomes(&restarted, "x", 200), BTreeSet::from([Some(Vec::new())]));
+}
+
+#[test]
 fn what_was_synchronised_stays_whatever_is_added() {
     let disk = SimulatedDisk::new();
     let file = open(&disk, "/x");

@@ -57,7 +57,7 @@ use self::{
 use crate::{
     aside::{Cancelled, aside},
     debug::Debug,
-    durable::{self, DirectorySync, Durability, Target},
+    durable::{self, Durability, Target},
     error::{Code, Error, Result},
     file_system::{Disk, FileResult, FileSystem, Payload},
     names,
@@ -358,8 +358,7 @@ impl RepoMap {
         let (path, temporary) = (directory.join(&name), directory.join(names::replacement(&name)));
         let target = Target { directory, temporary: &temporary, path: &path };
         self.sweep(&name);
-        let sync = DirectorySync::default();
-        durable::replace(file_system, target, contents, durability, &sync).await
+        durable::replace_cache(file_system, target, contents, durability).await
     }
 
     /// Removes what a process left that ended while it wrote the cache.

@@ -116,7 +116,7 @@ impl EntryIndex {
             place.copy_from_slice(&checksum.to_le_bytes());
         }
         files
-            .replace(names::STORE_INDEX, Payload::new(bytes))
+            .replace_cache(names::STORE_INDEX, Payload::new(bytes))
             .map_err(|error| Error::from_file("write the index of", &files.root, "path", error))
     }
 

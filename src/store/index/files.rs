@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::super::Location;
 use crate::{
-    durable::{self, DirectorySync, Durability, Target},
+    durable::{self, Durability, Target},
     file_system::{Children, Contents, Disk, Entry, FileResult, FileSystem, Payload},
     names,
 };
@@ -64,12 +64,12 @@ impl Files {
         }
     }
 
-    /// Replaces a file in the root. It survives the end of the process, not the loss of power.
-    pub fn replace(&self, name: &str, contents: Payload) -> FileResult<()> {
+    /// Replaces a cache in the root. It survives the end of the process, not the loss of power.
+    pub fn replace_cache(&self, name: &str, contents: Payload) -> FileResult<()> {
         let (path, temporary) = (self.root.join(name), self.root.join(names::replacement(name)));
         let target = Target { directory: &self.root, temporary: &temporary, path: &path };
-        let (level, sync) = (Durability::Process, DirectorySync::default());
         let file_system = self.file_system.as_ref();
-        self.runtime.block_on(durable::replace(file_system, target, contents, level, &sync))
+        let level = Durability::Process;
+        self.runtime.block_on(durable::replace_cache(file_system, target, contents, level))
     }
 }
