@@ -48,6 +48,19 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   lockTimeout?: number
   /**
+   * Vouches that the locks of the file system exclude every process that can reach the memory, on other hosts and mounts
+   * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean
+  /**
    * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
    * @default 100
    */

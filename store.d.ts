@@ -57,6 +57,19 @@ export interface ContextStoreOptions {
    */
   lockTimeout?: number
   /**
+   * Vouches that the locks of the file system exclude every process that can reach the store, on other hosts and mounts
+   * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean
+  /**
    * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
    * @default 16777216 (16 MiB)
    */

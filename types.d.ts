@@ -34,6 +34,8 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_UNSUPPORTED'
   /** It could not be told what is secret in a value, and so it was not written. */
   | 'ERR_CONTEXT_REDACTION'
+  /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
+  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
 
 /** What this package throws and rejects with. */
 export interface ContextError extends Error {
@@ -205,6 +207,19 @@ export interface ContextManagerOptions {
    * @default 'process'
    */
   durability?: 'process' | 'full'
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
+   * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
+   * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem
   /** Replaces the description of an output. */
@@ -248,6 +263,19 @@ export interface ContextHistoryOptions {
    * @default 10000
    */
   lockTimeout?: number
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the history, on other hosts and mounts
+   * as well. Without it, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean
   /**
    * An entry whose line is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864 (64 MiB)

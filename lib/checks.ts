@@ -109,6 +109,17 @@ export function checkBoolean(value: boolean, name: string): boolean {
   return value
 }
 
+/** What the caller vouches for: the locks of the file system, and directories of other users. */
+export function checkTrust({ trustLocks, allowShared }: { trustLocks?: boolean; allowShared?: boolean }): {
+  trustLocks: boolean
+  allowShared: boolean
+} {
+  return {
+    trustLocks: optional(trustLocks, 'trustLocks', checkBoolean) ?? false,
+    allowShared: optional(allowShared, 'allowShared', checkBoolean) ?? false,
+  }
+}
+
 export function checkDurability(value: 'process' | 'full', name: string): 'process' | 'full' {
   if (value !== 'process' && value !== 'full') {
     throw invalidArgument(name, "'process' or 'full'", value)

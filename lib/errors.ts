@@ -95,7 +95,8 @@ export function keepThrown(value: unknown): number {
  */
 export function fromNative(text: string, redactor?: Redactor): ContextError {
   const { code, message: told, cause } = JSON.parse(text) as NativeError
-  const message = redactor?.quote(told) ?? told
+  const quote = (text: string): string => redactor?.quote(text) ?? text
+  const message = quote(told)
   if (cause === null) {
     return contextError(code, message)
   }
@@ -103,7 +104,7 @@ export function fromNative(text: string, redactor?: Redactor): ContextError {
     // It stays: several operations may have failed by it.
     return contextError(code, message, thrownValues.get(cause.handle))
   }
-  return contextError(code, message, systemError(cause))
+  return contextError(code, message, systemError({ ...cause, message: quote(cause.message), path: quote(cause.path) }))
 }
 
 /** As Node's own errors look: `code`, `errno`, `syscall`, `path`. */

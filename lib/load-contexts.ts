@@ -75,7 +75,7 @@ function loadMissing<Task extends TaskId>(
         const first = texts[position++] ?? ''
         try {
           if (first.startsWith('!')) {
-            throw fromNative(first.slice(1))
+            throw fromNative(first.slice(1), hooks.redaction?.redactor)
           }
           const parts = texts.slice(position, position + Number(first))
           position += parts.length

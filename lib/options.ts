@@ -7,6 +7,7 @@ import {
   checkFunction,
   checkObject,
   checkPath,
+  checkTrust,
   checkWhole,
   count,
   duration,
@@ -69,6 +70,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
     maxBytes: count(retention.maxBytes, 'retention.maxBytes', DEFAULT_MAXIMUM_BYTES),
     maxResultBytes: count(retention.maxResultBytes, 'retention.maxResultBytes', DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
+    ...checkTrust(options),
     ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) }),
     hasDebug: typeof options.onDebug === 'function',
     reportsRedaction: redaction?.onRedaction !== undefined,
@@ -85,6 +87,7 @@ export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHist
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
+    ...checkTrust(options),
     hasDebug: typeof options.onDebug === 'function',
   }
 }

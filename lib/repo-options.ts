@@ -4,7 +4,7 @@ import { isAbsolute, join, sep } from 'node:path'
 import process from 'node:process'
 import type { BranchScope, RepoHashOptions, RepoMemoryLocation, RepoMemoryOptions } from '../memory.d.ts'
 import type { NativeRepoMemoryOptions } from '../native.js'
-import { checkDurability, checkFunction, checkObject, checkPath, checkWhole, optional } from './checks.ts'
+import { checkDurability, checkFunction, checkObject, checkPath, checkTrust, checkWhole, optional } from './checks.ts'
 import { asContextError, contextError, invalidArgument } from './errors.ts'
 import { resolveDirectory } from './file-system.ts'
 
@@ -48,6 +48,7 @@ export function checkStorage(options: Omit<RepoMemoryOptions, 'onDebug'>): Check
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxSummaries: checkBound(options.maxSummaries ?? DEFAULT_MAXIMUM_SUMMARIES, 'maxSummaries'),
     maxSummaryBytes: checkBound(options.maxSummaryBytes ?? DEFAULT_MAXIMUM_SUMMARY_BYTES, 'maxSummaryBytes'),
+    ...checkTrust(options),
   }
 }
 

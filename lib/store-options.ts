@@ -2,7 +2,7 @@
 
 import type { NativeStoreOptions } from '../native.js'
 import type { ContextStoreOptions } from '../store.d.ts'
-import { checkDurability, checkFunction, checkPath, checkWhole, count, optional } from './checks.ts'
+import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, count, optional } from './checks.ts'
 import { checkFileSystem, describeFileSystem } from './file-system.ts'
 import type { Redacting } from './redaction.ts'
 import { checkDirectoryName, storeDirectory, storeSession } from './store-location.ts'
@@ -30,6 +30,7 @@ export function checkStoreOptions(
     isDurable: (optional(options.durability, 'durability', checkDurability) ?? 'full') === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
+    ...checkTrust(options),
     ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, prefix) }),
     hasDebug: typeof options.onDebug === 'function',
   }

@@ -28,6 +28,8 @@ pub enum Code {
     Unsupported,
     /// The value could not be redacted, and so was not written.
     Redaction,
+    /// The directory belongs to another user.
+    UnsafeDirectory,
 }
 
 impl Code {
@@ -45,6 +47,7 @@ impl Code {
             Self::LockTimeout => "ERR_CONTEXT_LOCK_TIMEOUT",
             Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
             Self::Redaction => "ERR_CONTEXT_REDACTION",
+            Self::UnsafeDirectory => "ERR_CONTEXT_UNSAFE_DIRECTORY",
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
+//! | [`safety`] | who else can read or change what is stored |
 //! | [`aside`] | work that takes long, on a thread of its own |
 //! | `parallel` | work on several threads at once |
 //! | [`debug`] | the caller's debug callback |
@@ -37,4 +38,5 @@ mod node;
 mod parallel;
 pub mod redaction;
 pub mod retrieval;
+pub mod safety;
 pub mod store;

@@ -447,7 +447,7 @@ fn a_lease_that_a_sweeper_locks_or_removes_first_is_taken_anew() {
         if operation == "created" {
             created += 1;
             match created {
-                1 => assert_eq!(live_sessions(&LocalDisk, &swept).unwrap().count(), 0),
+                1 => assert_eq!(live_sessions(&LocalDisk, &swept, false).unwrap().count(), 0),
                 2 => {
                     let file = LocalDisk.open(path, Access::Read).unwrap();
                     assert_eq!(file.try_lock().unwrap(), LockAttempt::Taken);
@@ -466,7 +466,7 @@ fn a_lease_that_a_sweeper_locks_or_removes_first_is_taken_anew() {
     assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [3]);
     assert!(lease.is_in_place());
     assert_eq!(count(&directory), 2);
-    let live = live_sessions(&LocalDisk, &directory).unwrap();
+    let live = live_sessions(&LocalDisk, &directory, false).unwrap();
     assert!(live.contains("alive") && !live.contains("anybody"));
     assert_eq!(count(&directory), 1, "nobody held the other");
     lease.release();
@@ -482,15 +482,15 @@ fn a_lease_that_cannot_be_read_may_be_anybodys() {
         "open" => Err(ErrorKind::PermissionDenied.into()),
         _ => Ok(()),
     });
-    assert!(live_sessions(&disk, &directory).unwrap().contains("anybody"));
+    assert!(live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
     disk.on(|_, _| Ok(()));
-    assert!(!live_sessions(&disk, &directory).unwrap().contains("anybody"));
+    assert!(!live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
     // Gone between the listing and the look.
     disk.on(|operation, path| match operation {
         "open" => std::fs::remove_file(path),
         _ => Ok(()),
     });
-    assert!(!live_sessions(&disk, &directory).unwrap().contains("alive"));
+    assert!(!live_sessions(&disk, &directory, false).unwrap().contains("alive"));
     assert!(!lease.is_in_place());
 }
 
@@ -499,8 +499,8 @@ fn without_locks_nobody_is_known_to_be_dead() {
     let (_folder, directory) = folder();
     let disk = WatchedDisk { has_locks: false, ..WatchedDisk::default() };
     let lease = acquire(&disk, &directory);
-    assert!(live_sessions(&disk, &directory).unwrap().contains("anybody"));
+    assert!(live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
     assert!(lease.is_in_place(), "it was not taken for a dead one's");
     lease.release();
-    assert!(!live_sessions(&disk, &directory).unwrap().contains("anybody"));
+    assert!(!live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
 }

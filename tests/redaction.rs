@@ -44,6 +44,7 @@ fn history(directory: &Path, max_entry_bytes: usize) -> Arc<History> {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes,
+        trust: agent_context::safety::Trust::default(),
     };
     History::new(options, Arc::new(LocalDisk), Debug::default())
 }

@@ -301,7 +301,7 @@ export const NOBODY = 65_534
 export const isRoot = process.getuid?.() === 0
 
 /**
- * Runs a script that may use `ContextManager`, `fs` and `report(value)`, in a process of its own with this runtime.
+ * Runs a script that may use the classes, `fs` and `report(value)`, in a process of its own with this runtime.
  *
  * @returns what it reported
  */
@@ -319,7 +319,7 @@ export function runScript(
       script,
       `import { writeSync } from 'node:fs'
 import * as fs from 'node:fs'
-import { ContextManager } from ${JSON.stringify(entry.href)}
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from ${JSON.stringify(entry.href)}
 const input = JSON.parse(process.argv[2])
 const report = (value) => writeSync(1, JSON.stringify(value))
 const failure = (error) => ({ code: error.code, message: error.message, cause: error.cause?.code })

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 
 use crate::{
     durable::{self, DirectorySync, Lease},
-    file_system::{Disk, FileError, FileResult},
+    file_system::{Disk, FileError, FileResult, Ownership},
     names,
 };
 
@@ -160,6 +160,14 @@ impl SharedDirectory {
         synced.get_or_try_init(sync).await.copied()
     }
 
+    /// The lease's file and whose it is, where there are owners.
+    #[must_use]
+    pub fn lease_ownership(&self) -> Option<(PathBuf, Ownership)> {
+        let leased = self.leased();
+        let (path, ownership) = leased.lease.as_ref()?.ownership()?;
+        Some((path.to_owned(), ownership))
+    }
+
     /// `true` once: the caller sweeps in the background.
     #[must_use]
     pub fn claim_background_sweep(&self) -> bool {
@@ -200,7 +208,7 @@ mod tests {
     }
 
     fn live(path: &Path) -> LiveSessions {
-        live_sessions(&LocalDisk, path).unwrap()
+        live_sessions(&LocalDisk, path, false).unwrap()
     }
 
     fn files(path: &Path) -> usize {

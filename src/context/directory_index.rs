@@ -230,6 +230,7 @@ impl Manager {
             });
             present.extend(found);
         }
+        self.check_directory()?;
         let entries = self.file_system.list(&directory).await.map_err(failed)?;
         if entries.is_empty() {
             return Ok((present, directory));

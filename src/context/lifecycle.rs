@@ -13,7 +13,7 @@ use super::{
     list::{self, NoHead},
     manager::Manager,
     pointer::Pointer,
-    refused, sweep,
+    refused,
 };
 use crate::{
     durable::{self, Durability},
@@ -271,16 +271,14 @@ impl Manager {
         }
         self.remove_session_files(called, &siblings, &mut removals).await;
         self.release_when_idle();
-        if let Some(disk) = &self.disk {
-            let file_system = self.file_system.as_ref();
-            let directory = PathBuf::from(&self.options.directory);
-            if let Ok(root) = file_system.canonical(&directory).await {
-                let (deleted, failure) =
-                    sweep::remove_dead(file_system, disk.as_ref(), &root).await;
-                removals.deleted += deleted;
-                if let Some((path, error)) = failure {
-                    removals.fail(&path, error);
-                }
+        let directory = Path::new(&self.options.directory);
+        if let Ok(root) = self.file_system.canonical(directory).await
+            && let Some(sweeper) = self.sweeper(&root)
+        {
+            let (deleted, failure) = sweeper.remove_dead().await;
+            removals.deleted += deleted;
+            if let Some((path, error)) = failure {
+                removals.fail(&path, error);
             }
         }
         self.settle(&mut removals).await;
@@ -387,7 +385,8 @@ impl Manager {
         let Some(session) = session else { return false };
         session == self.options.session
             || self.disk.as_deref().is_some_and(|disk| {
-                durable::live_sessions(disk, root).is_ok_and(|live| !live.contains(&session))
+                durable::live_sessions(disk, root, self.options.trust.locks)
+                    .is_ok_and(|live| !live.contains(&session))
             })
     }
 

@@ -118,6 +118,7 @@ impl Manager {
         // What leaves memory for disk meanwhile is found twice.
         let in_memory: HashSet<String> =
             found.iter().map(|pointer| pointer.filename().to_owned()).collect();
+        self.check_directory()?;
         let directory = PathBuf::from(&self.options.directory);
         let failed = |error| refused("list the context directory", &directory, error);
         let entries = self.file_system.list(&directory).await.map_err(failed)?;

@@ -100,6 +100,7 @@ impl Manager {
         if let Some(opened) = self.opened() {
             return Ok(opened.root.clone());
         }
+        self.check_directory()?;
         let directory = Path::new(&self.options.directory);
         self.file_system.canonical(directory).await.map_err(|error| {
             if error.is_not_found() {

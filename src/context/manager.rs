@@ -27,6 +27,7 @@ use crate::{
     file_system::{Disk, FileSystem},
     json, names,
     retrieval::{Index, vectors::Vectors},
+    safety::{Inspection, Place},
 };
 
 /// Keeps the tool outputs of one session.
@@ -50,6 +51,8 @@ pub struct Manager {
     /// Stem of temporary names where no lease gives one.
     pub(super) owner: String,
     opened: Mutex<Option<Arc<Opened>>>,
+    /// Who else can use the directory.
+    pub(super) inspection: Arc<Inspection>,
     /// Gives every context the random part of its name.
     identities: RandomState,
     /// Contexts of calls below this number were cleared.
@@ -106,6 +109,7 @@ impl Manager {
             vectors: Mutex::default(),
             directory_index: OnceLock::new(),
             opened: Mutex::default(),
+            inspection: Arc::default(),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),
             generation: AtomicU64::new(0),
@@ -170,6 +174,7 @@ impl Manager {
         let failed = |error| refused("create the context directory", directory, error);
         self.file_system.create_directories(directory).await.map_err(failed)?;
         let root = self.file_system.canonical(directory).await.map_err(failed)?;
+        self.check_directory()?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = opened.as_ref() {
             return Ok(Arc::clone(opened));
@@ -180,12 +185,31 @@ impl Manager {
                 let lease = shared.enter(&self.options.session).map_err(|error| {
                     refused("take a lease in the context directory", directory, error)
                 })?;
+                if let Some((path, ownership)) = shared.lease_ownership() {
+                    self.inspection.report_own_file(&path, ownership, &self.debug);
+                }
                 Some((shared, lease))
             }
             None => None,
         };
         let sync = DirectorySync::default();
         Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))
+    }
+
+    /// Looks whose the directory is, once it is there.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`
+    pub(super) fn check_directory(&self) -> Result<()> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let place = Place {
+            what: "context directory",
+            setting: "contextDir",
+            directories: &[Path::new(&self.options.directory)],
+            files: &[],
+            own_files: &[],
+        };
+        self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
 
     pub(super) fn opened(&self) -> Option<Arc<Opened>> {

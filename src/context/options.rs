@@ -1,6 +1,6 @@
 //! What a manager is told at its construction.
 
-use crate::durable::Durability;
+use crate::{durable::Durability, safety::Trust};
 
 /// Bounds of what dead sessions leave behind, and of any single result.
 #[derive(Debug, Clone, Copy)]
@@ -38,4 +38,6 @@ pub struct ManagerOptions {
     pub retention: Retention,
     /// What an acknowledged save survives.
     pub durability: Durability,
+    /// What the caller vouches for.
+    pub trust: Trust,
 }

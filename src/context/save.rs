@@ -15,7 +15,6 @@ use super::{
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
     refused,
     state::State,
-    sweep,
 };
 use crate::{
     durable::{self, Durability, Target},
@@ -445,13 +444,11 @@ impl Manager {
     }
 
     fn sweep_in_background(&self, opened: &Opened) {
-        if let (Some(disk), Some((shared, _))) = (&self.disk, &opened.shared)
+        if let Some((shared, _)) = &opened.shared
             && shared.claim_background_sweep()
+            && let Some(sweeper) = self.sweeper(shared.path())
         {
-            let (path, retention) = (shared.path().to_owned(), self.options.retention);
-            let (file_system, disk) = (Arc::clone(&self.file_system), Arc::clone(disk));
-            let debug = self.debug.clone();
-            tokio::spawn(sweep::in_background(file_system, disk, path, retention, debug));
+            tokio::spawn(sweeper.sweep_in_background());
         }
     }
 }

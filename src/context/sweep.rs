@@ -12,10 +12,11 @@ use serde_json::json;
 use super::{list, manager::Manager, options::Retention, refused};
 use crate::{
     debug::Debug,
-    durable::{self, LiveSessions},
+    durable::{self, LiveSessions, Liveness, UnprovenLease},
     error::Result,
     file_system::{Disk, Entry, FileError, FileResult, FileSystem},
     names,
+    safety::Inspection,
 };
 
 /// The background sweep leaves the first saves of a process alone.
@@ -36,8 +37,30 @@ pub struct SweepReport {
     pub kept_files: u64,
     /// Their bytes.
     pub kept_bytes: u64,
-    /// Sessions that are alive in the directory.
+    /// Sessions that are alive in the directory, or count as alive.
     pub live_sessions: u64,
+}
+
+/// What a sweep of one directory needs.
+pub(super) struct Sweeper {
+    file_system: Arc<dyn FileSystem>,
+    disk: Arc<dyn Disk>,
+    /// The directory without symbolic links.
+    root: PathBuf,
+    retention: Retention,
+    /// A free lock proves that a session is over, whatever its lease says.
+    trusts_locks: bool,
+    inspection: Arc<Inspection>,
+    debug: Debug,
+}
+
+/// What a look at the directory found.
+struct Survey {
+    /// Contexts of sessions that are over.
+    left: Vec<Left>,
+    /// Leases of sessions that may live on another host or mount, and are older than is kept.
+    outlived: Vec<String>,
+    report: SweepReport,
 }
 
 /// A context of a session that is over.
@@ -48,142 +71,189 @@ struct Left {
 }
 
 impl Manager {
+    /// Sweeps `root`, the directory without symbolic links; `None` where no locks tell who is alive.
+    pub(super) fn sweeper(&self, root: &Path) -> Option<Sweeper> {
+        Some(Sweeper {
+            file_system: Arc::clone(&self.file_system),
+            disk: Arc::clone(self.disk.as_ref()?),
+            root: root.to_owned(),
+            retention: self.options.retention,
+            trusts_locks: self.options.trust.locks,
+            inspection: Arc::clone(&self.inspection),
+            debug: self.debug.clone(),
+        })
+    }
+
     /// Removes what dead sessions left behind, within the bounds of the retention. With an injected
     /// file system, where no locks tell who is alive, nothing is touched.
     ///
     /// # Errors
-    /// `Io` when the directory cannot be read; single files that resist are left.
+    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
     pub async fn sweep(&self) -> Result<SweepReport> {
-        let Some(disk) = &self.disk else { return Ok(SweepReport::default()) };
+        self.check_directory()?;
         let directory = PathBuf::from(&self.options.directory);
-        match self.file_system.canonical(&directory).await {
-            Ok(root) => {
-                let file_system = self.file_system.as_ref();
-                sweep(file_system, disk.as_ref(), &root, &self.options.retention).await
-            }
-            Err(error) if error.is_not_found() => return Ok(SweepReport::default()),
+        let swept = match self.file_system.canonical(&directory).await {
+            Ok(root) => match self.sweeper(&root) {
+                Some(sweeper) => sweeper.sweep().await,
+                None => Ok(SweepReport::default()),
+            },
+            Err(error) if error.is_not_found() => Ok(SweepReport::default()),
             Err(error) => Err(error),
-        }
-        .map_err(|error| refused("sweep the context directory", &directory, error))
+        };
+        swept.map_err(|error| refused("sweep the context directory", &directory, error))
     }
 }
 
-/// Sweeps once the process's first saves are through.
-pub(super) async fn in_background(
-    file_system: Arc<dyn FileSystem>,
-    disk: Arc<dyn Disk>,
-    root: PathBuf,
-    retention: Retention,
-    debug: Debug,
-) {
-    tokio::time::sleep(BACKGROUND_DELAY).await;
-    match sweep(file_system.as_ref(), disk.as_ref(), &root, &retention).await {
-        Ok(report) if report.deleted_files + report.deleted_temporaries > 0 => {
-            debug.say("Swept what dead sessions left", || {
-                json!({ "deletedCount": report.deleted_files, "deletedBytes": report.deleted_bytes })
-            });
+impl Sweeper {
+    /// Sweeps once the process's first saves are through.
+    pub async fn sweep_in_background(self) {
+        tokio::time::sleep(BACKGROUND_DELAY).await;
+        match self.sweep().await {
+            Ok(report) if report.deleted_files + report.deleted_temporaries > 0 => {
+                self.debug.say("Swept what dead sessions left", || {
+                    json!({ "deletedCount": report.deleted_files, "deletedBytes": report.deleted_bytes })
+                });
+            }
+            Ok(_) => {}
+            Err(error) => {
+                self.debug.say(
+                    "Failed to sweep the context directory",
+                    || json!({ "filepath": self.root, "error": error.to_string() }),
+                );
+            }
         }
-        Ok(_) => {}
-        Err(error) => {
-            debug.say(
-                "Failed to sweep the context directory",
-                || json!({ "filepath": root, "error": error.to_string() }),
+    }
+
+    async fn sweep(&self) -> FileResult<SweepReport> {
+        let Survey { mut left, outlived, mut report } = self.survey().await?;
+        left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
+        for (number, context) in left.iter().enumerate() {
+            if number % BATCH == BATCH - 1 {
+                tokio::task::yield_now().await;
+            }
+            let is_kept = !self.is_old(context.timestamp)
+                && report.kept_files < self.retention.max_files as u64
+                && report.kept_bytes.saturating_add(context.length) <= self.retention.max_bytes;
+            if is_kept {
+                report.kept_files += 1;
+                report.kept_bytes += context.length;
+            } else if let Ok(true) = self.file_system.remove(&self.root.join(&context.name)).await {
+                report.deleted_files += 1;
+                report.deleted_bytes += context.length;
+            }
+        }
+        for lease in outlived {
+            // One that stays is found again.
+            let _ = self.file_system.remove(&self.root.join(lease)).await;
+        }
+        Ok(report)
+    }
+
+    /// Removes every context of sessions that are over; returns how many, and the first failure: one
+    /// that resists does not keep the others.
+    pub async fn remove_dead(&self) -> (u64, Option<(PathBuf, FileError)>) {
+        let left = match self.survey().await {
+            Ok(survey) => survey.left,
+            Err(error) => return (0, Some((self.root.clone(), error))),
+        };
+        let (mut deleted, mut failure) = (0, None);
+        for context in left {
+            let path = self.root.join(&context.name);
+            match self.file_system.remove(&path).await {
+                Ok(removed) => deleted += u64::from(removed),
+                Err(error) => {
+                    failure.get_or_insert((path, error));
+                }
+            }
+        }
+        (deleted, failure)
+    }
+
+    /// Whether something of that time, ms since 1970, is older than is kept.
+    fn is_old(&self, time: i64) -> bool {
+        Utc::now().timestamp_millis().saturating_sub(time) > self.retention.max_age
+    }
+
+    /// Finds what dead sessions left. The listing comes first, then the question who is alive: a
+    /// session has its lease before its first file, so no live session's file is taken for a dead
+    /// one's. What may belong to a session on another host or mount is left only when it is old.
+    async fn survey(&self) -> FileResult<Survey> {
+        let entries = self.file_system.list(&self.root).await?;
+        self.report_exposed(&entries);
+        let live = durable::live_sessions(self.disk.as_ref(), &self.root, self.trusts_locks)?;
+        self.report_unproven(&live);
+        let mut report =
+            SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
+        let mut left = Vec::new();
+        let is_old_lease = |lease: &&UnprovenLease| {
+            let file = entries.iter().find(|entry| entry.name == lease.name);
+            file.and_then(|file| file.modified).is_some_and(|modified| self.is_old(modified))
+        };
+        let mut outlived: Vec<&UnprovenLease> =
+            live.unproven().iter().filter(is_old_lease).collect();
+        for (number, entry) in entries.iter().enumerate() {
+            if number % BATCH == BATCH - 1 {
+                tokio::task::yield_now().await;
+            }
+            if let Some(owner) = names::parse_temporary(&entry.name) {
+                if !live.contains_owner(owner) {
+                    let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
+                    report.deleted_temporaries += u64::from(removed.unwrap_or_default());
+                }
+            } else if let Some((session, context)) = self.context_of(entry).await {
+                let is_old = self.is_old(context.timestamp);
+                match live.liveness(&session) {
+                    Liveness::Over => left.push(context),
+                    Liveness::Unproven if is_old => left.push(context),
+                    // Its session wrote lately, and keeps its leases.
+                    _ if !is_old => outlived.retain(|lease| !lease.contains(&session)),
+                    Liveness::Unproven | Liveness::Alive => {}
+                }
+            }
+        }
+        let outlived = outlived.into_iter().map(|lease| lease.name.clone()).collect();
+        Ok(Survey { left, outlived, report })
+    }
+
+    /// Reports the first context that others may read, or that is another user's.
+    fn report_exposed(&self, entries: &[Entry]) {
+        let Some(user) = self.disk.user() else { return };
+        let directory = self.disk.ownership(&self.root).ok().flatten();
+        for entry in entries.iter().filter(|entry| names::parse_context(&entry.name).is_some()) {
+            if let Some(ownership) = entry.ownership
+                && self.inspection.report_file(
+                    &self.root.join(&entry.name),
+                    ownership,
+                    directory,
+                    user,
+                    &self.debug,
+                )
+            {
+                return;
+            }
+        }
+    }
+
+    fn report_unproven(&self, live: &LiveSessions) {
+        let leases = live.unproven().len();
+        if leases > 0 {
+            self.inspection.say_once(
+                "Sessions may be alive on another host or mount: their contexts stay until retention.maxAge",
+                &self.debug,
+                || json!({ "path": self.root, "leases": leases }),
             );
         }
     }
-}
 
-async fn sweep(
-    file_system: &dyn FileSystem,
-    disk: &dyn Disk,
-    root: &Path,
-    retention: &Retention,
-) -> FileResult<SweepReport> {
-    let (mut left, mut report) = survey(file_system, disk, root).await?;
-    left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
-    let now = Utc::now().timestamp_millis();
-    for (number, context) in left.iter().enumerate() {
-        if number % BATCH == BATCH - 1 {
-            tokio::task::yield_now().await;
-        }
-        let is_kept = now.saturating_sub(context.timestamp) <= retention.max_age
-            && report.kept_files < retention.max_files as u64
-            && report.kept_bytes.saturating_add(context.length) <= retention.max_bytes;
-        if is_kept {
-            report.kept_files += 1;
-            report.kept_bytes += context.length;
-        } else if let Ok(true) = file_system.remove(&root.join(&context.name)).await {
-            report.deleted_files += 1;
-            report.deleted_bytes += context.length;
-        }
+    /// A context and its session. Only what has the name of a context, is one, and says which session
+    /// made it, can be ours.
+    async fn context_of(&self, entry: &Entry) -> Option<(String, Left)> {
+        let stamp = names::parse_context(&entry.name)?;
+        let file =
+            list::read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
+        // The younger of what the name and the file system say: a clock that jumped deletes nothing.
+        let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
+        let left = Left { name: entry.name.clone(), length: file.length, timestamp };
+        Some((file.session_id()?, left))
     }
-    Ok(report)
-}
-
-/// Removes every context of sessions that are over; returns how many, and the first failure: one
-/// that resists does not keep the others.
-pub(super) async fn remove_dead(
-    file_system: &dyn FileSystem,
-    disk: &dyn Disk,
-    root: &Path,
-) -> (u64, Option<(PathBuf, FileError)>) {
-    let left = match survey(file_system, disk, root).await {
-        Ok((left, _)) => left,
-        Err(error) => return (0, Some((root.to_owned(), error))),
-    };
-    let (mut deleted, mut failure) = (0, None);
-    for context in left {
-        let path = root.join(&context.name);
-        match file_system.remove(&path).await {
-            Ok(removed) => deleted += u64::from(removed),
-            Err(error) => {
-                failure.get_or_insert((path, error));
-            }
-        }
-    }
-    (deleted, failure)
-}
-
-/// Finds what dead sessions left. The listing comes first, then the question who is alive: a
-/// session has its lease before its first file, so no live session's file is taken for a dead one's.
-async fn survey(
-    file_system: &dyn FileSystem,
-    disk: &dyn Disk,
-    root: &Path,
-) -> FileResult<(Vec<Left>, SweepReport)> {
-    let entries = file_system.list(root).await?;
-    let live = durable::live_sessions(disk, root)?;
-    let mut report = SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
-    let mut left = Vec::new();
-    for (number, entry) in entries.into_iter().enumerate() {
-        if number % BATCH == BATCH - 1 {
-            tokio::task::yield_now().await;
-        }
-        if let Some(owner) = names::parse_temporary(&entry.name) {
-            if !live.contains_owner(owner) {
-                let removed = file_system.remove(&root.join(&entry.name)).await;
-                report.deleted_temporaries += u64::from(removed.unwrap_or_default());
-            }
-        } else if let Some(context) = dead_context(file_system, root, entry, &live).await {
-            left.push(context);
-        }
-    }
-    Ok((left, report))
-}
-
-/// Only what has the name of a context, is one, and says which session made it, can be ours.
-async fn dead_context(
-    file_system: &dyn FileSystem,
-    root: &Path,
-    entry: Entry,
-    live: &LiveSessions,
-) -> Option<Left> {
-    let stamp = names::parse_context(&entry.name)?;
-    let file = list::read_head(file_system, root, &entry.name).await.ok()?;
-    if live.contains(&file.session_id()?) {
-        return None;
-    }
-    // The younger of what the name and the file system say: a clock that jumped deletes nothing.
-    let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
-    Some(Left { name: entry.name, length: file.length, timestamp })
 }

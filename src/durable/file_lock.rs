@@ -3,15 +3,22 @@
 //! The file is never unlinked, and no lock is ever stolen: the kernel frees it when its holder dies,
 //! however it dies, and keeps it while its holder is merely stopped. Who waits polls with short
 //! jittered pauses; who has just held it and met others there lets them in before it comes back.
+//!
+//! Where the type of file system is not one whose locks bind every process ([`FileSystemKind`]), the
+//! lock is taken all the same, which orders the processes of one mount, but it is not exclusive.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use crate::{
-    file_system::{Access, Disk, FileError, FileResult, LockAttempt, OpenFile},
+    file_system::{Access, Disk, FileError, FileResult, FileSystemKind, LockAttempt, OpenFile},
     names,
 };
 
@@ -50,12 +57,16 @@ impl From<FileError> for LockError {
 pub struct FileLock {
     disk: Arc<dyn Disk>,
     path: PathBuf,
+    /// The caller vouches for the locks.
+    is_trusted: AtomicBool,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     file: Option<Arc<dyn OpenFile>>,
+    /// The type of the file system that the file is on.
+    kind: Option<FileSystemKind>,
     /// When somebody else was last found holding it.
     met: Option<Instant>,
     /// Turns since the last courtesy.
@@ -65,13 +76,15 @@ struct State {
 /// Holds the lock until it is dropped.
 pub struct LockGuard {
     file: Option<Arc<dyn OpenFile>>,
+    binds: bool,
 }
 
 impl LockGuard {
-    /// Whether others are really kept out: `false` where the file system has no locks.
+    /// Whether others are really kept out: `false` where the file system has no locks, or where its locks
+    /// may bind the processes of one host or mount only.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
-        self.file.is_some()
+        self.file.is_some() && self.binds
     }
 }
 
@@ -87,7 +100,20 @@ impl FileLock {
     /// A lock on the file at `path`, which is created when it is first needed.
     #[must_use]
     pub fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
-        Self { disk, path, state: Mutex::default() }
+        Self { disk, path, is_trusted: AtomicBool::new(false), state: Mutex::default() }
+    }
+
+    /// From here on the lock counts as binding every process, whatever the file system: the caller
+    /// vouches for it, for all that use this lock in the process.
+    pub fn trust(&self) {
+        self.is_trusted.store(true, Ordering::Relaxed);
+    }
+
+    /// The type of the file system, where the lock was taken and is not trusted.
+    #[must_use]
+    pub fn untrusted(&self) -> Option<Cow<'static, str>> {
+        let kind = self.state().kind.clone()?;
+        (!kind.locks_bind && !self.is_trusted.load(Ordering::Relaxed)).then_some(kind.name)
     }
 
     /// The lock file.
@@ -164,10 +190,14 @@ impl FileLock {
                     self.state().met = Some(Instant::now());
                     return Ok(None);
                 }
-                LockAttempt::Unsupported => return Ok(Some(LockGuard { file: None })),
+                LockAttempt::Unsupported => {
+                    self.state().kind = None;
+                    return Ok(Some(LockGuard { file: None, binds: false }));
+                }
                 LockAttempt::Taken => {}
             }
-            let guard = LockGuard { file: Some(Arc::clone(&file)) };
+            let binds = self.untrusted().is_none();
+            let guard = LockGuard { file: Some(Arc::clone(&file)), binds };
             if file.is_at(&self.path) {
                 return Ok(Some(guard));
             }
@@ -185,6 +215,7 @@ impl FileLock {
             return Ok(Arc::clone(file));
         }
         let file: Arc<dyn OpenFile> = Arc::from(self.disk.open(&self.path, Access::Append)?);
+        state.kind = Some(file.file_system());
         state.file = Some(Arc::clone(&file));
         Ok(file)
     }

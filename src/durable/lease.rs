@@ -5,6 +5,12 @@
 //! when the process dies, however it dies; no clock and no process id decides. A lease's name is
 //! random and never used again, so a file that stands under its name is the one that was locked.
 //! A line `=` says that the sessions that the lease was taken for are all listed.
+//!
+//! A lock binds the processes that ask the same kernel through the same mount. A line `@identity` names
+//! both ([`Volume::identity`]); where the reader's is the same, the kernel's answer is believed on any
+//! file system. A free lock of a lease with another identity proves nothing: its sessions are
+//! [`Liveness::Unproven`]. A lease without an identity, as systems without a boot id and earlier versions
+//! write it, is believed where the type of file system is one whose locks bind.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -14,7 +20,7 @@ use std::{
 };
 
 use crate::{
-    file_system::{Access, Disk, FileResult, LockAttempt, OpenFile},
+    file_system::{Access, Disk, FileResult, LockAttempt, OpenFile, Ownership, Volume},
     names,
 };
 
@@ -22,6 +28,8 @@ use crate::{
 const MAX_ENDED: usize = 1000;
 /// The line behind the sessions that a lease was taken for.
 const COMPLETE: &str = "=";
+/// What the line with the identity of the lease's volume begins with.
+const IDENTITY: char = '@';
 /// Looks at a lease that its process is just listing sessions in, and the pause between them.
 const MAX_LOOKS: usize = 200;
 const LOOK_PAUSE: Duration = Duration::from_micros(500);
@@ -33,6 +41,8 @@ pub struct Lease {
     disk: Arc<dyn Disk>,
     file: Box<dyn OpenFile>,
     ended: usize,
+    /// The open file says reliably whether it still has a name.
+    knows_its_links: bool,
 }
 
 impl Lease {
@@ -59,12 +69,11 @@ impl Lease {
                     return Err(error);
                 }
             }
-            let lease = Self { owner, path, disk: Arc::clone(disk), file, ended: 0 };
+            let mut lease =
+                Self { owner, path, disk: Arc::clone(disk), file, ended: 0, knows_its_links: true };
             // Or it has removed it already.
             if lease.is_in_place() {
-                let mut text: String = sessions.clone().map(|name| format!("\n+{name}")).collect();
-                text.extend(["\n", COMPLETE, "\n"]);
-                return match lease.file.append(text.as_bytes()) {
+                return match lease.describe(directory, sessions) {
                     Ok(()) => Ok(lease),
                     Err(error) => {
                         lease.release();
@@ -73,6 +82,27 @@ impl Lease {
                 };
             }
         }
+    }
+
+    /// Writes whose the lease is.
+    fn describe<'a>(
+        &mut self,
+        directory: &Path,
+        sessions: impl Iterator<Item = &'a str>,
+    ) -> FileResult<()> {
+        let Volume { kind, identity } = self.disk.volume(directory)?;
+        self.knows_its_links = kind.locks_bind;
+        let identity = identity.map(|identity| format!("\n{IDENTITY}{identity}"));
+        let sessions = sessions.map(|name| format!("\n+{name}"));
+        let mut text: String = identity.into_iter().chain(sessions).collect();
+        text.extend(["\n", COMPLETE, "\n"]);
+        self.file.append(text.as_bytes())
+    }
+
+    /// Whose the lease's file is, where there are owners. It was made for its owner alone.
+    #[must_use]
+    pub fn ownership(&self) -> Option<(&Path, Ownership)> {
+        Some((&self.path, self.file.ownership()?))
     }
 
     /// The stem of this lease's file name and of the temporary files written under it.
@@ -84,8 +114,8 @@ impl Lease {
     /// Whether the file still stands under its name. Asked before every save.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        // Nobody gives a lease another name.
-        self.file.is_linked()
+        // Nobody gives a lease another name. Servers of shared file systems may count no links.
+        self.file.is_linked() && (self.knows_its_links || self.file.is_at(&self.path))
     }
 
     /// Lists a session as alive.
@@ -114,20 +144,61 @@ impl Lease {
     }
 }
 
+/// What is known of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// Its process holds its lease, or may hold it.
+    Alive,
+    /// Its lease's lock is free here, which proves nothing: it counts as alive until its files are as old
+    /// as the retention allows.
+    Unproven,
+    /// No process keeps it.
+    Over,
+}
+
+/// A lease of which nobody here can tell whether its process lives.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnprovenLease {
+    /// Its file name.
+    pub name: String,
+    sessions: HashSet<String>,
+}
+
+impl UnprovenLease {
+    /// Whether it lists the session.
+    #[must_use]
+    pub fn contains(&self, session: &str) -> bool {
+        self.sessions.contains(session)
+    }
+}
+
 /// Who is alive in a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LiveSessions {
     sessions: HashSet<String>,
     owners: HashSet<String>,
+    unproven: Vec<UnprovenLease>,
     /// A lease could not be read or judged: whoever it lists must count as alive.
     uncertain: bool,
 }
 
 impl LiveSessions {
+    /// What is known of the session.
+    #[must_use]
+    pub fn liveness(&self, session: &str) -> Liveness {
+        if self.uncertain || self.sessions.contains(session) {
+            Liveness::Alive
+        } else if self.unproven.iter().any(|lease| lease.contains(session)) {
+            Liveness::Unproven
+        } else {
+            Liveness::Over
+        }
+    }
+
     /// Whether the session may be alive.
     #[must_use]
     pub fn contains(&self, session: &str) -> bool {
-        self.uncertain || self.sessions.contains(session)
+        self.liveness(session) != Liveness::Over
     }
 
     /// Whether the owner of a temporary file may be alive.
@@ -136,26 +207,40 @@ impl LiveSessions {
         self.uncertain || self.owners.contains(owner)
     }
 
-    /// How many sessions are alive.
+    /// How many sessions count as alive.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.sessions.len()
+        let unproven = self.unproven.iter().flat_map(|lease| &lease.sessions);
+        self.sessions.iter().chain(unproven).collect::<HashSet<_>>().len()
+    }
+
+    /// The leases whose processes may live on another host or mount.
+    #[must_use]
+    pub fn unproven(&self) -> &[UnprovenLease] {
+        &self.unproven
     }
 }
 
-/// Reads every lease of the directory and removes those whose process is gone.
+/// Reads every lease of the directory and removes those whose process is gone. `trusts_locks`: a free
+/// lock is believed whatever the lease says, because the caller vouches for the locks.
 ///
 /// A session takes its lease before its first file is made: who lists the files first and calls
 /// this after sees the lease of every live session whose files it listed.
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessions> {
+pub fn live_sessions(
+    disk: &dyn Disk,
+    directory: &Path,
+    trusts_locks: bool,
+) -> FileResult<LiveSessions> {
     let mut live = LiveSessions::default();
     // A process that renews its lease takes the new one first. A listing may miss that and find
     // the old one gone: only a listing that shows what the one before showed counts.
     let mut before = None;
     let mut looks = 0;
+    // Asked for when there is a lease to judge.
+    let mut here = None;
     loop {
         let names = lease_names(disk, directory)?;
         if before.as_ref() == Some(&names) {
@@ -166,7 +251,15 @@ pub fn live_sessions(disk: &dyn Disk, directory: &Path) -> FileResult<LiveSessio
         let mut is_complete = true;
         for name in names {
             let Some(owner) = names::parse_lease(&name) else { continue };
-            match judge(disk, &directory.join(&name), owner, &mut live) {
+            let here = match &here {
+                Some(here) => here,
+                None => {
+                    let volume = disk.volume(directory).unwrap_or_else(|_| Volume::unknown());
+                    here.insert(Here { volume, trusts_locks })
+                }
+            };
+            let path = directory.join(&name);
+            match judge(disk, &path, &name, owner, here, &mut live) {
                 Judgement::Gone => continue,
                 Judgement::Stays => {}
                 Judgement::Incomplete => is_complete = false,
@@ -190,6 +283,23 @@ fn lease_names(disk: &dyn Disk, directory: &Path) -> FileResult<BTreeSet<String>
     Ok(names.filter(|name| names::parse_lease(name).is_some()).collect())
 }
 
+/// Where leases are judged.
+struct Here {
+    volume: Volume,
+    trusts_locks: bool,
+}
+
+impl Here {
+    /// Whether a free lock proves that the lease's process is gone.
+    fn believes(&self, identity: Option<&str>) -> bool {
+        self.trusts_locks
+            || match identity {
+                Some(_) => self.volume.identity.as_deref() == identity,
+                None => self.volume.kind.locks_bind,
+            }
+    }
+}
+
 /// What a look at a lease told.
 enum Judgement {
     /// It is not there any more.
@@ -200,7 +310,14 @@ enum Judgement {
     Incomplete,
 }
 
-fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> Judgement {
+fn judge(
+    disk: &dyn Disk,
+    path: &Path,
+    name: &str,
+    owner: &str,
+    here: &Here,
+    live: &mut LiveSessions,
+) -> Judgement {
     use std::io::ErrorKind::{InvalidInput, IsADirectory};
     let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
@@ -212,23 +329,38 @@ fn judge(disk: &dyn Disk, path: &Path, owner: &str, live: &mut LiveSessions) -> 
             return Judgement::Stays;
         }
     };
-    match file.try_lock() {
-        Ok(LockAttempt::Taken) => {
-            // Its process is gone, and nobody else judges it while we hold the lock.
-            return if disk.remove(path).is_ok() { Judgement::Gone } else { Judgement::Stays };
-        }
-        Ok(LockAttempt::Held) => {
-            live.owners.insert(owner.to_owned());
-            match read_text(file.as_ref()) {
-                Some(text) if !is_complete(&text) => return Judgement::Incomplete,
-                Some(text) => replay(&text, &mut live.sessions),
-                // Windows locks are mandatory: a held lease cannot be read there.
-                None => live.uncertain = true,
-            }
-        }
-        Ok(LockAttempt::Unsupported) | Err(_) => live.uncertain = true,
+    let attempt = match file.try_lock() {
+        Ok(attempt) => attempt,
+        Err(_) => LockAttempt::Unsupported,
+    };
+    if attempt == LockAttempt::Unsupported {
+        live.uncertain = true;
+        return Judgement::Stays;
     }
-    Judgement::Stays
+    let text = read(file.as_ref());
+    let is_free = attempt == LockAttempt::Taken;
+    if is_free && text.as_deref().is_some_and(|text| here.believes(identity(text))) {
+        // Its process is gone, and nobody else judges it while we hold the lock.
+        return if disk.remove(path).is_ok() { Judgement::Gone } else { Judgement::Stays };
+    }
+    live.owners.insert(owner.to_owned());
+    // Windows locks are mandatory: a held lease cannot be read there.
+    let Some(text) = text else {
+        live.uncertain = true;
+        return Judgement::Stays;
+    };
+    let sessions = replay(&text);
+    if is_free {
+        live.unproven.push(UnprovenLease { name: name.to_owned(), sessions });
+    } else {
+        live.sessions.extend(sessions);
+    }
+    if is_complete(&text) { Judgement::Stays } else { Judgement::Incomplete }
+}
+
+/// Where a lease was taken. A line that was cut short names no place that exists.
+fn identity(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix(IDENTITY))
 }
 
 /// Whether a lease lists all the sessions that it was taken for.
@@ -236,17 +368,18 @@ fn is_complete(text: &str) -> bool {
     text.lines().any(|line| line == COMPLETE)
 }
 
-/// What the lease says. Sessions that it lists later have no files yet.
-fn read_text(file: &dyn OpenFile) -> Option<String> {
+/// What the lease says. Sessions that it lists later have no files yet. A line that was cut within a
+/// character names no session.
+fn read(file: &dyn OpenFile) -> Option<String> {
     let mut bytes = vec![0; usize::try_from(file.length().ok()?).ok()?];
     let count = file.read_at(0, &mut bytes).ok()?;
     bytes.truncate(count);
-    String::from_utf8(bytes).ok()
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Adds the sessions that begin and do not end. A line that was cut short may name another session
+/// The sessions that begin and do not end. A line that was cut short may name another session
 /// than was meant: none ends by it. Whole lines have an empty one after them, or nothing.
-fn replay(text: &str, sessions: &mut HashSet<String>) {
+fn replay(text: &str) -> HashSet<String> {
     let mut own = HashSet::new();
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
@@ -258,133 +391,8 @@ fn replay(text: &str, sessions: &mut HashSet<String>) {
             own.remove(session);
         }
     }
-    sessions.extend(own.into_iter().map(str::to_owned));
+    own.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::file_system::LocalDisk;
-    use std::fs;
-
-    fn acquire(directory: &Path, sessions: &[&str]) -> Lease {
-        let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
-        Lease::acquire(&disk, directory, sessions.iter().copied()).unwrap()
-    }
-
-    fn live(directory: &Path) -> LiveSessions {
-        live_sessions(&LocalDisk, directory).unwrap()
-    }
-
-    fn leases(directory: &Path) -> usize {
-        fs::read_dir(directory).unwrap().count()
-    }
-
-    #[test]
-    fn a_held_lease_keeps_its_sessions_alive_and_goes_with_its_release() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut lease = acquire(folder.path(), &["a", "b"]);
-        lease.begin("c").unwrap();
-        assert!(lease.end("a").unwrap());
-        let alive = live(folder.path());
-        assert!(alive.contains("b") && alive.contains("c") && !alive.contains("a"));
-        assert!(alive.contains_owner(lease.owner()));
-        assert_eq!(alive.count(), 2);
-        lease.release();
-        assert_eq!(leases(folder.path()), 0);
-        assert_eq!(live(folder.path()), LiveSessions::default());
-    }
-
-    #[test]
-    fn a_lease_without_a_holder_is_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let lease = acquire(folder.path(), &["a"]);
-        let Lease { file, .. } = lease;
-        drop(file); // as a crash does
-        assert_eq!(leases(folder.path()), 1);
-        assert!(!live(folder.path()).contains("a"));
-        assert_eq!(leases(folder.path()), 0);
-    }
-
-    #[test]
-    fn a_lease_that_is_just_being_written_is_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(names::lease(&names::new_owner()));
-        let file = LocalDisk.open(&path, Access::AppendNew).unwrap();
-        assert_eq!(file.try_lock().unwrap(), LockAttempt::Taken);
-        file.append(b"\n+one").unwrap();
-        let uncertain = live(folder.path());
-        assert!(uncertain.contains("anybody"), "its process may be stopped");
-        let writing = std::thread::spawn(move || {
-            std::thread::sleep(20 * LOOK_PAUSE);
-            file.append(b"\n+two\n=\n").unwrap();
-            file
-        });
-        let alive = live(folder.path());
-        assert!(alive.contains("one") && alive.contains("two") && !alive.contains("anybody"));
-        drop(writing.join().unwrap());
-    }
-
-    #[test]
-    fn nobody_is_alive_where_nothing_is() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(live(&folder.path().join("missing")), LiveSessions::default());
-    }
-
-    #[test]
-    fn a_line_that_was_cut_short_swallows_no_other_and_ends_nobody() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut lease = acquire(folder.path(), &["a", "s1", "s12"]);
-        lease.file.append(b"\n+cut sh").unwrap();
-        lease.begin("b").unwrap();
-        lease.end("a").unwrap();
-        lease.file.append(b"\n-s1").unwrap(); // the beginning of "-s12"
-        for _ in 0..2 {
-            let alive = live(folder.path());
-            assert!(alive.contains("b") && !alive.contains("a"));
-            assert!(alive.contains("s1") && alive.contains("s12"));
-            lease.begin("c").unwrap();
-        }
-        lease.release();
-    }
-
-    #[test]
-    fn a_lease_that_is_renewed_all_the_time_is_never_missed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().to_owned();
-        let is_over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let stop = std::sync::Arc::clone(&is_over);
-        let renewing = std::thread::spawn(move || {
-            let mut lease = acquire(&path, &["alive"]);
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let next = acquire(&path, &["alive"]);
-                std::mem::replace(&mut lease, next).release();
-                std::thread::sleep(std::time::Duration::from_micros(300));
-            }
-            lease.release();
-        });
-        while !live(folder.path()).contains("alive") {}
-        for _ in 0..500 {
-            assert!(live(folder.path()).contains("alive"));
-        }
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        renewing.join().unwrap();
-    }
-
-    #[test]
-    fn foreign_files_are_no_leases() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("my.lease"), "+a\n").unwrap();
-        // Of the right name, but no regular file, as every lease is one.
-        fs::create_dir(folder.path().join(names::lease(&names::new_owner()))).unwrap();
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(
-            folder.path().join("my.lease"),
-            folder.path().join(names::lease(&names::new_owner())),
-        )
-        .unwrap();
-        let before = leases(folder.path());
-        assert_eq!(live(folder.path()), LiveSessions::default());
-        assert_eq!(leases(folder.path()), before);
-    }
-}
+mod tests;

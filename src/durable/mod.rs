@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
-pub use lease::{Lease, LiveSessions, live_sessions};
+pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
 pub use shared_files::{SharedFiles, Turn};
 
 use crate::file_system::{FileError, FileSystem, Payload};

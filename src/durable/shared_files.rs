@@ -1,6 +1,7 @@
 //! Files that are replaced whole, by several tasks and processes in turns.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{
@@ -43,7 +44,8 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Whether no other process can have the turn as well: false where there are no locks.
+    /// Whether no other process can have the turn as well: false where there are no locks, or where
+    /// they are not trusted.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.guard.as_ref().is_none_or(LockGuard::is_exclusive)
@@ -68,8 +70,21 @@ impl SharedFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The caller vouches for the locks: see [`FileLock::trust`].
+    pub fn trust_locks(&self) {
+        if let Some(lock) = &self.lock {
+            lock.trust();
+        }
+    }
+
+    /// The type of the file system, where its locks are not trusted: see [`FileLock::untrusted`].
+    #[must_use]
+    pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
+        self.lock.as_ref()?.untrusted()
+    }
+
     /// Waits for the turn: in this process first, then `timeout` among all. The lock's directory is
-    /// there. `tell` is called once where there are no locks.
+    /// there. `tell` is called once where there are no locks, or where they are not trusted.
     ///
     /// # Errors
     /// Others held the lock too long, or the file system refused.

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use super::{Children, Contents, Entry, FileError, FileFuture, FileSystem, Payload};
+use super::{
+    Children, Contents, Entry, FileError, FileFuture, FileSystem, FileSystemKind, Ownership,
+    Payload, Volume,
+};
 
 /// The result of a file operation.
 pub type FileResult<T> = std::result::Result<T, FileError>;
@@ -84,7 +87,8 @@ pub trait OpenFile: Send + Sync {
     /// Tells the file from others on the same file system while it exists.
     fn identity(&self) -> u64;
 
-    /// Gives this file the permissions of another, where there are such.
+    /// Gives this file the permissions of the one that it is to replace, where there are such and as far as
+    /// [`Ownership::mode_from`] allows it.
     ///
     /// # Errors
     /// The file system's.
@@ -92,9 +96,14 @@ pub trait OpenFile: Send + Sync {
         Ok(())
     }
 
-    /// The permission bits, where there are such.
-    fn mode(&self) -> Option<u32> {
+    /// Whose it is, where there are owners.
+    fn ownership(&self) -> Option<Ownership> {
         None
+    }
+
+    /// The type of the file system that it is on.
+    fn file_system(&self) -> FileSystemKind {
+        FileSystemKind::default()
     }
 }
 
@@ -144,6 +153,19 @@ pub trait Disk: Send + Sync + 'static {
     }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;
+    /// Whose a file or directory is, through symbolic links; `None` when it is not there, or where there
+    /// are no owners.
+    fn ownership(&self, _path: &Path) -> FileResult<Option<Ownership>> {
+        Ok(None)
+    }
+    /// The number of the user as whom this process uses the disk, where there are users.
+    fn user(&self) -> Option<u32> {
+        None
+    }
+    /// The file system of a directory, which is there.
+    fn volume(&self, _directory: &Path) -> FileResult<Volume> {
+        Ok(Volume::default())
+    }
     /// Opens a regular file.
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>>;
     /// Tells this file system from others in the process: the same number, the same files.

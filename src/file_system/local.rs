@@ -12,7 +12,10 @@ use rustc_hash::FxHasher;
 
 #[cfg(target_os = "linux")]
 use super::unnamed;
-use super::{Access, Children, Contents, Disk, Entry, FileError, FileResult, OpenFile, open_file};
+use super::{
+    Access, Children, Contents, Disk, Entry, FileError, FileResult, OpenFile, Ownership, Volume,
+    open_file, volume,
+};
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -98,6 +101,23 @@ impl Disk for LocalDisk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(FileError::system("unlink", path, error)),
         }
+    }
+
+    fn ownership(&self, path: &Path) -> FileResult<Option<Ownership>> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(ownership(&metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::system("stat", path, error)),
+        }
+    }
+
+    #[cfg(unix)]
+    fn user(&self) -> Option<u32> {
+        Some(rustix::process::geteuid().as_raw())
+    }
+
+    fn volume(&self, directory: &Path) -> FileResult<Volume> {
+        volume::of_directory(directory)
     }
 
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
@@ -327,7 +347,19 @@ fn described(name: String, metadata: &fs::Metadata) -> Entry {
         modified,
         written,
         version: modified.map(|_| hasher.finish()),
+        ownership: ownership(metadata),
     }
+}
+
+#[cfg(unix)]
+pub(super) fn ownership(metadata: &fs::Metadata) -> Option<Ownership> {
+    use std::os::unix::fs::MetadataExt;
+    Some(Ownership { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() & 0o7777 })
+}
+
+#[cfg(not(unix))]
+pub(super) fn ownership(_: &fs::Metadata) -> Option<Ownership> {
+    None
 }
 
 /// Hashes what changes with the file; when that last happened, in ms since 1970.

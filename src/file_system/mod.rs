@@ -10,6 +10,7 @@ mod open_file;
 pub mod simulated;
 #[cfg(target_os = "linux")]
 mod unnamed;
+mod volume;
 
 use std::{
     fmt,
@@ -22,6 +23,7 @@ use std::{
 
 pub use disk::{Access, Disk, FileResult, LockAttempt, OpenFile};
 pub use local::LocalDisk;
+pub use volume::{FileSystemKind, Volume};
 
 /// A file operation under way.
 pub type FileFuture<'a, T> =
@@ -106,6 +108,17 @@ impl std::error::Error for FileError {
     }
 }
 
+/// Whose a file or directory is, and who else may use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ownership {
+    /// The owner's number.
+    pub owner: u32,
+    /// The group's number.
+    pub group: u32,
+    /// The permission bits, with the sticky bit.
+    pub mode: u32,
+}
+
 /// One file of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -121,6 +134,22 @@ pub struct Entry {
     /// Another number is another file, or another state of it. What is written twice within one tick
     /// of the file system's clock may keep its number.
     pub version: Option<u64>,
+    /// Whose it is, where the file system tells.
+    pub ownership: Option<Ownership>,
+}
+
+impl Ownership {
+    /// The mode for a file of this owner and group that is to replace a file of `other`'s. Nobody gets
+    /// more than before: of another owner nothing is taken over, and another group gets nothing.
+    #[must_use]
+    pub fn mode_from(self, other: Self) -> u32 {
+        let permissions = other.mode & 0o777;
+        match (self.owner == other.owner, self.group == other.group) {
+            (true, true) => permissions,
+            (true, false) => permissions & 0o707,
+            (false, _) => self.mode & 0o777,
+        }
+    }
 }
 
 impl Entry {

@@ -6,7 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Access, FileError, FileResult, LockAttempt, OpenFile, local::At};
+use super::{
+    Access, FileError, FileResult, FileSystemKind, LockAttempt, OpenFile, Ownership,
+    local::{self, At},
+    volume,
+};
 
 /// A file of the operating system, kept open.
 #[derive(Debug)]
@@ -188,16 +192,22 @@ impl OpenFile for LocalFile {
     #[cfg(unix)]
     fn take_permissions(&self, other: &dyn OpenFile) -> FileResult<()> {
         use std::{fs::Permissions, os::unix::fs::PermissionsExt};
-        let Some(mode) = other.mode().filter(|_| other.mode() != self.mode()) else {
+        let (Some(own), Some(others)) = (self.ownership(), other.ownership()) else {
             return Ok(());
         };
+        let mode = own.mode_from(others);
+        if own.mode & 0o777 == mode {
+            return Ok(());
+        }
         self.file.set_permissions(Permissions::from_mode(mode)).at("chmod", &self.path)
     }
 
-    #[cfg(unix)]
-    fn mode(&self) -> Option<u32> {
-        use std::os::unix::fs::PermissionsExt;
-        Some(self.file.metadata().ok()?.permissions().mode() & 0o777)
+    fn ownership(&self) -> Option<Ownership> {
+        local::ownership(&self.file.metadata().ok()?)
+    }
+
+    fn file_system(&self) -> FileSystemKind {
+        volume::kind_of_file(&self.file)
     }
 
     #[cfg(unix)]

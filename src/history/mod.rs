@@ -29,7 +29,8 @@ use crate::{
         log::{Log, LogError, LogPath, LogReader, Registry},
     },
     error::{Code, Error, Result},
-    file_system::{FileError, FileSystem},
+    file_system::{Disk, FileError, FileSystem},
+    safety::{Inspection, Place, Trust},
 };
 use index::Index;
 
@@ -44,6 +45,8 @@ pub struct HistoryOptions {
     pub lock_timeout: Duration,
     /// Entries whose line has more bytes are refused, and skipped when they are read.
     pub max_entry_bytes: usize,
+    /// What the caller vouches for.
+    pub trust: Trust,
 }
 
 /// A log of tool invocations.
@@ -55,6 +58,7 @@ pub struct History {
     index: Mutex<Option<Arc<Index>>>,
     appends: tokio::sync::watch::Sender<Appends>,
     told_unlocked: AtomicBool,
+    inspection: Inspection,
 }
 
 /// Appends by their numbers, in the order of the calls.
@@ -75,6 +79,9 @@ impl History {
         debug: Debug,
     ) -> Arc<Self> {
         let log = LOGS.log(&file_system, &options.path);
+        if options.trust.locks {
+            log.trust_locks();
+        }
         Arc::new(Self {
             options,
             file_system,
@@ -83,6 +90,7 @@ impl History {
             index: Mutex::default(),
             appends: tokio::sync::watch::Sender::default(),
             told_unlocked: AtomicBool::new(false),
+            inspection: Inspection::default(),
         })
     }
 
@@ -91,7 +99,39 @@ impl History {
         self.options.path.file()
     }
 
+    /// Looks whose the directory and the files are.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`
+    fn inspect(&self, disk: &dyn Disk) -> Result<()> {
+        let path = &self.options.path;
+        let place = Place {
+            what: "directory of the history",
+            setting: "path",
+            directories: &[&path.directory],
+            files: &[&path.file()],
+            own_files: &[&path.lock()],
+        };
+        self.inspection.check(disk, &place, self.options.trust, &self.debug)
+    }
+
+    /// Makes the directory, and looks whose it is. What cannot be made is refused when it is used.
+    fn prepare_directory(&self) -> Result<()> {
+        if self.inspection.is_done() {
+            return Ok(());
+        }
+        let Some(disk) = self.file_system.disk() else { return Ok(()) };
+        let directory = &self.options.path.directory;
+        if !self.inspection.has_seen(directory) {
+            let _ = disk.create_directories(directory);
+        }
+        self.inspect(disk.as_ref())
+    }
+
     async fn reader(&self) -> Result<Option<LogReader>> {
+        if let Some(disk) = self.file_system.disk() {
+            self.inspect(disk.as_ref())?;
+        }
         self.log.reader().await.map_err(|error| self.unreadable(error))
     }
 
@@ -131,6 +171,13 @@ impl History {
                 Code::Unsupported,
                 format!(
                     "could not {what} {}: its file system has no locks, and entries that others append meanwhile would be lost; move it to a local disk",
+                    path.display()
+                ),
+            ),
+            LogError::Untrusted(kind) => Error::new(
+                Code::Unsupported,
+                format!(
+                    "could not {what} {}: the locks of its file system ({kind}) may bind one host or mount only, and entries that others append meanwhile would be lost; move it to a local disk, or set trustLocks: true if every process uses the same mount",
                     path.display()
                 ),
             ),

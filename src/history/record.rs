@@ -111,8 +111,10 @@ impl History {
         let under_way = UnderWay::begin(self);
         let limit = self.options.max_entry_bytes;
         let (sender, redacted) = oneshot::channel();
+        let history = Arc::clone(self);
         let pending = self.log.append(
             Box::new(move || {
+                history.prepare_directory()?;
                 let (line, redacted) = entry.line(limit)?;
                 if let Some(redacted) = redacted {
                     // Nobody waits any more: nothing to tell.
@@ -132,10 +134,16 @@ impl History {
             && self.log.has_locks() == Some(false)
             && !self.told_unlocked.swap(true, Ordering::Relaxed)
         {
-            self.debug.say(
-                "The history's file system has no locks: let one process alone write it",
-                || json!({ "path": self.path() }),
-            );
+            match self.log.untrusted_locks() {
+                None => self.debug.say(
+                    "The history's file system has no locks: let one process alone write it",
+                    || json!({ "path": self.path() }),
+                ),
+                Some(kind) => self.debug.say(
+                    "The locks of the history's file system may bind one host or mount only: it is not compacted; set trustLocks if every process uses the same mount",
+                    || json!({ "path": self.path(), "fileSystem": kind }),
+                ),
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ fn options(directory: &Path) -> HistoryOptions {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        trust: crate::safety::Trust::default(),
     }
 }
 
@@ -25,6 +26,9 @@ fn history_in(directory: &Path) -> Arc<History> {
 }
 
 fn told_in(directory: &Path) -> (Arc<History>, Arc<Mutex<Vec<Value>>>) {
+    // Files of other programs that others can read would be reported as well.
+    #[cfg(unix)]
+    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
     let debug = Debug::new(move |_, data| heard.lock().unwrap().push(data));

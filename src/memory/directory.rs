@@ -151,10 +151,16 @@ impl Directory {
     pub async fn turn(&self, writing: &Writing) -> Result<Turn<'_>> {
         let path = self.memory();
         let tell = || {
-            writing.debug.say(
+            match self.files.untrusted_locks() {
+            None => writing.debug.say(
                 "The memory's file system has no locks: let one process alone change it",
                 || json!({ "path": path }),
-            );
+            ),
+            Some(kind) => writing.debug.say(
+                "The locks of the memory's file system may bind one host or mount only: let one of them alone change it, or set trustLocks if every process uses the same mount",
+                || json!({ "path": path, "fileSystem": kind }),
+            ),
+        }
         };
         self.files.turn(writing.lock_timeout, tell).await.map_err(|error| match error {
             LockError::TimedOut => timed_out(&path, writing.lock_timeout),

@@ -50,6 +50,7 @@ impl Memory {
                 "a memory that was opened by its hash alone knows no workspace; open it with workspace",
             ));
         };
+        self.check_directory()?;
         let (durability, debug) = (self.options.durability, self.debug.clone());
         map.refresh(RefreshOptions { durability, redaction, progress, debug }).await
     }

@@ -169,6 +169,8 @@ async fn one(
 ) -> Result<Migrated> {
     let (old, new) = (&source.directory, &target.directory);
     let writing = target.writing(redaction.clone());
+    source.check_directory()?;
+    target.prepare_directory().await?;
     new.make(writing.durability).await?;
     // In one order, whoever moves what where at the same time.
     let (first, second) = if old.path < new.path { (old, new) } else { (new, old) };

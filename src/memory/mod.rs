@@ -28,7 +28,7 @@ mod symbols;
 mod tests;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -49,6 +49,7 @@ use crate::{
     file_system::FileSystem,
     names,
     redaction::{Pass, Redaction, Report},
+    safety::{Inspection, Place, Trust},
 };
 
 pub use document::Repository;
@@ -79,6 +80,8 @@ pub struct MemoryOptions {
     pub lock_timeout: Duration,
     /// How many summaries are kept.
     pub summaries: SummaryBounds,
+    /// What the caller vouches for.
+    pub trust: Trust,
 }
 
 /// What is known about a repository.
@@ -92,6 +95,7 @@ pub struct Memory {
     /// `memory.json` says which repository it is about.
     is_described: AtomicBool,
     under_way: tokio::sync::watch::Sender<usize>,
+    inspection: Inspection,
 }
 
 /// Something as it is stored, and what was redacted in it.
@@ -139,6 +143,10 @@ impl Memory {
             name: names::SUMMARIES.to_owned(),
         };
         let log = summaries::LOGS.log(file_system, &log_path);
+        if options.trust.locks {
+            directory.files.trust_locks();
+            log.trust_locks();
+        }
         let map = options
             .workspace
             .as_deref()
@@ -152,7 +160,32 @@ impl Memory {
             debug,
             is_described: AtomicBool::new(false),
             under_way: tokio::sync::watch::Sender::default(),
+            inspection: Inspection::default(),
         })
+    }
+
+    /// Looks whose the memory's directories and files are, once they are there.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`
+    fn check_directory(&self) -> Result<()> {
+        if self.inspection.is_done() {
+            return Ok(());
+        }
+        let Some(disk) = self.directory.file_system.disk() else { return Ok(()) };
+        // `<root>/repos/<hash>`
+        let own = &self.options.directory;
+        let mut directories: Vec<&Path> = own.ancestors().take(3).collect();
+        directories.reverse();
+        let memory = self.directory.memory();
+        let place = Place {
+            what: "memory's directory",
+            setting: "root",
+            directories: &directories,
+            files: &[&memory, &self.log_path.file()],
+            own_files: &[&own.join(names::lock(names::MEMORY)), &self.log_path.lock()],
+        };
+        self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
 
     /// Marks an operation as begun: [`Memory::close`] waits for it.
@@ -198,10 +231,30 @@ impl Memory {
             let apply = move |document: &mut document::Document| {
                 Ok((String::new(), document.set_repository(&repository)?))
             };
-            self.directory.change(writing, apply).await?;
+            self.change(writing, apply).await?;
         }
         self.is_described.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Changes `memory.json`, in a directory that is safe to use.
+    async fn change(
+        &self,
+        writing: Writing,
+        apply: impl FnOnce(&mut document::Document) -> Result<(String, bool)> + Send + 'static,
+    ) -> Result<String> {
+        self.prepare_directory().await?;
+        self.directory.change(writing, apply).await
+    }
+
+    /// Makes the directory, and looks whose it is.
+    async fn prepare_directory(&self) -> Result<()> {
+        self.check_directory()?;
+        if self.inspection.has_seen(&self.options.directory) {
+            return Ok(());
+        }
+        self.directory.make(self.options.durability).await?;
+        self.check_directory()
     }
 
     /// Adds a record, or changes the one with its id or, of conventions, its title. Returns the record
@@ -228,7 +281,7 @@ impl Memory {
             let answer = record.to_json(kind).map_err(document::unwritable)?;
             Ok((answer, is_changed || is_described))
         };
-        let stored = self.directory.change(self.writing(redaction), apply).await?;
+        let stored = self.change(self.writing(redaction), apply).await?;
         Ok(Redacted { stored, report: pass.report() })
     }
 
@@ -246,11 +299,12 @@ impl Memory {
             let is_removed = document.remove(kind, &id);
             Ok((is_removed.to_string(), is_removed))
         };
-        Ok(self.directory.change(self.writing(redaction), apply).await? == "true")
+        Ok(self.change(self.writing(redaction), apply).await? == "true")
     }
 
     /// The document, and a word about what in it is not understood.
     async fn document(&self) -> Result<document::Document> {
+        self.check_directory()?;
         let document = self.directory.document().await?;
         let strangers = document.strangers();
         if strangers > 0 {

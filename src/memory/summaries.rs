@@ -74,6 +74,7 @@ impl Memory {
 
     /// Adds a line, given without its newline character.
     pub(super) async fn append_line(&self, line: Vec<u8>) -> Result<()> {
+        self.prepare_directory().await?;
         let pending = self.log.append(
             Box::new(move || Ok(line)),
             self.options.durability,
@@ -97,6 +98,7 @@ impl Memory {
     }
 
     pub(super) async fn see(self: &Arc<Self>) -> Result<Option<Seen>> {
+        self.check_directory()?;
         let unreadable =
             |error| Error::from_file("read the summaries", &self.log_path.file(), "root", error);
         let Some(reader) = self.log.reader().await.map_err(unreadable)? else { return Ok(None) };
@@ -151,6 +153,13 @@ impl Memory {
                 Code::Unsupported,
                 format!(
                     "could not {what} {}: its file system has no locks, and what others append meanwhile would be lost; set root to a local disk",
+                    path.display()
+                ),
+            ),
+            LogError::Untrusted(kind) => Error::new(
+                Code::Unsupported,
+                format!(
+                    "could not {what} {}: the locks of its file system ({kind}) may bind one host or mount only, and what others append meanwhile would be lost; set root to a local disk, or set trustLocks: true if every process uses the same mount",
                     path.display()
                 ),
             ),

@@ -25,6 +25,7 @@ fn memory_with(root: &Path, summaries: SummaryBounds) -> Arc<Memory> {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         summaries,
+        trust: crate::safety::Trust::default(),
     };
     let disk: Arc<dyn FileSystem> = Arc::new(LocalDisk);
     Memory::new(options, &disk, Debug::default())

@@ -31,6 +31,7 @@ use crate::{
     file_system::Payload,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
     redaction::Redaction,
+    safety::Trust,
 };
 
 /// What the constructor is told. Checked and completed on the JavaScript side.
@@ -42,6 +43,8 @@ pub struct NativeHistoryOptions {
     pub is_durable: bool,
     pub lock_timeout: f64,
     pub max_entry_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
     pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
 }
@@ -114,6 +117,7 @@ impl NativeHistory {
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
             lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
             max_entry_bytes: size(options.max_entry_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
         let history = History::new(options, file_system, debug);
         Self { history, queue, cancellable: Arc::default(), redaction }

@@ -32,6 +32,7 @@ use crate::{
     error::{Code, Error},
     file_system::Payload,
     redaction::Redaction,
+    safety::Trust,
 };
 
 /// Threads that one call of `loadAll` keeps busy.
@@ -54,6 +55,8 @@ pub struct NativeOptions {
     pub max_files: f64,
     pub max_bytes: f64,
     pub max_result_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
     pub is_durable: bool,
     pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
@@ -163,6 +166,7 @@ impl NativeManager {
                 max_result_bytes: size(options.max_result_bytes),
             },
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
         let manager = Manager::new(options, file_system, debug);
         queue.register(&manager);

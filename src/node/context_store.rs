@@ -21,6 +21,7 @@ use crate::{
     durable::Durability,
     names,
     redaction::Redaction,
+    safety::Trust,
     store::{Changed, Policy, Store, StoreOptions},
 };
 
@@ -37,6 +38,8 @@ pub struct NativeStoreOptions {
     pub is_durable: bool,
     pub lock_timeout: f64,
     pub max_entry_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
     pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
 }
@@ -93,6 +96,7 @@ impl NativeStore {
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
             lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
             max_entry_bytes: whole(options.max_entry_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
         let store = Store::new(options, &file_system, debug);
         Self { store, queue, cancellable: Arc::default(), redaction }

@@ -32,6 +32,7 @@ use crate::{
         RecordKind, Repository, Summary, SummaryBounds, map::OnProgress,
     },
     redaction::Redaction,
+    safety::Trust,
 };
 
 /// What the constructor is told. Checked and completed on the JavaScript side.
@@ -48,6 +49,8 @@ pub struct NativeRepoMemoryOptions {
     pub lock_timeout: f64,
     pub max_summaries: f64,
     pub max_summary_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
     pub has_debug: bool,
 }
 
@@ -95,6 +98,8 @@ struct MigrationRequest {
     lock_timeout: f64,
     max_summaries: f64,
     max_summary_bytes: f64,
+    trust_locks: bool,
+    allow_shared: bool,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +163,7 @@ pub fn migrate_repo_memory(
             durability: durability(request.is_durable),
             lock_timeout: Duration::from_millis(whole(request.lock_timeout)),
             summaries: bounds(request.max_summaries, request.max_summary_bytes),
+            trust: Trust { locks: request.trust_locks, shared: request.allow_shared },
         };
         let debug = Debug::default();
         let root = request.root;
@@ -205,6 +211,7 @@ impl NativeRepoMemory {
             durability: durability(options.is_durable),
             lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
             summaries: bounds(options.max_summaries, options.max_summary_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
         let memory = Memory::new(options, &disk(), debug);
         Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })

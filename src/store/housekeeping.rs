@@ -105,7 +105,7 @@ impl Store {
     /// `InvalidArgument`, `OutsideDirectory`, `LockTimeout`, `Io`
     pub async fn remove_expired(&self, policy: &Policy, paths: &[String]) -> Result<Removal> {
         let mut removal = Removal::default();
-        let Some(root) = self.shared.root().await? else { return Ok(removal) };
+        let Some(root) = self.root().await? else { return Ok(removal) };
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
         self.recover(&root).await?;
         let index = self.shared.index(&root, self.options.max_entry_bytes);

@@ -48,7 +48,9 @@ use crate::{
     durable::Durability,
     error::{Code, Error, Result},
     file_system::{FileSystem, Payload},
+    names,
     redaction::{Pass, Report},
+    safety::{Inspection, Place, Trust},
 };
 
 pub use change::Update;
@@ -80,6 +82,8 @@ pub struct StoreOptions {
     pub lock_timeout: Duration,
     /// Longer entries are refused, and skipped when they are read, in bytes.
     pub max_entry_bytes: u64,
+    /// What the caller vouches for.
+    pub trust: Trust,
 }
 
 /// A place where agents keep what others should know.
@@ -90,6 +94,7 @@ pub struct Store {
     /// The agent's own directories were compared with those that are there.
     is_named_well: OnceLock<()>,
     under_way: tokio::sync::watch::Sender<usize>,
+    inspection: Inspection,
 }
 
 /// What became of an entry, and what was redacted in it.
@@ -119,12 +124,16 @@ impl Store {
         debug: Debug,
     ) -> Arc<Self> {
         let shared = Shared::of(file_system, &options.directory);
+        if options.trust.locks {
+            shared.files.trust_locks();
+        }
         Arc::new(Self {
             options,
             shared,
             debug,
             is_named_well: OnceLock::new(),
             under_way: tokio::sync::watch::Sender::default(),
+            inspection: Inspection::default(),
         })
     }
 
@@ -162,8 +171,37 @@ impl Store {
         Ok(contents.bytes)
     }
 
+    /// The directory without symbolic links; `None` when it is not there.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`, `Io`
+    async fn root(&self) -> Result<Option<PathBuf>> {
+        self.check_directory()?;
+        self.shared.root().await
+    }
+
+    /// Looks whose the store's directory and the agent's own in it are, once they are there.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`
+    fn check_directory(&self) -> Result<()> {
+        if self.inspection.is_done() {
+            return Ok(());
+        }
+        let Some(disk) = self.shared.file_system.disk() else { return Ok(()) };
+        let directory = &self.options.directory;
+        let place = Place {
+            what: "context store",
+            setting: "path",
+            directories: &[directory, &directory.join(&self.options.agent)],
+            files: &[],
+            own_files: &[&directory.join(names::STORE_LOCK)],
+        };
+        self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
+    }
+
     async fn root_of(&self, location: &Location) -> Result<PathBuf> {
-        self.shared.root().await?.ok_or_else(|| self.not_found(location))
+        self.root().await?.ok_or_else(|| self.not_found(location))
     }
 
     fn not_found(&self, location: &Location) -> Error {

@@ -126,7 +126,7 @@ impl Store {
 
     /// What is known of the entries, brought up to date; `None` when there is no store yet.
     pub(super) async fn fresh_index(&self) -> Result<Option<(PathBuf, Arc<EntryIndex>)>> {
-        let Some(root) = self.shared.root().await? else { return Ok(None) };
+        let Some(root) = self.root().await? else { return Ok(None) };
         self.settle(&root).await;
         let index = self.shared.index(&root, self.options.max_entry_bytes);
         index.refresh(&self.debug).await?;

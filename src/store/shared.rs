@@ -94,10 +94,16 @@ impl Shared {
     /// `LockTimeout`, `Io`
     pub async fn turn(&self, timeout: Duration, debug: &Debug) -> Result<Turn<'_>> {
         let tell = || {
-            debug.say(
+            match self.files.untrusted_locks() {
+            None => debug.say(
                 "The context store's file system has no locks: let one process alone change entries",
                 || json!({ "path": self.directory }),
-            );
+            ),
+            Some(kind) => debug.say(
+                "The locks of the context store's file system may bind one host or mount only: let one of them alone change entries, or set trustLocks if every process uses the same mount",
+                || json!({ "path": self.directory, "fileSystem": kind }),
+            ),
+        }
         };
         self.files.turn(timeout, tell).await.map_err(|error| match error {
             LockError::TimedOut => Error::new(

@@ -16,6 +16,7 @@ fn options(directory: &Path) -> StoreOptions {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        trust: crate::safety::Trust::default(),
     }
 }
 
@@ -269,6 +270,10 @@ async fn a_store_that_is_not_there_is_empty_and_stays_so() {
 #[tokio::test]
 async fn a_broken_file_hides_no_other() {
     let folder = tempfile::tempdir().unwrap();
+    // A file of another program that others can read would be reported as well.
+    #[cfg(unix)]
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
     let told = Arc::new(Mutex::new(Vec::<Value>::new()));
     let heard = Arc::clone(&told);
     let disk: Arc<dyn FileSystem> = Arc::new(LocalDisk);

@@ -102,6 +102,7 @@ impl Store {
         let refused = |error| shared.refused("create", error);
         shared.file_system.create_directories(&options.directory).await.map_err(refused)?;
         let root = shared.file_system.canonical(&options.directory).await.map_err(refused)?;
+        self.check_directory()?;
         let agent = root.join(&options.agent);
         if self.is_named_well.get().is_none() {
             self.check_case(&root, &options.agent).await?;
@@ -113,6 +114,7 @@ impl Store {
         let own =
             if options.has_session_directory { agent.join(&options.session_id) } else { agent };
         shared.create_directory(&own, options.durability).await?;
+        self.check_directory()?;
         Ok(root)
     }
 

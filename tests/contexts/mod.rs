@@ -29,6 +29,7 @@ pub fn options(directory: &Path) -> ManagerOptions {
             max_result_bytes: 1 << 20,
         },
         durability: Durability::Process,
+        trust: agent_context::safety::Trust::default(),
     }
 }
 

@@ -36,6 +36,7 @@ pub fn history_on(disk: &SimulatedDisk, durability: Durability) -> Arc<History> 
         durability,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        trust: agent_context::safety::Trust::default(),
     };
     History::new(options, process_on(disk), Debug::default())
 }

@@ -49,6 +49,7 @@ fn options(digit: char, durability: Durability) -> MemoryOptions {
         durability,
         lock_timeout: Duration::from_secs(20),
         summaries: SummaryBounds { entries: 2, bytes: 1 << 20 },
+        trust: agent_context::safety::Trust::default(),
     }
 }
 

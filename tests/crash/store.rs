@@ -34,6 +34,7 @@ fn store_on(disk: &SimulatedDisk, durability: Durability) -> Arc<Store> {
         durability,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        trust: agent_context::safety::Trust::default(),
     };
     Store::new(options, &process_on(disk), Debug::default())
 }

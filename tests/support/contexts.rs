@@ -37,6 +37,7 @@ pub fn options(directory: &Path, session: &str, durability: Durability) -> Manag
             max_result_bytes: 1 << 30,
         },
         durability,
+        trust: agent_context::safety::Trust::default(),
     }
 }
 

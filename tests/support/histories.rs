@@ -31,6 +31,7 @@ pub fn options(directory: &Path, durability: Durability) -> HistoryOptions {
         durability,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 30,
+        trust: agent_context::safety::Trust::default(),
     }
 }
 

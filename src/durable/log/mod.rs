@@ -16,6 +16,7 @@ mod plain;
 mod reader;
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
@@ -67,6 +68,12 @@ impl LogPath {
         self.beside(&names::replacement(&self.name))
     }
 
+    /// The log's lock file.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.beside(&names::lock(&self.name))
+    }
+
     /// The log's file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
@@ -85,6 +92,8 @@ pub enum LogError {
     Replaced,
     /// There are no locks here, and without one others' records could be lost.
     Unlockable,
+    /// The locks of this type of file system may bind one host or mount only.
+    Untrusted(Cow<'static, str>),
 }
 
 impl LogError {
@@ -94,6 +103,7 @@ impl LogError {
             Self::LockTimeout => Self::LockTimeout,
             Self::Replaced => Self::Replaced,
             Self::Unlockable => Self::Unlockable,
+            Self::Untrusted(kind) => Self::Untrusted(kind.clone()),
         }
     }
 }
@@ -306,6 +316,22 @@ impl<E: Send + 'static> Log<E> {
         match opened {
             Err(error) if error.is_not_found() => Ok(None),
             other => other.map(Some),
+        }
+    }
+
+    /// The caller vouches for the locks, for all that use this log in the process.
+    pub fn trust_locks(&self) {
+        if let Store::Disk(log) = &self.store {
+            log.trust_locks();
+        }
+    }
+
+    /// The type of the file system, where its locks are not trusted: known from the first write on.
+    #[must_use]
+    pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
+        match &self.store {
+            Store::Disk(log) => log.untrusted_locks(),
+            Store::Plain(_) => None,
         }
     }
 

@@ -1,6 +1,8 @@
 //! A log on a disk: open files and a lock.
 
 use std::{
+    borrow::Cow,
+    collections::HashSet,
     io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,6 +24,8 @@ use crate::{
 const BLOCK: usize = 256 * 1024;
 /// Trying again after a rollback was refused would wait for others: a short moment is enough.
 const ROLLBACK_PATIENCE: Duration = Duration::from_millis(100);
+/// How often records are written again that writes through other mounts tore apart.
+const MAX_COMPLETIONS: usize = 100;
 
 pub(super) struct DiskLog {
     disk: Arc<dyn Disk>,
@@ -59,7 +63,7 @@ struct Written {
 
 impl DiskLog {
     pub fn new(disk: Arc<dyn Disk>, path: LogPath) -> Self {
-        let lock = FileLock::new(Arc::clone(&disk), path.beside(&names::lock(&path.name)));
+        let lock = FileLock::new(Arc::clone(&disk), path.lock());
         let file_path = path.file();
         Self { disk, path, file_path, lock: Arc::new(lock), state: Mutex::default() }
     }
@@ -79,6 +83,14 @@ impl DiskLog {
 
     pub fn has_locks(&self) -> Option<bool> {
         self.state().has_locks
+    }
+
+    pub fn trust_locks(&self) {
+        self.lock.trust();
+    }
+
+    pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
+        self.lock.untrusted()
     }
 
     /// The lock; the directory is created when it is not there. The first to hold it removes what
@@ -118,7 +130,11 @@ impl DiskLog {
         deadline: Instant,
     ) -> Result<Vec<Result<(), LogError>>, LogError> {
         let guard = self.acquire(deadline).await?;
-        let mut written = self.write(records, guard.is_exclusive())?;
+        let all: Vec<&Record> = records.iter().collect();
+        let mut written = self.write(&all, guard.is_exclusive())?;
+        if self.lock.untrusted().is_some() {
+            written = self.complete(records, written)?;
+        }
         drop(guard);
         let is_wanted = |durability| durability == Durability::Full;
         let has_full = records
@@ -164,7 +180,62 @@ impl DiskLog {
         Ok(opened)
     }
 
-    fn write(&self, records: &[Record], is_exclusive: bool) -> FileResult<Written> {
+    /// Writes records again that are not there as whole lines. Where a lock binds one mount only, the
+    /// system may split a write into pieces, and a write through another mount can fall between them.
+    /// A line that is whole stays so: others only add behind it.
+    fn complete(&self, records: &[Record], mut written: Written) -> FileResult<Written> {
+        for _ in 0..MAX_COMPLETIONS {
+            let present = self.lines_since(written.begin)?;
+            let torn = |index: usize, record: &Record| {
+                let line = record.line.strip_suffix(b"\n").unwrap_or(&record.line);
+                matches!(written.outcomes.get(index), Some(Ok(()))) && !present.contains(line)
+            };
+            let torn: Vec<(usize, &Record)> =
+                records.iter().enumerate().filter(|(index, record)| torn(*index, record)).collect();
+            if torn.is_empty() {
+                return Ok(written);
+            }
+            let (indices, again): (Vec<usize>, Vec<&Record>) = torn.into_iter().unzip();
+            let Written { file, is_entered, end, outcomes, .. } = self.write(&again, false)?;
+            written = Written { file, is_entered, end, ..written };
+            for (index, outcome) in indices.into_iter().zip(outcomes) {
+                if let Some(slot) = written.outcomes.get_mut(index) {
+                    *slot = outcome;
+                }
+            }
+        }
+        let error = io::Error::other("writes through other mounts tear its records apart");
+        Err(FileError::system("write", &self.file_path, error))
+    }
+
+    /// The whole lines from `begin` on, as they are on disk: a file that is opened anew shows no pages
+    /// that were cached before.
+    fn lines_since(&self, begin: u64) -> FileResult<HashSet<Vec<u8>>> {
+        let file = match self.open() {
+            Err(error) if error.is_not_found() => return Ok(HashSet::new()),
+            other => other?,
+        };
+        // One that another process replaced by a shorter one is looked through as a whole.
+        let begin = if begin <= file.length()? { begin } else { 0 };
+        // With the byte before, which tells whether a line begins there.
+        let mut position = begin.saturating_sub(1);
+        let mut text = if position < begin { Vec::new() } else { vec![b'\n'] };
+        let mut block = vec![0; BLOCK];
+        loop {
+            let count = file.read_at(position, &mut block)?;
+            text.extend_from_slice(block.get(..count).unwrap_or_default());
+            position += count as u64;
+            if count < block.len() {
+                break;
+            }
+        }
+        // What precedes the first newline character and follows the last is no whole line.
+        let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').skip(1).collect();
+        lines.pop();
+        Ok(lines.into_iter().map(<[u8]>::to_vec).collect())
+    }
+
+    fn write(&self, records: &[&Record], is_exclusive: bool) -> FileResult<Written> {
         let Opened { file, is_entered } = self.opened()?;
         let begin = file.length()?;
         let mut end = begin;
@@ -257,7 +328,10 @@ impl DiskLog {
     pub async fn rewrite(&self, rewrite: Rewrite, deadline: Instant) -> Result<u64, LogError> {
         let guard = self.acquire(deadline).await?;
         if !guard.is_exclusive() {
-            return Err(LogError::Unlockable);
+            return Err(match self.lock.untrusted() {
+                Some(kind) => LogError::Untrusted(kind),
+                None => LogError::Unlockable,
+            });
         }
         let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
         let outcome = tokio::task::spawn_blocking(move || {
@@ -354,7 +428,7 @@ fn write_replacement(
         }
     }
     new.append(&out)?;
-    // Others may have been let in.
+    // Others may have been let in. Nobody is let in who was not before.
     new.take_permissions(old)?;
     new.sync()?;
     new.length()

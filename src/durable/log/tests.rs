@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::file_system::LocalDisk;
+use crate::file_system::{Disk, LocalDisk, simulated::SimulatedDisk};
 
 type TestLog = Log<&'static str>;
 
@@ -308,4 +308,59 @@ async fn a_symbolic_link_is_not_followed() {
     let refused = append_at(&log_in(folder.path()), "one", Durability::Process).await.unwrap_err();
     assert!(matches!(refused, AppendError::Log(LogError::File(_))));
     assert!(!elsewhere.exists());
+}
+
+fn log_on(disk: &SimulatedDisk) -> Arc<TestLog> {
+    let file_system: Arc<dyn FileSystem> = Arc::new(disk.clone());
+    Registry::new().log(&file_system, &path_in(std::path::Path::new("/d")))
+}
+
+async fn empty(log: &Arc<TestLog>) -> Result<u64, LogError> {
+    let rewrite = Rewrite { snapshot: snapshot_of(log).await, head: Vec::new(), kept: Vec::new() };
+    log.rewrite(rewrite, PATIENCE).outcome().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_log_on_a_mount_with_locks_of_its_own_is_appended_to_and_not_rewritten() {
+    let disk = SimulatedDisk::new();
+    let (one, other) = (log_on(&disk.mounted_again()), log_on(&disk.mounted_again()));
+    assert_eq!(one.untrusted_locks(), None, "nothing is known before the first write");
+    append(&one, "one").await;
+    append(&other, "two").await;
+    for log in [&one, &other] {
+        assert_eq!(log.untrusted_locks().as_deref(), Some("simulated"));
+        assert_eq!(log.has_locks(), Some(false));
+        assert!(matches!(empty(log).await, Err(LogError::Untrusted(kind)) if kind == "simulated"));
+    }
+    assert_eq!(lines_of(&one).await.len(), 2);
+    other.trust_locks();
+    assert_eq!(empty(&other).await.unwrap(), 0);
+    assert_eq!(other.untrusted_locks(), None);
+}
+
+#[tokio::test]
+async fn a_record_that_another_mount_tears_apart_is_written_again() {
+    let mount = SimulatedDisk::new().mounted_again();
+    let log = log_on(&mount);
+    append(&log, "first").await;
+    mount.tear_next_append(b"foreign\n");
+    append(&log, "torn apart").await;
+    append(&log, "last").await;
+    let lines: Vec<String> = lines_of(&log).await.into_iter().map(|(line, _)| line).collect();
+    assert_eq!(lines, ["first", "torn foreign", "apart", "torn apart", "last"]);
+}
+
+#[tokio::test]
+async fn a_rewrite_takes_nothing_over_from_another_users_log() {
+    let disk = SimulatedDisk::new();
+    let path = std::path::Path::new("/d/x.jsonl");
+    for (user, given, expected) in [(1000, 0o640, 0o640), (4711, 0o666, 0o600)] {
+        let log = log_on(&disk);
+        append(&log, "one").await;
+        disk.set_mode(path, given).unwrap();
+        let log = log_on(&disk.used_by(user));
+        empty(&log).await.unwrap();
+        let ownership = Disk::ownership(&disk, path).unwrap().unwrap();
+        assert_eq!((ownership.owner, ownership.mode), (user, expected));
+    }
 }

@@ -6,12 +6,14 @@ use std::{
 };
 
 use super::{
-    FileError, FileResult, SimulatedDisk, State, half,
+    DIRECTORY_MODE, FILE_MODE, FileError, FileResult, SimulatedDisk, State, half,
     image::{ROOT, names},
     journal::{EntryChange, Inode, Name, Operation},
     open_file,
 };
-use crate::file_system::{Access, Contents, Disk, Entry, OpenFile, local::At};
+use crate::file_system::{
+    Access, Contents, Disk, Entry, FileSystemKind, OpenFile, Ownership, Volume, local::At,
+};
 
 impl Disk for SimulatedDisk {
     fn create_directories(&self, path: &Path) -> FileResult<()> {
@@ -31,7 +33,7 @@ impl Disk for SimulatedDisk {
                     return Err(kind.into()).at("mkdir", path);
                 }
                 None => {
-                    let inner = state.new_inode();
+                    let inner = state.new_inode(self.user, DIRECTORY_MODE);
                     state.link(directory, name.into(), Some(Inode::Directory(inner)));
                     inner
                 }
@@ -51,7 +53,7 @@ impl Disk for SimulatedDisk {
     fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
         let (mut state, failure) = self.writing_call("open", path)?;
         let (directory, name) = free_name(&state, path).at("open", path)?;
-        let file = state.new_inode();
+        let file = state.new_inode(self.user, FILE_MODE);
         state.link(directory, Name::clone(&name), Some(Inode::File(file)));
         if let Some(failure) = failure {
             state.append(file, half(contents));
@@ -71,7 +73,7 @@ impl Disk for SimulatedDisk {
             return Ok(false);
         }
         let (directory, name, target) = state.visible.find_entry(path).at("open", path)?;
-        let file = state.new_inode();
+        let file = state.new_inode(self.user, FILE_MODE);
         if let Some(failure) = failure {
             state.append(file, half(contents));
             return Err(failure);
@@ -117,7 +119,8 @@ impl Disk for SimulatedDisk {
         let files = entries.iter().filter_map(|(name, inode)| {
             let Inode::File(file) = *inode else { return None };
             let length = Some(state.visible.file(file).len() as u64);
-            Some(Entry { length, ..Entry::named(name.to_str()?.to_owned()) })
+            let ownership = state.ownerships.get(&file).copied();
+            Some(Entry { length, ownership, ..Entry::named(name.to_str()?.to_owned()) })
         });
         Ok(files.collect())
     }
@@ -146,9 +149,28 @@ impl Disk for SimulatedDisk {
         }
     }
 
+    fn ownership(&self, path: &Path) -> FileResult<Option<Ownership>> {
+        let state = self.call("stat", path)?;
+        match state.visible.find(path) {
+            Ok(inode) => Ok(state.ownerships.get(&inode.number()).copied()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::system("stat", path, error)),
+        }
+    }
+
+    fn user(&self) -> Option<u32> {
+        Some(self.user)
+    }
+
+    fn volume(&self, directory: &Path) -> FileResult<Volume> {
+        let state = self.call("statfs", directory)?;
+        state.visible.find_directory(directory).at("statfs", directory)?;
+        Ok(Volume { kind: self.kind(), identity: Some(format!("simulated-{}", self.mount)) })
+    }
+
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
         let mut state = self.call("open", path)?;
-        let file = find_or_create(&mut state, path, access).at("open", path)?;
+        let file = find_or_create(&mut state, path, access, self.user).at("open", path)?;
         let number = state.next_open_file;
         state.next_open_file += 1;
         drop(state);
@@ -160,7 +182,13 @@ impl Disk for SimulatedDisk {
     }
 }
 
-/// Where a new file goes.
+impl SimulatedDisk {
+    /// The type of file system that this mount shows.
+    pub(super) fn kind(&self) -> FileSystemKind {
+        FileSystemKind { name: "simulated".into(), locks_bind: self.locks_bind }
+    }
+}
+
 /// The directory at a path; `None` when it is not there.
 fn existing(state: &State, path: &Path) -> FileResult<Option<u64>> {
     match state.visible.find_directory(path) {
@@ -169,6 +197,7 @@ fn existing(state: &State, path: &Path) -> FileResult<Option<u64>> {
     }
 }
 
+/// Where a new file goes.
 fn free_name(state: &State, path: &Path) -> io::Result<(u64, Name)> {
     match state.visible.find_entry(path)? {
         (directory, name, None) => Ok((directory, name)),
@@ -216,7 +245,7 @@ fn read(state: &State, root: &Path, relative: &Path, limit: u64) -> io::Result<C
     Ok(Contents { bytes, length: contents.len() as u64 })
 }
 
-fn find_or_create(state: &mut State, path: &Path, access: Access) -> io::Result<u64> {
+fn find_or_create(state: &mut State, path: &Path, access: Access, user: u32) -> io::Result<u64> {
     if access == Access::Read {
         let Inode::File(file) = state.visible.find(path)? else { return Err(not_a_file()) };
         return Ok(file);
@@ -227,7 +256,7 @@ fn find_or_create(state: &mut State, path: &Path, access: Access) -> io::Result<
         Some(Inode::File(file)) => Ok(file),
         Some(Inode::Directory(_)) => Err(io::ErrorKind::IsADirectory.into()),
         None => {
-            let file = state.new_inode();
+            let file = state.new_inode(user, FILE_MODE);
             state.link(directory, name, Some(Inode::File(file)));
             Ok(file)
         }

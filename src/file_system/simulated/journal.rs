@@ -15,6 +15,15 @@ pub(super) enum Inode {
     Directory(u64),
 }
 
+impl Inode {
+    /// The number, which no two files or directories share.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::File(number) | Self::Directory(number) => number,
+        }
+    }
+}
+
 /// A step that a power cut can fall before or after, as a system call is.
 #[derive(Debug)]
 pub(super) enum Operation {

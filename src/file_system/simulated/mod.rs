@@ -21,8 +21,10 @@
 //! [`SimulatedDisk::kill`] gives the disk as the next process finds it when only this one ended.
 //! [`SimulatedDisk::fail`] lets calls fail.
 //!
-//! Paths begin at the root, which is there. There are no symbolic links, no modification times, no
-//! permissions, and directories are neither renamed nor removed.
+//! [`SimulatedDisk::mounted_again`] is another mount of the same files, which grants locks of its own.
+//!
+//! Paths begin at the root, which is there. There are no symbolic links and no modification times,
+//! permissions are noted but refuse nothing, and directories are neither renamed nor removed.
 
 mod calls;
 mod image;
@@ -50,7 +52,7 @@ use self::{
     journal::{EntryChange, Inode, Name, Operation},
     medium::{EntryModel, Medium},
 };
-use super::{FileError, FileResult};
+use super::{FileError, FileResult, Ownership, local::At};
 
 /// The next disk's scope, far above those of injected file systems.
 static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 40);
@@ -63,7 +65,18 @@ pub struct SimulatedDisk {
     model: EntryModel,
     has_unnamed_files: bool,
     has_locks: bool,
+    locks_bind: bool,
+    /// Tells the mounts of the same files apart.
+    mount: u64,
+    /// As whom this copy uses the disk.
+    user: u32,
 }
+
+/// The user of a new disk.
+const USER: u32 = 1000;
+/// The modes of new files and directories.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
 
 #[derive(Debug)]
 struct State {
@@ -76,8 +89,12 @@ struct State {
     medium: (usize, EntryModel, Medium),
     next_inode: u64,
     next_open_file: u64,
-    /// The locked files, each with the open file that has the lock.
-    locks: BTreeMap<u64, u64>,
+    /// The locked files by mount, each with the open file that has the lock.
+    locks: BTreeMap<(u64, u64), u64>,
+    /// What another mount writes into the middle of the next append.
+    torn_by: Option<Vec<u8>>,
+    /// Whose the files and directories are. A power cut takes none of it.
+    ownerships: BTreeMap<u64, Ownership>,
     calls: usize,
     failures: BTreeMap<usize, Failure>,
 }
@@ -110,6 +127,8 @@ impl SimulatedDisk {
             next_inode,
             next_open_file: 0,
             locks: BTreeMap::new(),
+            torn_by: None,
+            ownerships: BTreeMap::new(),
             calls: 0,
             failures: BTreeMap::new(),
         };
@@ -119,7 +138,42 @@ impl SimulatedDisk {
             model: EntryModel::Independent,
             has_unnamed_files: true,
             has_locks: true,
+            locks_bind: true,
+            mount: 0,
+            user: USER,
         }
+    }
+
+    /// Another mount of the same files, as FUSE has them: each mount grants its own locks, so that on
+    /// neither of them locks bind everybody.
+    #[must_use]
+    pub fn mounted_again(&self) -> Self {
+        let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);
+        Self { scope, mount: scope, locks_bind: false, ..self.clone() }
+    }
+
+    /// The next append is split, and what another mount appends falls between its halves, as it may happen
+    /// where the system passes a write on in pieces.
+    pub fn tear_next_append(&self, foreign: &[u8]) {
+        self.state().torn_by = Some(foreign.to_vec());
+    }
+
+    /// The same disk as another user uses it.
+    #[must_use]
+    pub fn used_by(&self, user: u32) -> Self {
+        let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);
+        Self { scope, user, ..self.clone() }
+    }
+
+    /// Changes the permission bits of a file or directory.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn set_mode(&self, path: &Path, mode: u32) -> FileResult<()> {
+        let mut state = self.call("chmod", path)?;
+        let inode = state.visible.find(path).at("chmod", path)?.number();
+        state.set_mode(inode, mode);
+        Ok(())
     }
 
     /// The disk without files that get their name when they are whole.
@@ -170,35 +224,41 @@ impl SimulatedDisk {
     /// many). Nothing is open, locked or about to fail there, and everything is on the medium.
     #[must_use]
     pub fn crash(&self, at: usize, survival: Survival) -> Self {
-        let (image, next_inode) = {
-            let mut state = self.state();
-            (state.medium(at, self.model).survivors(survival), state.next_inode)
-        };
-        self.restarted(image, next_inode)
+        let image = self.state().medium(at, self.model).survivors(survival);
+        self.restarted(image)
     }
 
     /// The disk after the process was ended behind the first `at` operations (all, when there are
     /// not so many). Nothing is lost, and nothing is open, locked or about to fail there.
     #[must_use]
     pub fn kill(&self, at: usize) -> Self {
-        let (image, next_inode) = {
+        let image = {
             let state = self.state();
             let mut image = state.initial.clone();
             for operation in state.journal.iter().take(at) {
                 image.apply(operation);
             }
-            (image.linked(), state.next_inode)
+            image.linked()
         };
-        self.restarted(image, next_inode)
+        self.restarted(image)
     }
 
-    fn restarted(&self, image: Image, next_inode: u64) -> Self {
-        Self {
+    fn restarted(&self, image: Image) -> Self {
+        let (next_inode, ownerships) = {
+            let state = self.state();
+            (state.next_inode, state.ownerships.clone())
+        };
+        let restarted = Self {
             model: self.model,
             has_unnamed_files: self.has_unnamed_files,
             has_locks: self.has_locks,
+            locks_bind: self.locks_bind,
+            mount: self.mount,
+            user: self.user,
             ..Self::from_image(image, next_inode)
-        }
+        };
+        restarted.state().ownerships = ownerships;
+        restarted
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -243,10 +303,18 @@ impl State {
         self.journal.push(operation);
     }
 
-    fn new_inode(&mut self) -> u64 {
+    /// The number of a new file or directory, which is for its owner alone.
+    fn new_inode(&mut self, owner: u32, mode: u32) -> u64 {
         let inode = self.next_inode;
         self.next_inode += 1;
+        self.ownerships.insert(inode, Ownership { owner, group: owner, mode });
         inode
+    }
+
+    fn set_mode(&mut self, inode: u64, mode: u32) {
+        if let Some(ownership) = self.ownerships.get_mut(&inode) {
+            ownership.mode = mode;
+        }
     }
 
     /// Changes one entry.

@@ -9,7 +9,7 @@ use super::{
     FileError, FileResult, SimulatedDisk, half,
     journal::{Inode, Operation},
 };
-use crate::file_system::{Access, LockAttempt, OpenFile, local::At};
+use crate::file_system::{Access, FileSystemKind, LockAttempt, OpenFile, Ownership, local::At};
 
 #[derive(Debug)]
 struct SimulatedFile {
@@ -42,8 +42,9 @@ impl SimulatedFile {
 
     fn release(&self) {
         let mut state = self.disk.state();
-        if state.locks.get(&self.file) == Some(&self.number) {
-            state.locks.remove(&self.file);
+        let lock = (self.disk.mount, self.file);
+        if state.locks.get(&lock) == Some(&self.number) {
+            state.locks.remove(&lock);
         }
     }
 }
@@ -69,7 +70,14 @@ impl OpenFile for SimulatedFile {
             state.append(self.file, half(bytes));
             return Err(failure);
         }
-        state.append(self.file, bytes);
+        let mut rest = bytes;
+        if let Some(foreign) = state.torn_by.take() {
+            let first = half(bytes);
+            state.append(self.file, first);
+            state.append(self.file, &foreign);
+            rest = bytes.get(first.len()..).unwrap_or_default();
+        }
+        state.append(self.file, rest);
         Ok(())
     }
 
@@ -101,7 +109,8 @@ impl OpenFile for SimulatedFile {
         if !self.disk.has_locks {
             return Ok(LockAttempt::Unsupported);
         }
-        let holder = *state.locks.entry(self.file).or_insert(self.number);
+        let lock = (self.disk.mount, self.file);
+        let holder = *state.locks.entry(lock).or_insert(self.number);
         Ok(if holder == self.number { LockAttempt::Taken } else { LockAttempt::Held })
     }
 
@@ -124,6 +133,25 @@ impl OpenFile for SimulatedFile {
 
     fn identity(&self) -> u64 {
         self.disk.call("stat", &self.path).map_or(0, |_| self.file)
+    }
+
+    fn take_permissions(&self, other: &dyn OpenFile) -> FileResult<()> {
+        let (Some(own), Some(others)) = (self.ownership(), other.ownership()) else {
+            return Ok(());
+        };
+        let mode = own.mode_from(others);
+        if own.mode & 0o777 != mode {
+            self.disk.call("chmod", &self.path)?.set_mode(self.file, mode);
+        }
+        Ok(())
+    }
+
+    fn ownership(&self) -> Option<Ownership> {
+        self.disk.call("stat", &self.path).ok()?.ownerships.get(&self.file).copied()
+    }
+
+    fn file_system(&self) -> FileSystemKind {
+        self.disk.kind()
     }
 }
 

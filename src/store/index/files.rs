@@ -33,6 +33,11 @@ impl Files {
         self.disk.as_ref()
     }
 
+    /// The number of the user as whom the files are used, where there are users.
+    pub fn user(&self) -> Option<u32> {
+        self.disk.as_ref()?.user()
+    }
+
     /// What is in the root, or in a directory below it; nothing when it is not there.
     pub fn children(&self, directory: &str) -> FileResult<Children> {
         // Joined with nothing it would end in a separator, which not every file system takes.

@@ -29,7 +29,7 @@ mod tests;
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Instant,
@@ -51,8 +51,9 @@ use crate::{
     aside::{Cancelled, aside},
     debug::Debug,
     error::{Code, Error, Result},
-    file_system::FileSystem,
+    file_system::{FileSystem, Ownership},
     retrieval::Index,
+    safety::Inspection,
 };
 
 pub use filter::Filter;
@@ -81,6 +82,9 @@ pub(super) struct EntryIndex {
     changes: AtomicUsize,
     /// Whoever tidies up has it.
     tidying: Semaphore,
+    /// The first file found that others may read, or that is another user's.
+    exposed: OnceLock<(String, Ownership)>,
+    inspection: Inspection,
 }
 
 /// Entries that have to be looked at, each with the number of its latest note.
@@ -117,6 +121,8 @@ impl EntryIndex {
             noted: Mutex::default(),
             changes: AtomicUsize::new(0),
             tidying: Semaphore::new(1),
+            exposed: OnceLock::new(),
+            inspection: Inspection::default(),
         })
     }
 
@@ -236,6 +242,7 @@ impl EntryIndex {
 
     /// Says what is wrong with files, once for each version of a file.
     fn report(&self, debug: &Debug) {
+        self.report_exposed(debug);
         if self.table().problems().next().is_none() {
             return;
         }
@@ -245,6 +252,18 @@ impl EntryIndex {
                 "Skipped a file that is no entry",
                 || json!({ "path": path, "line": line, "reason": reason }),
             );
+        }
+    }
+
+    /// Reports once that a file is another user's, or that others may read it.
+    fn report_exposed(&self, debug: &Debug) {
+        if let Some((path, ownership)) = self.exposed.get()
+            && let Some(disk) = self.file_system.disk()
+            && let Some(user) = disk.user()
+        {
+            let directory = disk.ownership(&self.root).ok().flatten();
+            let path = self.root.join(path);
+            self.inspection.report_file(&path, *ownership, directory, user, debug);
         }
     }
 

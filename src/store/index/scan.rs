@@ -12,8 +12,9 @@ use super::{
 use crate::{
     aside::Cancelled,
     error::{Error, Result},
-    file_system::{self, Children, FileError},
+    file_system::{self, Children, FileError, Ownership},
     retrieval::Sequences,
+    safety::is_exposed,
     store::Location,
 };
 
@@ -43,6 +44,8 @@ struct Part {
     still_broken: Vec<Arc<str>>,
     directories: Vec<String>,
     closed: Option<(String, Problem)>,
+    /// The first file that others may read, or that is another user's.
+    exposed: Option<(String, Ownership)>,
 }
 
 impl EntryIndex {
@@ -69,6 +72,9 @@ impl EntryIndex {
         let (mut scan, mut broken) = (Scan::default(), FxHashSet::default());
         let mut unchanged = Sequences::default();
         for part in of_agents.into_iter().chain(of_sessions) {
+            if let Some(exposed) = part.exposed {
+                let _ = self.exposed.set(exposed);
+            }
             part.unchanged.into_iter().for_each(|number| unchanged.insert(u64::from(number)));
             broken.extend(part.still_broken);
             scan.looks.extend(part.looks);
@@ -92,12 +98,23 @@ impl EntryIndex {
 
     fn scan_directory(&self, files: &Files, directory: &str, is_agent: bool) -> Part {
         match files.children(directory) {
-            Ok(children) => compare(&self.table(), directory, children, is_agent),
+            Ok(children) => Part {
+                exposed: files.user().and_then(|user| exposed(directory, &children, user)),
+                ..compare(&self.table(), directory, children, is_agent)
+            },
             Err(error) => {
                 Part { closed: Some((directory.to_owned(), unreadable(&error))), ..Part::default() }
             }
         }
     }
+}
+
+/// The first visible file that others may read, or that is another user's.
+fn exposed(directory: &str, children: &Children, user: u32) -> Option<(String, Ownership)> {
+    children.files.iter().filter(|file| !file.name.starts_with('.')).find_map(|file| {
+        let ownership = file.ownership.filter(|ownership| is_exposed(*ownership, user))?;
+        Some((format!("{directory}/{}", file.name), ownership))
+    })
 }
 
 fn compare(table: &Table, directory: &str, children: Children, is_agent: bool) -> Part {
