@@ -51,6 +51,7 @@ struct Rule {
 #[serde(rename_all = "kebab-case")]
 enum Detector {
     Assignment,
+    Basic,
     DottedToken,
     PrivateKey,
     Vendor,

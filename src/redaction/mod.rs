@@ -8,10 +8,14 @@
 mod allowed;
 mod anchors;
 mod assignment;
+mod basic;
+mod commands;
 mod common_values;
 mod custom;
 mod dotted_token;
 mod environment;
+#[cfg(test)]
+mod form_tests;
 mod literals;
 mod names;
 mod options;

@@ -43,6 +43,8 @@ pub(super) struct PatternRule {
 pub(super) enum Detector {
     /// The value after a name that looks secret.
     Assignment,
+    /// A user's name and password in base64, behind the name of the scheme.
+    Basic,
     /// Private keys: whole, escaped, on one line, cut short.
     PrivateKey,
     /// Tokens of Discord, which have no anchor.

@@ -5,11 +5,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
 use super::{
     anchors::AnchorSet,
-    assignment, dotted_token, private_key, replacement,
+    assignment, basic, dotted_token, private_key, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
 };
@@ -20,6 +20,8 @@ const MAX_WINDOW: usize = 64 << 10;
 const MAX_COLOUR: usize = 24;
 /// Labels of redacted secrets are at most so long.
 const MAX_LABEL: usize = 128;
+/// What groups that hold the secret are called.
+pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
 /// A compiled rule takes at most so many bytes.
 const MAX_COMPILED: usize = 4 << 20;
 
@@ -29,6 +31,8 @@ enum Seek {
     /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
     Pattern(usize, Option<&'static str>),
     PrivateKey(usize),
+    /// The scheme `Basic`.
+    Basic(usize),
     /// The name of a service.
     Vendor(usize),
     /// A name that may be followed by a secret.
@@ -88,6 +92,7 @@ impl Anchors {
             let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
                 Method::Pattern(_) => Seek::Pattern,
                 Method::Detector(Detector::PrivateKey) => |number, _| Seek::PrivateKey(number),
+                Method::Detector(Detector::Basic) => |number, _| Seek::Basic(number),
                 Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
                 Method::Detector(Detector::DottedToken) => {
                     dotted_token = number;
@@ -151,6 +156,7 @@ impl Anchors {
         let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
         // What a rule has looked at is not looked at again for its next anchor in there.
         let mut name_end = 0;
+        let mut tables = assignment::Tables::default();
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
@@ -161,14 +167,22 @@ impl Anchors {
                             continue;
                         }
                         let position = found.end - 1;
-                        let (end, value) = assignment::find(text, position, further);
-                        name_end = end;
-                        let value = value.filter(|_| !is_label(text, found.start));
-                        hits.extend(value.map(|range| Hit { range, rule: self.assignment }));
+                        let (name, value) = assignment::find(text, position, further);
+                        name_end = name.end;
+                        if is_label(text, found.start) {
+                            continue;
+                        }
+                        let hit = |range| Hit { range, rule: self.assignment };
+                        hits.extend(value.map(hit));
+                        tables.find(text, &name, further, |range| hits.push(hit(range)));
                     }
                     Seek::PrivateKey(rule) if !is_disabled(rule) => {
                         let key = private_key::find(text, found.start);
                         hits.extend(key.map(|range| Hit { range, rule }));
+                    }
+                    Seek::Basic(rule) if !is_disabled(rule) => {
+                        let credentials = basic::find(text, found.end);
+                        hits.extend(credentials.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
                         let key = vendor::find(text, found.start, found.end);
@@ -191,7 +205,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
+                    Seek::PrivateKey(_) | Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
             true
@@ -236,7 +250,7 @@ fn matched(
         }
         // Groups take longer to tell, and most rules have none.
         let group = (expression.captures_len() > 1).then(|| expression.captures(window)).flatten();
-        let secret = group.as_ref().and_then(|group| group.name("secret")).unwrap_or(whole);
+        let secret = group.as_ref().and_then(named_group).unwrap_or(whole);
         let secret = at + secret.start()..at + secret.end();
         let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
         let shown = text.get(secret.clone())?;
@@ -247,6 +261,12 @@ fn matched(
             && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
         return fits.then_some((start..end, secret));
     }
+}
+
+/// The group that holds the secret. The names of groups are unique: alternatives in quotes of several
+/// kinds have one each.
+fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
+    SECRET_GROUPS.into_iter().find_map(|name| groups.name(name))
 }
 
 /// Whether a name stands in the label of something that was redacted, which names the rule.

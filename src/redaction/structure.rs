@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     Redaction,
+    commands::{is_password_flag, password_flags},
     names::{self, NameClass},
     value::{self, Look},
 };
@@ -18,6 +19,11 @@ pub(super) const MAX_EMBEDDED: usize = 4;
 /// Members whose value names what another member holds.
 const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
 const VALUE: &str = "value";
+/// The member of an operation of a JSON patch that points to what it changes.
+const PATH: &str = "path";
+/// Members that name a command, and those that hold its arguments.
+const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
+const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
 /// Longer names say nothing about what follows.
 const MAX_NAME: usize = 64;
 
@@ -40,6 +46,8 @@ enum Frame<'a> {
         /// What the object's naming member says about its value.
         named: NameClass,
         value: Option<Range<usize>>,
+        /// The flags for passwords of the command that a member names.
+        flags: &'static [&'static str],
     },
     Array {
         inherits: bool,
@@ -47,6 +55,9 @@ enum Frame<'a> {
         /// The class of the element before, where it is a flag or the name of a header.
         before: Before,
         in_private_key: bool,
+        /// The flags for passwords of the command whose arguments these are. `None` before the first
+        /// element, which may name it.
+        flags: Option<&'static [&'static str]>,
     },
 }
 
@@ -55,6 +66,8 @@ enum Frame<'a> {
 enum Before {
     Nothing,
     Flag,
+    /// The flag of a command for its password.
+    CommandFlag,
     Name,
 }
 
@@ -124,12 +137,15 @@ impl<'a> Walk<'a> {
                     class: NameClass::Plain,
                     named: NameClass::Plain,
                     value: None,
+                    flags: &[],
                 });
                 Ok(())
             }
             Token::ArrayStart => {
+                let flags = self.flags_of_arguments();
                 let (class, inherits) = self.container();
                 self.frames.push(Frame::Array {
+                    flags,
                     inherits,
                     class,
                     before: Before::Nothing,
@@ -168,6 +184,18 @@ impl<'a> Walk<'a> {
                 *before = Before::Nothing;
                 (*class, *inherits)
             }
+        }
+    }
+
+    /// The flags of the command whose arguments the next array holds, where a member named it.
+    fn flags_of_arguments(&self) -> Option<&'static [&'static str]> {
+        match self.frames.last() {
+            Some(Frame::Object { key, flags, .. })
+                if ARGUMENTS.iter().any(|name| key.eq_ignore_ascii_case(name)) =>
+            {
+                Some(*flags).filter(|flags| !flags.is_empty())
+            }
+            _ => None,
         }
     }
 
@@ -233,6 +261,7 @@ impl<'a> Walk<'a> {
             || match place.before {
                 Before::Nothing => false,
                 Before::Flag => !text.starts_with('-') && value::look(&text) != Look::Nothing,
+                Before::CommandFlag => value::look(&text) != Look::Nothing,
                 Before::Name => accepts_header(&text),
             };
         if is_secret
@@ -269,9 +298,13 @@ impl<'a> Walk<'a> {
                 before: Before::Nothing,
                 in_private_key: false,
             },
-            Some(Frame::Object { inherits, key, class, named, value }) => {
+            Some(Frame::Object { inherits, key, class, named, value, flags }) => {
                 if key.eq_ignore_ascii_case(VALUE) {
                     *value = Some(range.clone());
+                } else if key.eq_ignore_ascii_case(PATH) {
+                    *named = (*named).max(redaction.key_class(pointed_at(text)));
+                } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
+                    *flags = password_flags(text);
                 } else if text.len() <= MAX_NAME
                     && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
                 {
@@ -285,7 +318,7 @@ impl<'a> Walk<'a> {
                     in_private_key: false,
                 }
             }
-            Some(Frame::Array { inherits, class, before, in_private_key }) => {
+            Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
                 let was_key = *in_private_key;
                 if text.contains("PRIVATE KEY") {
                     *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
@@ -302,7 +335,9 @@ impl<'a> Walk<'a> {
                 let is_name = text.len() <= MAX_NAME
                     && !text.contains([' ', '='])
                     && redaction.key_class(text.trim_start_matches('-')) >= NameClass::Secret;
+                let flags = *flags.get_or_insert_with(|| password_flags(text));
                 *before = match (is_name, text.starts_with('-')) {
+                    (false, true) if is_password_flag(flags, text) => Before::CommandFlag,
                     (false, _) => Before::Nothing,
                     (true, true) => Before::Flag,
                     (true, false) => Before::Name,
@@ -337,6 +372,12 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// The name that a pointer into JSON ends with: `/db/password`.
+fn pointed_at(pointer: &str) -> &str {
+    let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
+    name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
 }
 
 /// Whether the value of a member is the secret that its name speaks of.

@@ -258,6 +258,12 @@ fn is_date(bytes: &[u8]) -> bool {
         && bytes.get(10).is_none_or(|byte| matches!(byte, b'T' | b' '))
 }
 
+/// Whether it has nothing but digits and what joins them in dates, times and numbers.
+pub(super) fn is_time(value: &str) -> bool {
+    let is_sign = |byte: u8| matches!(byte, b'-' | b':' | b'/' | b'.' | b'T' | b'Z' | b'+');
+    value.bytes().all(|byte| byte.is_ascii_digit() || is_sign(byte)) && value.bytes().any(is_sign)
+}
+
 /// Whether it is a regular expression, which has all kinds of characters.
 fn is_expression(bytes: &[u8]) -> bool {
     let holds = |part: &[u8]| memchr::memmem::find(bytes, part).is_some();

@@ -56,10 +56,27 @@ pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) 
                 || !value.contains(char::is_whitespace)
                     && (is_password || look == Look::Chosen && value.len() >= 6)
         }
-        Joint::Assignment | Joint::Tight if found.is_quoted => {
+        // Labels stand in such elements as well.
+        Joint::Attribute => {
+            let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+            is_random
+                || look == Look::Chosen
+                    && value.len() >= 6
+                    && has_digit
+                    && !value.contains(char::is_whitespace)
+        }
+        Joint::Line => {
+            is_random
+                || !value::is_prose(value)
+                    && (is_password || look == Look::Chosen && value.len() >= 6)
+        }
+        Joint::Cell if value.contains(char::is_whitespace) || value::is_time(value) => false,
+        Joint::Assignment | Joint::Tight | Joint::Block if found.is_quoted => {
             accepts_quoted(name, value, look, found)
         }
-        Joint::Assignment | Joint::Tight => accepts_plain(text, name, joint, value, look, found),
+        Joint::Assignment | Joint::Tight | Joint::Block | Joint::Cell => {
+            accepts_plain(text, name, joint, value, look, found)
+        }
     }
 }
 
@@ -115,7 +132,7 @@ fn accepts_plain(
     }
     let is_password = name.class == NameClass::Password;
     let is_said = is_password && text.get(name.range.end..name.range.end + 2) == Some(": ");
-    let is_field = joint == Joint::Tight
+    let is_field = matches!(joint, Joint::Tight | Joint::Cell)
         || (found.ends_line && (is_said || starts_line(text, name.range.start)));
     let is_made_up = is_password && value.len() >= 8 && mixes_digits(value);
     look == Look::Chosen

@@ -2,14 +2,19 @@
 
 use std::ops::Range;
 
-use super::joint::Joint;
+use super::{joint::Joint, lines::Lines};
 
 /// Values are at most so long.
 const MAX_VALUE: usize = 16 << 10;
 
+/// How a section of XML begins whose characters are as they are.
+const SECTION: &str = "<![CDATA[";
+
 /// A value as it stands in the text.
 pub(super) struct Found {
     pub range: Range<usize>,
+    /// Where what belongs to the value ends: further lines of a block.
+    pub end: usize,
     pub is_quoted: bool,
     /// Whether the line ends behind it, but for punctuation.
     pub ends_line: bool,
@@ -20,21 +25,59 @@ pub(super) struct Found {
 impl Found {
     pub fn read(text: &str, start: usize, joint: Joint) -> Option<Self> {
         let rest = text.get(start..)?;
-        if joint == Joint::Element {
-            let end = rest
-                .bytes()
-                .take(MAX_VALUE)
-                .position(|byte| byte == b'<')
-                .unwrap_or(rest.len().min(MAX_VALUE));
-            let inside = text.get(start..start + rest.floor_char_boundary(end))?.trim_end();
-            return Some(Self {
-                range: start..start + inside.len(),
-                is_quoted: true,
-                ends_line: true,
-                after: b'<',
-            });
+        if let Some(section) = rest.strip_prefix(SECTION) {
+            let limit = section.floor_char_boundary(MAX_VALUE);
+            let inside = section.get(..limit)?.split("]]>").next()?;
+            let before = inside.len() - inside.trim_start().len();
+            return Some(Self::inside(start + SECTION.len() + before, inside.trim()));
         }
-        Self::quoted(text, start).or_else(|| Self::plain(text, start, joint))
+        match joint {
+            Joint::Element | Joint::Attribute => {
+                let inside = rest.get(..rest.floor_char_boundary(MAX_VALUE))?.split('<').next()?;
+                Some(Self::inside(start, inside.trim_end()))
+            }
+            Joint::Block => Self::block(text, start),
+            Joint::Line => {
+                let (line, _) = Lines::around(text, start).rest(start, MAX_VALUE)?;
+                Some(Self::inside(start, text.get(line)?.trim_end()))
+            }
+            _ => Self::quoted(text, start).or_else(|| Self::plain(text, start, joint)),
+        }
+    }
+
+    /// A value that its format delimits.
+    const fn inside(start: usize, value: &str) -> Self {
+        let end = start + value.len();
+        Self { range: start..end, end, is_quoted: true, ends_line: true, after: b'<' }
+    }
+
+    /// The first line of a block scalar is judged; the lines of a single word behind it belong to it.
+    fn block(text: &str, start: usize) -> Option<Self> {
+        let lines = Lines::around(text, start);
+        let column = lines.indentation(start)?;
+        let limit = start.saturating_add(MAX_VALUE);
+        let (first, mut next) = lines.rest(start, MAX_VALUE)?;
+        let first = text.get(first)?.trim_end();
+        let mut found = Self::inside(start, first);
+        if first.contains(' ') {
+            return Some(found);
+        }
+        while let Some(at) = next.filter(|&at| at < limit) {
+            let (line, after) = lines.rest(at, MAX_VALUE)?;
+            let word = text.get(line)?;
+            let indent = word.len() - word.trim_start_matches(' ').len();
+            let word = word.trim();
+            if indent < column
+                || word.is_empty()
+                || word.contains([' ', ':'])
+                || word.starts_with('#')
+            {
+                break;
+            }
+            found.end = at + indent + word.len();
+            next = after;
+        }
+        Some(found)
     }
 
     /// A value in quotes, which may be escaped, doubled, or stand behind a letter (`b"…"`).
@@ -66,7 +109,8 @@ impl Found {
             inside + rest.floor_char_boundary(cut.unwrap_or(MAX_VALUE))
         });
         let after = at(length + backslashes + 1);
-        Some(Self { range: inside..length, is_quoted: true, ends_line: false, after })
+        let range = inside..length;
+        Some(Self { range, end: length, is_quoted: true, ends_line: false, after })
     }
 
     /// A value without quotes ends with white space, or where the format around it goes on.
@@ -97,8 +141,10 @@ impl Found {
             || behind.starts_with("\\n")
             || behind.starts_with("//");
         let after = bytes.get(trimmed.len()).copied().unwrap_or_default();
-        (!trimmed.is_empty()).then(|| Self {
-            range: start..start + trimmed.len(),
+        let end = start + trimmed.len();
+        (!trimmed.is_empty()).then_some(Self {
+            range: start..end,
+            end,
             is_quoted: false,
             ends_line,
             after,
@@ -157,7 +203,12 @@ fn trim_punctuation(value: &str, joint: Joint) -> &str {
 }
 
 /// The quote that closes a value: with as many backslashes as the opening one, on the same line.
-fn closing_quote(bytes: &[u8], start: usize, quote: u8, backslashes: usize) -> Option<usize> {
+pub(super) fn closing_quote(
+    bytes: &[u8],
+    start: usize,
+    quote: u8,
+    backslashes: usize,
+) -> Option<usize> {
     let mut at = start;
     let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
     while at < limit {

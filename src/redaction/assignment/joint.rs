@@ -1,6 +1,6 @@
 //! How a value is joined to its name, in all languages and formats.
 
-use super::Name;
+use super::{Name, below, command};
 
 /// Between a name and its value stands at most so much white space and punctuation.
 const MAX_GAP: usize = 80;
@@ -14,6 +14,14 @@ pub(super) enum Joint {
     Tight,
     /// An element of XML.
     Element,
+    /// An element of XML that an attribute names: `<property name="password">`.
+    Attribute,
+    /// A block scalar of YAML.
+    Block,
+    /// A line of its own.
+    Line,
+    /// A cell of a table, under its column's name.
+    Cell,
     /// The next argument of a call: `set("token", "value")`.
     Argument,
     /// The value of a flag: `--password value`.
@@ -52,6 +60,18 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
         if let Some(start) = sibling(text, position) {
             return Some((Joint::Sibling, start));
         }
+        if let Some(start) = below::form_field(text, name, position) {
+            return Some((Joint::Line, start));
+        }
+        if let Some(start) = below::terraform_default(text, name, position) {
+            return Some((Joint::Assignment, start));
+        }
+        if let Some(start) = attribute(text, name, position) {
+            return Some((Joint::Attribute, start));
+        }
+    }
+    if let Some(start) = below::patched(text, name) {
+        return Some((Joint::Sibling, start));
     }
     if text.get(position..)?.starts_with("</") {
         return sibling(text, position).map(|start| (Joint::Sibling, start));
@@ -80,8 +100,10 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
             {
                 return Some((Joint::Assignment, start));
             }
-            if at(start) == b'\n' && sign != "=" {
-                // The value of YAML may stand on the next line, as a block.
+            if let Some(below) = below::value(text, name, sign, start) {
+                return Some(below);
+            }
+            if at(start) == b'\n' {
                 return None;
             }
             // A union of types, the branch of a condition.
@@ -109,6 +131,9 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
             }
             if is_flag {
                 return Some((Joint::Flag, gap));
+            }
+            if let Some(set) = command::set(text, name, gap) {
+                return Some((set, gap));
             }
             if let Some(start) = after_type(text, gap) {
                 return Some((Joint::Assignment, start));
@@ -158,6 +183,16 @@ fn after_type(text: &str, start: usize) -> Option<usize> {
     value.starts_with(['"', '\'', '`']).then(|| text.len() - value.len())
 }
 
+/// Where the content of an element begins that an attribute names: `<entry key="password">`.
+fn attribute(text: &str, name: &Name<'_>, position: usize) -> Option<usize> {
+    let before = text.get(..name.range.start - name.quote.len())?.strip_suffix('=')?;
+    let is_name = before.ends_with(" name") || before.ends_with(" key");
+    let rest = text.as_bytes().get(position..)?;
+    let close = rest.iter().take(MAX_GAP).position(|&byte| matches!(byte, b'>' | b'<'))?;
+    let is_open = rest.get(close) == Some(&b'>') && rest.get(close.wrapping_sub(1)) != Some(&b'/');
+    (is_name && is_open).then(|| skip_space(text.as_bytes(), position + close + 1, true))
+}
+
 /// Whether the name is the value of a field itself: `name: TOKEN`.
 fn is_field_value(bytes: &[u8], start: usize) -> bool {
     let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
@@ -203,11 +238,19 @@ fn sibling(text: &str, position: usize) -> Option<usize> {
     Some(position + at)
 }
 
-fn skip_space(bytes: &[u8], position: usize, over_lines: bool) -> usize {
-    let rest = bytes.get(position..).unwrap_or_default();
-    let is_space =
-        |byte: &u8| matches!(byte, b' ' | b'\t') || over_lines && matches!(byte, b'\r' | b'\n');
-    position + rest.iter().take(MAX_GAP).take_while(|byte| is_space(byte)).count()
+pub(super) fn skip_space(bytes: &[u8], position: usize, over_lines: bool) -> usize {
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let mut at = position;
+    while at < position + MAX_GAP {
+        at += match byte(at) {
+            b' ' | b'\t' => 1,
+            b'\r' | b'\n' if over_lines => 1,
+            // In a string of JSON or code.
+            b'\\' if over_lines && matches!(byte(at + 1), b'r' | b'n' | b't') => 2,
+            _ => break,
+        };
+    }
+    at.min(bytes.len().max(position))
 }
 
 /// What stands before the name's opening quote, but for space.

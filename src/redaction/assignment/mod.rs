@@ -2,8 +2,12 @@
 //! members, attributes, flags. Works on any text, whole or cut.
 
 mod acceptance;
+mod below;
+mod command;
 mod found;
 mod joint;
+pub(super) mod lines;
+mod table;
 
 use std::ops::Range;
 
@@ -11,6 +15,8 @@ use super::names::{self, NameClass};
 use acceptance::accepts;
 use found::Found;
 use joint::{Joint, joint};
+
+pub(super) use table::Tables;
 
 /// Shorter values are none.
 const SHORTEST: usize = 3;
@@ -27,14 +33,14 @@ struct Name<'a> {
 }
 
 /// Finds the value that belongs to the name which holds the byte at `position`. Returns the name's
-/// end, and the value's range.
+/// range, and the value's.
 pub(super) fn find(
     text: &str,
     position: usize,
     further: &[String],
-) -> (usize, Option<Range<usize>>) {
+) -> (Range<usize>, Option<Range<usize>>) {
     let range = name_at(text, position);
-    (range.end, value_of(text, range, further))
+    (range.clone(), value_of(text, range, further))
 }
 
 fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range<usize>> {
@@ -52,7 +58,7 @@ fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range
         return None;
     }
     name.class = names::classify(whole, further);
-    accepts(text, &name, joint, &found).then_some(found.range)
+    accepts(text, &name, joint, &found).then_some(found.range.start..found.end)
 }
 
 /// The name around a position: letters, digits and what joins them.

@@ -1,0 +1,44 @@
+//! Commands whose flags of one letter are followed by a password: `-P` means something else elsewhere.
+
+/// The flags of a command, by its name or its path.
+pub(super) fn password_flags(command: &str) -> &'static [&'static str] {
+    match command.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".exe") {
+        "sshpass" => &["-p"],
+        "ssh-keygen" => &["-N", "-P"],
+        "zip" | "unzip" | "zipcloak" | "zipinfo" => &["-P"],
+        _ => &[],
+    }
+}
+
+/// Whether a flag is one of these, perhaps behind others: `-rP`.
+pub(super) fn is_password_flag(flags: &[&str], argument: &str) -> bool {
+    flags.iter().any(|flag| {
+        let letters = argument
+            .strip_prefix('-')
+            .and_then(|rest| rest.strip_suffix(flag.trim_start_matches('-')));
+        letters.is_some_and(|letters| letters.bytes().all(|byte| byte.is_ascii_alphabetic()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_those_of_the_command() {
+        for (command, argument, expected) in [
+            ("zip", "-P", true),
+            ("/usr/bin/zip", "-rP", true),
+            (r"C:\bin\zip.exe", "-P", true),
+            ("ssh-keygen", "-N", true),
+            ("sshpass", "-p", true),
+            ("sshpass", "-P", false),
+            ("ssh", "-N", false),
+            ("grep", "-P", false),
+            ("zip", "--P", false),
+            ("zip", "P", false),
+        ] {
+            assert_eq!(is_password_flag(password_flags(command), argument), expected, "{command}");
+        }
+    }
+}
