@@ -2,18 +2,10 @@
 
 import type { NativeHistoryOptions, NativeOptions } from '../native.js'
 import type { ContextHistoryOptions, ContextManagerOptions } from '../types.d.ts'
-import {
-  checkDurability,
-  checkFunction,
-  checkObject,
-  checkPath,
-  checkWhole,
-  count,
-  duration,
-  optional,
-} from './checks.ts'
+import { checkDurability, checkFunction, checkPath, checkWhole, count, duration, optional } from './checks.ts'
 import { invalidArgument } from './errors.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from './file-system.ts'
+import { retentionOptions } from './option-names.ts'
 import { type Redacting, refuseSecret } from './redaction.ts'
 
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
@@ -47,7 +39,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
   for (const name of ['shouldPersist', 'describe', 'onDebug'] as const) {
     optional(options[name], name, checkFunction)
   }
-  const retention = optional(options.retention, 'retention', checkObject) ?? {}
+  const retention = optional(options.retention, 'retention', retentionOptions) ?? {}
   const session = optional(options.sessionId, 'sessionId', checkSession)
   if (session !== undefined) {
     refuseSecret(redaction, session, 'sessionId')
