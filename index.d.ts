@@ -12,7 +12,7 @@ type RedactionPattern =
        */
       pattern: string | RegExp
       /** Flags of the expression, in place of those of a `RegExp`. */
-      flags?: string
+      flags?: string | null | undefined
     }
   | {
       name: string
@@ -26,30 +26,30 @@ type RedactionPattern =
  */
 interface RedactionOptions {
   /** Further rules. */
-  patterns?: readonly RedactionPattern[]
+  patterns?: readonly RedactionPattern[] | null | undefined
   /** What is never redacted: exact texts, and expressions that are matched against what was found. */
-  allow?: readonly (string | RegExp)[]
+  allow?: readonly (string | RegExp)[] | null | undefined
   /** Names of built-in rules that are not used. */
-  disable?: readonly string[]
+  disable?: readonly string[] | null | undefined
   /** Further names of members, variables, headers and so on whose values are secret. */
-  keys?: readonly string[]
+  keys?: readonly string[] | null | undefined
   /**
    * Whether the values of this process's environment variables whose names look secret are secret wherever they occur.
    * They are read at every call, once per run of synchronous code.
    * @default true
    */
-  environment?: boolean
+  environment?: boolean | null | undefined
   /**
    * What takes a secret's place: `'label'` is `[REDACTED:<rule>]`, `'mask'` as many `*` as the secret has UTF-16 units
    * (line breaks stay).
    * @default 'label'
    */
-  replacement?: 'label' | 'mask'
+  replacement?: 'label' | 'mask' | null | undefined
   /**
    * Told what was redacted in something that was stored, before the promise of the call settles. Not called by `redact`
    * and `redactValue`, which return it. What it throws is swallowed.
    */
-  onRedaction?: (report: RedactionReport) => void
+  onRedaction?: ((report: RedactionReport) => void) | null | undefined
 }
 
 /** How many secrets a rule found. */
@@ -104,15 +104,15 @@ type Time = Date | string | number
 /** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
 interface ContextFilter {
   /** Saved with this `queryId`, or one of several. */
-  queryId?: string | readonly string[]
+  queryId?: string | readonly string[] | null | undefined
   /** Saved with this `taskId`, or one of several. */
-  taskId?: TaskId | readonly TaskId[]
+  taskId?: TaskId | readonly TaskId[] | null | undefined
   /** Made by this tool, or one of several. */
-  toolName?: string | readonly string[]
+  toolName?: string | readonly string[] | null | undefined
   /** At this time or later. */
-  since?: Time
+  since?: Time | null | undefined
   /** At this time or before. */
-  until?: Time
+  until?: Time | null | undefined
 }
 
 /** Options of `selectContexts`. `undefined` and `null` mean the default. */
@@ -121,49 +121,49 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
    * At most this many pointers.
    * @default no limit
    */
-  limit?: number
+  limit?: number | null | undefined
   /** Choose among these contexts only, by their `filepath`; what the manager does not know is ignored. */
-  pointers?: readonly SelectablePointer[]
+  pointers?: readonly SelectablePointer[] | null | undefined
   /**
    * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
    * @default 0
    */
-  minScore?: number
+  minScore?: number | null | undefined
   /**
    * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
    * passed over.
    * @default no bound
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * The chosen contexts take no more tokens than this, by `countTokens`.
    * @default no bound
    */
-  maxTokens?: number
+  maxTokens?: number | null | undefined
   /**
    * Tokens that a context takes in the prompt: a finite number from 0 up. Asked best first, with `maxTokens` alone, until that
    * is used up. What it throws rejects the call.
    * @default a third of `sizeBytes`, rounded up: more than usual text takes
    */
-  countTokens?: (pointer: ContextPointer<TaskId>) => number
+  countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined
   /**
    * How much the latest outputs are preferred: the share of the best score that the latest output gets on top when it
    * matches, from 0 to 1.
    * @default 0.15
    */
-  recencyWeight?: number
+  recencyWeight?: number | null | undefined
   /**
    * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
    * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
    * @default 0
    */
-  neighbours?: number
+  neighbours?: number | null | undefined
   /**
    * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
    * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
    * wrong falls back to the ranker and is reported to `onDebug`. It may take as long as `signal` lets it.
    */
-  selector?: ContextSelector
+  selector?: ContextSelector | null | undefined
   /**
    * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
    * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
@@ -171,12 +171,12 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
    * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
    * to the ranker and is reported to `onDebug`.
    */
-  embed?: Embed
+  embed?: Embed | null | undefined
   /**
    * Say of each pointer which terms of which field counted.
    * @default false
    */
-  explain?: boolean
+  explain?: boolean | null | undefined
 }
 
 /** A pointer that `selectContexts` chose. */
@@ -229,22 +229,22 @@ interface SearchOptions extends ContextFilter, CancellationOptions {
    * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
    * @default 'own'
    */
-  sessions?: 'own' | 'all'
+  sessions?: 'own' | 'all' | null | undefined
   /**
    * At most this many hits.
    * @default 20
    */
-  limit?: number
+  limit?: number | null | undefined
   /**
    * Snippets of each hit, at most; up to 100.
    * @default 3
    */
-  snippets?: number
+  snippets?: number | null | undefined
   /**
    * Length of a snippet in characters, about: from 20 to 10 000.
    * @default 200
    */
-  snippetLength?: number
+  snippetLength?: number | null | undefined
 }
 
 /** A stored output that a search found. */
@@ -283,24 +283,30 @@ interface SliceOptions extends CancellationOptions {
    * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
    * goes on by bytes.
    */
-  lines?: { from?: number; to?: number }
+  lines?: SliceRange | null | undefined
   /**
    * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
    * character counts as the place before it, so that ranges side by side give every character once.
    */
-  bytes?: { from?: number; to?: number }
+  bytes?: SliceRange | null | undefined
   /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
-  grep?: string | RegExp | GrepOptions
+  grep?: string | RegExp | GrepOptions | null | undefined
   /**
    * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
    * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
    */
-  jsonPath?: string
+  jsonPath?: string | null | undefined
   /**
    * No more bytes of text are given at once, at least 4.
    * @default 32768
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
+}
+
+/** A range of lines or bytes. `undefined` and `null` mean its natural end. */
+interface SliceRange {
+  from?: number | null | undefined
+  to?: number | null | undefined
 }
 
 /**
@@ -311,15 +317,15 @@ interface SliceOptions extends CancellationOptions {
 interface GrepOptions {
   pattern: string | RegExp
   /** Upper and lower case are the same. */
-  ignoreCase?: boolean
+  ignoreCase?: boolean | null | undefined
   /** Lines of context before each match. */
-  before?: number
+  before?: number | null | undefined
   /** Lines of context after each match. */
-  after?: number
+  after?: number | null | undefined
   /** Where to begin, as `next` of the slice before says: a line from 1. */
-  from?: number
+  from?: number | null | undefined
   /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
-  fromByte?: number
+  fromByte?: number | null | undefined
 }
 
 /** A part of a stored result. */
@@ -360,22 +366,22 @@ interface GrepMatch {
 /** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
 interface LatestOptions {
   /** Made by this tool. */
-  toolName?: string
+  toolName?: string | null | undefined
   /** Saved before this context: its path, file name or handle. */
-  before?: string
+  before?: string | null | undefined
   /**
    * At most this many.
    * @default 20
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** Options of `offload`. `undefined` and `null` mean the default. */
 interface OffloadOptions {
-  taskId?: TaskId
-  queryId?: string
+  taskId?: TaskId | null | undefined
+  queryId?: string | null | undefined
   /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
-  threshold?: number
+  threshold?: number | null | undefined
 }
 
 /** What `offload` does with which output; an option of the manager. */
@@ -384,26 +390,26 @@ interface OffloadPolicy {
    * Outputs of at least so many bytes of text are offloaded, others stay as they are.
    * @default 8192
    */
-  threshold?: number
+  threshold?: number | null | undefined
   /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
-  toolThresholds?: Readonly<Record<string, number>>
+  toolThresholds?: Readonly<Record<string, number>> | null | undefined
   /**
    * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
    * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
    */
-  exemptTools?: readonly string[]
+  exemptTools?: readonly string[] | null | undefined
   /**
    * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
    * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
    * even placeholders take more.
    * @default no bound
    */
-  turnBudget?: number
+  turnBudget?: number | null | undefined
   /**
    * Length of the placeholder's preview in bytes, head and tail together.
    * @default 1024
    */
-  previewBytes?: number
+  previewBytes?: number | null | undefined
 }
 
 /** A tool output for `offloadAll`. */
@@ -411,7 +417,7 @@ interface ToolOutput {
   toolName: string
   args: Record<string, unknown>
   result: unknown
-  options?: OffloadOptions
+  options?: OffloadOptions | null | undefined
 }
 
 /** What the conversation gets in place of an output. */
@@ -467,6 +473,8 @@ type ContextErrorCode =
   | 'ERR_CONTEXT_UNSUPPORTED'
   /** It could not be told what is secret in a value, and so it was not written. */
   | 'ERR_CONTEXT_REDACTION'
+  /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
+  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
 
 /** What this package throws and rejects with. */
 interface ContextError extends Error {
@@ -560,12 +568,12 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
 /** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 interface SelectablePointer {
   filepath: string
-  toolName?: string
-  toolDescription?: string
-  args?: Record<string, unknown>
-  taskId?: TaskId
-  queryId?: string
-  timestamp?: number
+  toolName?: string | null | undefined
+  toolDescription?: string | null | undefined
+  args?: Record<string, unknown> | null | undefined
+  taskId?: TaskId | null | undefined
+  queryId?: string | null | undefined
+  timestamp?: number | null | undefined
 }
 
 /** Bounds of what dead sessions leave in a directory, and of any single result. */
@@ -574,22 +582,22 @@ interface RetentionOptions {
    * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '7d'
    */
-  maxAge?: string
+  maxAge?: string | null | undefined
   /**
    * Contexts of dead sessions beyond this number go, oldest first.
    * @default 10000
    */
-  maxFiles?: number
+  maxFiles?: number | null | undefined
   /**
    * Contexts of dead sessions beyond this many bytes go, oldest first.
    * @default 1073741824 (1 GiB)
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864 (64 MiB)
    */
-  maxResultBytes?: number
+  maxResultBytes?: number | null | undefined
 }
 
 /** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
@@ -599,64 +607,77 @@ interface ContextManagerOptions {
    * managers and processes may share it.
    * @default '~/.agent/context'
    */
-  contextDir?: string
+  contextDir?: string | null | undefined
   /**
    * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
    * @default 32768
    */
-  persistThreshold?: number
+  persistThreshold?: number | null | undefined
   /**
    * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
    * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
    * @default 'all'
    */
-  persist?: 'all' | 'large'
+  persist?: 'all' | 'large' | null | undefined
   /**
    * Bytes of small outputs kept in memory; the oldest leave first.
    * @default 67108864 (64 MiB)
    */
-  memoryBudget?: number
+  memoryBudget?: number | null | undefined
   /**
    * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
    * and arguments, no more by their results.
    * @default 134217728 (128 MiB)
    */
-  indexBudget?: number
+  indexBudget?: number | null | undefined
   /**
    * The session. Managers that share an id are one session: clearing one clears all. The id shows
    * in file names when you give it.
    * @default a fresh id
    */
-  sessionId?: string
+  sessionId?: string | null | undefined
   /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
-  shouldPersist?: (toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean
+  shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined
   /** Bounds of what dead sessions leave behind, and of any single result. */
-  retention?: RetentionOptions
+  retention?: RetentionOptions | null | undefined
   /**
    * What an acknowledged save survives: `'process'` the end of the process however it comes,
    * `'full'` the loss of power as well (file and directory are synchronised).
    * @default 'process'
    */
-  durability?: 'process' | 'full'
+  durability?: 'process' | 'full' | null | undefined
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
+   * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
+   * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean | null | undefined
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /** Replaces the description of an output. */
-  describe?: (toolName: string, args: Record<string, unknown>) => string
+  describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
-  offload?: OffloadPolicy
+  offload?: OffloadPolicy | null | undefined
   /**
    * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** Options of calls that may take long. */
 interface CancellationOptions {
   /** Rejects the call with the signal's reason and stops the work. */
-  signal?: AbortSignal
+  signal?: AbortSignal | null | undefined
 }
 
 /** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
@@ -666,33 +687,46 @@ interface ContextHistoryOptions {
    * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
    * @default '.wink/context.jsonl'
    */
-  path?: string
+  path?: string | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /**
    * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'process'
    */
-  durability?: 'process' | 'full'
+  durability?: 'process' | 'full' | null | undefined
   /**
    * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the history, on other hosts and mounts
+   * as well. Without it, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean | null | undefined
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean | null | undefined
   /**
    * An entry whose line is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864 (64 MiB)
    */
-  maxEntryBytes?: number
+  maxEntryBytes?: number | null | undefined
   /**
    * What is taken out of every line before it is written. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** An entry of a history: a tool call, a decision or a summary. */
@@ -743,53 +777,53 @@ interface ReadOptions extends CancellationOptions {
    * Entries before the one with which they take so many bytes of JSON are left out.
    * @default no bound
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
 }
 
 /** Which entries `search` finds: those that meet every condition given. */
 interface HistoryFilter extends CancellationOptions {
   /** The tool, or one of several. */
-  toolName?: string | readonly string[]
-  success?: boolean
+  toolName?: string | readonly string[] | null | undefined
+  success?: boolean | null | undefined
   /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
-  since?: Date | string | number
+  since?: Date | string | number | null | undefined
   /** At this time or before. */
-  until?: Date | string | number
+  until?: Date | string | number | null | undefined
   /**
    * Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. With `ranked`, a question
    * that entries have to share a word with.
    */
-  text?: string
+  text?: string | null | undefined
   /**
    * Ranks by how well an entry answers `text`, which is needed then: best first, equally good ones the most recent first.
    * The 10 000 most recent entries that meet the other conditions are ranked (fewer when they have more than 64 MiB of
    * text), by their tool's name, summary, the first 8 KiB of their parameters' text and 32 KiB of their result's.
    * @default false
    */
-  ranked?: boolean
+  ranked?: boolean | null | undefined
   /**
    * At most this many, the most recent ones; with `ranked`, the best ones.
    * @default 50
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** What `compact` keeps: entries that meet every bound given. At least one is needed. */
 interface CompactPolicy extends CancellationOptions {
   /** The most recent so many. */
-  keepLast?: number
+  keepLast?: number | null | undefined
   /**
    * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
    * no age, and stay.
    */
-  maxAge?: string
+  maxAge?: string | null | undefined
   /** The most recent ones whose lines take no more than so many bytes. */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
    * another process changed the file meanwhile. Nothing is locked while it works.
    */
-  summarise?: (entries: ContextEntry[]) => string | Promise<string>
+  summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
 }
 
 /** What `compact` did. */
@@ -865,17 +899,17 @@ type BranchScope = 'perBranch' | 'sharedRepo'
  * working directory at the time of the call; one below a git work tree means that work tree.
  */
 type RepoMemoryLocation =
-  | { workspace: string; repoHash?: undefined }
+  | { workspace: string; repoHash?: null | undefined }
   | {
       /** 64 lower-case hexadecimal digits. What nothing is stored about is an empty memory. */
       repoHash: string
-      workspace?: undefined
+      workspace?: null | undefined
     }
 
 /** Options of `RepoMemory.repoHash()`. `undefined` and `null` mean the default. */
 interface RepoHashOptions {
   /** @default 'perBranch' */
-  branchScope?: BranchScope
+  branchScope?: BranchScope | null | undefined
 }
 
 /** Options of `RepoMemory.open()`. `undefined` and `null` mean the default. */
@@ -885,36 +919,49 @@ interface RepoMemoryOptions extends RepoHashOptions {
    * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded.
    * @default '~/.codex-toolloop'
    */
-  root?: string
+  root?: string | null | undefined
   /**
    * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'full'
    */
-  durability?: 'full' | 'process'
+  durability?: 'full' | 'process' | null | undefined
   /**
    * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the memory, on other hosts and mounts
+   * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean | null | undefined
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean | null | undefined
   /**
    * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
    * @default 100
    */
-  maxSummaries?: number
+  maxSummaries?: number | null | undefined
   /**
    * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
    * @default 1048576 (1 MiB)
    */
-  maxSummaryBytes?: number
+  maxSummaryBytes?: number | null | undefined
   /**
    * What is taken out of everything before it is written. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** How things are done in a repository. */
@@ -983,62 +1030,62 @@ interface RepoMemoryContents {
  */
 interface ConventionInput {
   /** A UUID. One that is not there yet becomes the new convention's. */
-  id?: string
+  id?: string | null | undefined
   /** One line of at most 300 bytes. White space around it goes. */
-  title?: string
+  title?: string | null | undefined
   /** At most 64 KiB. */
-  content?: string
+  content?: string | null | undefined
   /** At most 200 non-empty single lines, in place of all there were. White space around them and repetitions go. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
 }
 
 /** A new decision, or a change of the one with this `id`. What is absent stays. A new one needs `summary`. */
 interface DecisionInput {
   /** A UUID. One that is not there yet becomes the new decision's. */
-  id?: string
+  id?: string | null | undefined
   /** At most 64 KiB. */
-  summary?: string
+  summary?: string | null | undefined
   /** At most 64 KiB. */
-  rationale?: string
+  rationale?: string | null | undefined
   /** At most 200 non-empty single lines, in place of all there were. Repetitions go. */
-  impactedPaths?: readonly string[]
+  impactedPaths?: readonly string[] | null | undefined
 }
 
 /** A new note, or a change of the one with this `id`. What is absent stays. A new one needs `content`. */
 interface NoteInput {
   /** A UUID. One that is not there yet becomes the new note's. */
-  id?: string
+  id?: string | null | undefined
   /** At most 64 KiB. */
-  content?: string
+  content?: string | null | undefined
   /** @default 'manual' */
-  source?: NoteSource
+  source?: NoteSource | null | undefined
 }
 
 /** Options of `buildContextFromMemory`. `undefined` and `null` mean the default. */
 interface ContextPackOptions extends CancellationOptions {
   /** What the model is about to do: what shares a word with it comes first. */
-  query?: string
+  query?: string | null | undefined
   /**
    * So many of the latest summaries come into question.
    * @default 10
    */
-  latestSummaries?: number
+  latestSummaries?: number | null | undefined
   /**
    * Whether a map of the repository takes the room that is left, and what it is drawn around beside the words of `query`.
    * There is none when the memory was opened by its hash.
    * @default true
    */
-  repoMap?: boolean | RepoMapFocus
+  repoMap?: boolean | RepoMapFocus | null | undefined
   /** At most so many tokens, as `countTokens` counts them; `Infinity` means no bound. */
-  maxTokens?: number
+  maxTokens?: number | null | undefined
   /** Counts the tokens of a text, with your model's tokeniser; needed with `maxTokens`, and called a few times. */
-  countTokens?: (text: string) => number
+  countTokens?: ((text: string) => number) | null | undefined
 }
 
 /** What a map is drawn around. */
 interface RepoMapFocus {
   /** What it is about: paths of files and folders below the workspace, names, words. */
-  focus?: readonly string[]
+  focus?: readonly string[] | null | undefined
 }
 
 /** Options of `repoMap`. `undefined` and `null` mean the default. */
@@ -1047,9 +1094,9 @@ interface RepoMapOptions extends RepoMapFocus, CancellationOptions {
    * The text's length, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound.
    * @default 8000
    */
-  maxChars?: number
+  maxChars?: number | null | undefined
   /** Told how far it is, while files are looked at. What it throws is swallowed. */
-  onProgress?: (progress: RepoMapProgress) => void
+  onProgress?: ((progress: RepoMapProgress) => void) | null | undefined
 }
 
 /** How far a repository map is. */
@@ -1106,8 +1153,8 @@ interface StepSummary {
   /** In a sentence or a few. */
   happened: string
   /** A list, or values by their names. What is no string is shown as JSON, the beginning of it. */
-  outputs?: readonly string[] | Readonly<Record<string, unknown>>
-  followUps?: readonly string[]
+  outputs?: readonly string[] | Readonly<Record<string, unknown>> | null | undefined
+  followUps?: readonly string[] | null | undefined
 }
 
 /** What a step's function is given. */
@@ -1124,9 +1171,9 @@ interface WorkflowStepOptions<T> {
    * Sums up what the step returned.
    * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
    */
-  summarise?: (result: T) => string | StepSummary | Promise<string | StepSummary>
+  summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
   /** What to find the summary by: at most 50 non-empty single lines. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
 }
 
 /** A run whose steps leave summaries. */
@@ -1151,12 +1198,12 @@ type RepoMemoryMigration = (
   | {
       /** Where the repository was. The folder need not exist any more. */
       fromWorkspace: string
-      fromRepoHash?: undefined
+      fromRepoHash?: null | undefined
     }
   | {
       /** The hash under which it was remembered. */
       fromRepoHash: string
-      fromWorkspace?: undefined
+      fromWorkspace?: null | undefined
     }
 ) &
   Omit<RepoMemoryOptions, 'onDebug'> & {
@@ -1229,10 +1276,13 @@ type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary'
 
 /** The part of a shared configuration that the store reads. */
 interface ContextStoreConfig {
-  contextStore?: {
-    /** The store's directory; `~` is expanded. Empty means absent. */
-    path?: string
-  }
+  contextStore?:
+    | {
+        /** The store's directory; `~` is expanded. Empty means absent. */
+        path?: string | null | undefined
+      }
+    | null
+    | undefined
 }
 
 /** Options of `new ContextStore()`. `undefined` and `null` mean the default. */
@@ -1247,42 +1297,55 @@ interface ContextStoreOptions {
    * working directory at the time of construction; `~` is expanded.
    * @default `ContextStore.resolvePath(config)`
    */
-  path?: string
+  path?: string | null | undefined
   /**
    * The session, by the same rules as `agent`. Entries of a session that is named, here or by the environment, lie in a
    * directory of their own: `<agent>/<sessionId>/`.
    * @default the environment variable `SFA_SESSION_ID` as it is at construction, unless it is empty; otherwise a fresh
    * UUID, which only the entries' front matter shows
    */
-  sessionId?: string
+  sessionId?: string | null | undefined
   /** The application's configuration. */
-  config?: ContextStoreConfig
+  config?: ContextStoreConfig | null | undefined
   /**
    * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'full'
    */
-  durability?: 'full' | 'process'
+  durability?: 'full' | 'process' | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /**
    * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /**
    * How long to wait for the store's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
+  /**
+   * Vouches that the locks of the file system exclude every process that can reach the store, on other hosts and mounts
+   * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
+   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * @default false
+   */
+  trustLocks?: boolean | null | undefined
+  /**
+   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+   * @default false
+   */
+  allowShared?: boolean | null | undefined
   /**
    * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
    * @default 16777216 (16 MiB)
    */
-  maxEntryBytes?: number
+  maxEntryBytes?: number | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** What `write` takes. `undefined` and `null` for an optional member mean absent. */
@@ -1296,35 +1359,35 @@ interface NewStoreEntry {
    * Words to find it by: non-empty single lines. White space around them and repetitions go.
    * @default []
    */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
   /**
    * Paths of entries that belong to it, relative to the store. They need not exist; repetitions go.
    * @default []
    */
-  links?: readonly string[]
+  links?: readonly string[] | null | undefined
 }
 
 /** What `update` changes. What is absent stays; none of it: the changelog alone grows. */
 interface StoreEntryChange {
   /** Takes the place of the content; the changelog stays. */
-  content?: string
-  type?: ContextType
+  content?: string | null | undefined
+  type?: ContextType | null | undefined
   /** Take the place of all tags. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
   /** Tags to add, after `tags`. */
-  addTags?: readonly string[]
+  addTags?: readonly string[] | null | undefined
   /** Tags to remove, where they are. */
-  removeTags?: readonly string[]
+  removeTags?: readonly string[] | null | undefined
   /** Paths of entries to link to as well. */
-  links?: readonly string[]
+  links?: readonly string[] | null | undefined
   /** Links to remove, where they are. */
-  removeLinks?: readonly string[]
+  removeLinks?: readonly string[] | null | undefined
 }
 
 /** Options of `update`. */
 interface UpdateOptions {
   /** The `revision` that the change was made for: when the entry has another, the call rejects with `ERR_CONTEXT_CONFLICT`. */
-  ifRevision?: string
+  ifRevision?: string | null | undefined
 }
 
 /** A line of an entry's changelog. */
@@ -1370,27 +1433,35 @@ interface StoreEntry extends StoreEntrySummary {
 /** Which entries come into question: those that meet every condition given. An empty array is met by none. */
 interface StoreFilter extends CancellationOptions {
   /** Written by this agent, or one of several. */
-  agent?: string | readonly string[]
+  agent?: string | readonly string[] | null | undefined
   /** Written in this session, or one of several. */
-  sessionId?: string | readonly string[]
+  sessionId?: string | readonly string[] | null | undefined
   /** Of this type, or one of several. */
-  type?: ContextType | readonly ContextType[]
+  type?: ContextType | readonly ContextType[] | null | undefined
   /** With all of these tags; as an object: with `all` of some and `any` of others. */
-  tags?: readonly string[] | { all?: readonly string[]; any?: readonly string[] }
+  tags?: readonly string[] | StoreTagFilter | null | undefined
   /** Written at this time or later. */
-  since?: Time
+  since?: Time | null | undefined
   /** Written at this time or before. */
-  until?: Time
+  until?: Time | null | undefined
   /**
    * `true`: only those that another took the place of; `false`: only the others.
    * @default both
    */
-  superseded?: boolean
+  superseded?: boolean | null | undefined
   /**
    * At most this many.
    * @default no limit for `list`
    */
-  limit?: number
+  limit?: number | null | undefined
+}
+
+/** Tags that entries have. */
+interface StoreTagFilter {
+  /** All of these. */
+  all?: readonly string[] | null | undefined
+  /** At least one of these. */
+  any?: readonly string[] | null | undefined
 }
 
 /** What `search` looks for. */
@@ -1399,17 +1470,17 @@ interface StoreQuery extends StoreFilter {
    * Words to look for in contents, tags and names, in any form (`connected` finds `connections`): entries have all of them.
    * `"exact phrase"`, `prefix*` and `-word` mean what they do in `ContextManager.search`.
    */
-  query?: string
+  query?: string | null | undefined
   /**
    * Ranks by how well an entry answers `query`, which is needed then: best first, and one of the words is enough.
    * @default false
    */
-  ranked?: boolean
+  ranked?: boolean | null | undefined
   /**
    * At most this many.
    * @default 50
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** Options of `related`. */
@@ -1418,17 +1489,17 @@ interface RelatedOptions extends CancellationOptions {
    * How many links may lie between the entry and what is found, from 1 up.
    * @default 1
    */
-  depth?: number
+  depth?: number | null | undefined
   /**
    * `'links'` follows an entry's links, `'backlinks'` the links of others to it.
    * @default 'both'
    */
-  direction?: 'links' | 'backlinks' | 'both'
+  direction?: 'links' | 'backlinks' | 'both' | null | undefined
   /**
    * At most this many, the nearest first.
    * @default 100
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** What goes when the store is tidied. `undefined` and `null` mean the default. */
@@ -1437,29 +1508,29 @@ interface HousekeepingPolicy extends CancellationOptions {
    * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '30d'
    */
-  olderThan?: string
+  olderThan?: string | null | undefined
   /**
    * By agent, in place of `olderThan`: a duration, or what the agent declares about itself
    * (`{ "contextRetention": "30d" }`; without the member `olderThan` counts).
    */
-  retention?: Readonly<Record<string, string | { contextRetention?: string }>>
+  retention?: Readonly<Record<string, string | { contextRetention?: string | null | undefined }>> | null | undefined
   /**
    * Only entries of these agents.
    * @default those of all agents
    */
-  agents?: readonly string[]
+  agents?: readonly string[] | null | undefined
   /**
    * Only tells what would go.
    * @default false
    */
-  dryRun?: boolean
+  dryRun?: boolean | null | undefined
   /**
    * Entries that others link to go as well, once they are old enough.
    * @default false
    */
-  includeLinked?: boolean
+  includeLinked?: boolean | null | undefined
   /** Told how many of the old entries were dealt with. What it throws is swallowed. */
-  onProgress?: (progress: { done: number; total: number }) => void
+  onProgress?: ((progress: { done: number; total: number }) => void) | null | undefined
 }
 
 /** What `housekeep` did. */
@@ -1525,8 +1596,8 @@ declare class ContextHistory {
     /**
      * Appends an entry. Its values are taken as they are now: later changes to them do not count.
      *
-     * What JSON cannot hold is written as `JSON.stringify` does it; where that throws, the rest is written with a marker
-     * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+     * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
+     * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
      * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
      *
      * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
@@ -1579,20 +1650,20 @@ declare class ContextHistory {
 
 /** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
 interface ToolInvoked {
-    toolName?: string;
+    toolName?: string | null | undefined;
     /** Counts where there is no `toolName`. */
-    name?: string;
+    name?: string | null | undefined;
     params?: unknown;
     result?: unknown;
-    /** Without it, a boolean `success` of the result counts, and without that the call succeeded. */
-    success?: boolean;
+    /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
+    success?: boolean | null | undefined;
     /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
-    timestamp?: Date | string | number;
+    timestamp?: Date | string | number | null | undefined;
 }
 /** Options of `autoRecord`. */
 interface AutoRecordOptions {
     /** Told at once when an event could not be recorded; `flush` reports it as well. */
-    onError?: ((error: unknown, toolName: string) => void) | null;
+    onError?: ((error: unknown, toolName: string) => void) | null | undefined;
 }
 /** An observer. It never throws or waits. */
 interface AutoRecorder {
@@ -1644,11 +1715,11 @@ declare function redactValue<T = unknown>(value: unknown, options?: RedactionOpt
 /** How a tool call ended, stored beside its result. */
 interface ToolOutcome {
     /** Whether the tool succeeded. */
-    success?: boolean;
+    success?: boolean | null | undefined;
     /** Why it failed. */
-    error?: string;
+    error?: string | null | undefined;
     /** What the tool said about the call. */
-    message?: string;
+    message?: string | null | undefined;
 }
 
 /** `ContextManager`: the public face of the native manager. */
@@ -1671,12 +1742,12 @@ interface ToolOutcome {
 declare class ContextManager<Task extends TaskId = number> {
     #private;
     /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-    constructor(options?: ContextManagerOptions);
+    constructor(options?: ContextManagerOptions | null);
     /**
      * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
      *
-     * What JSON cannot hold is stored as `JSON.stringify` does it; where that throws, the rest is stored with a marker
-     * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+     * A `Buffer` or `Uint8Array` that is UTF-8 text is stored as that text. What JSON cannot hold is stored as
+     * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
      * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
      * JSON does not hold as an object under the key `value`.
      *
@@ -2004,7 +2075,7 @@ interface ContextToolsOptions {
      * The text that a tool gives back never takes more bytes than this, at least 4096.
      * @default 16384
      */
-    maxBytes?: number;
+    maxBytes?: number | null | undefined;
 }
 /** `list_contexts`, `search_contexts` and `read_context_slice`. */
 type ContextTools = [
@@ -2155,7 +2226,7 @@ interface ContextStoreToolsOptions {
      * The text that a tool gives back never takes more bytes than this, at least 8192.
      * @default 16384
      */
-    maxBytes?: number;
+    maxBytes?: number | null | undefined;
 }
 /** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
 type ContextStoreTools = [
@@ -2202,7 +2273,7 @@ interface ReadContextOptions {
      * is too large alone is cut.
      * @default 32768
      */
-    maxBytes?: number;
+    maxBytes?: number | null | undefined;
 }
 /**
  * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
@@ -2224,9 +2295,12 @@ interface ToolCallContext {
     traceId: string;
     /** The tool call: pairs `onToolStart` with `onToolEnd`. */
     spanId: string;
-    parentSpanId?: string;
+    parentSpanId?: string | null | undefined;
 }
-/** What a tool gave back. */
+/**
+ * What a tool gave back. A response with any other member is recorded whole, as the result; that includes the results of MCP
+ * tools, whose `isError` says whether the call failed.
+ */
 type ToolResponse<T = unknown> = {
     success: true;
     result: T;
@@ -2238,7 +2312,7 @@ type ToolResponse<T = unknown> = {
 };
 /** What the agent says of the execution; its `success` counts over the response's. */
 interface ToolExecutionResult {
-    success?: boolean;
+    success?: boolean | null | undefined;
 }
 /** The callbacks that a recorder listens to. An agent's own callbacks may return anything, promises included. */
 interface ToolCallbacks {
@@ -2252,7 +2326,10 @@ interface ToolRecorder {
     onAgentStart(context: ToolCallContext, query: string): void;
     /** Remembers a call's arguments as they are now. */
     onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void;
-    /** Saves a call's output as it is now: the value inside the response, beside success, error and message. */
+    /**
+     * Saves a call's output as it is now, beside success, error and message: the value inside the response, or the whole
+     * response when it has other members or an error that is no string.
+     */
     onToolEnd(context: ToolCallContext, toolName: string, result: ToolResponse, executionResult?: ToolExecutionResult): void;
     /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
     flush(): Promise<void>;
@@ -2262,11 +2339,11 @@ interface ToolRecorder {
 /** Options of `createToolRecorder`. */
 interface ToolRecorderOptions {
     /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
-    history?: ContextHistory | null;
+    history?: ContextHistory | null | undefined;
     /** The task that a call belongs to. */
-    taskId?: (context: ToolCallContext) => TaskId | undefined;
+    taskId?: ((context: ToolCallContext) => TaskId | undefined) | null | undefined;
     /** Told at once when a save fails; `flush` reports it as well. */
-    onError?: (error: unknown, toolName: string) => void;
+    onError?: ((error: unknown, toolName: string) => void) | null | undefined;
 }
 /**
  * A recorder for an agent's callbacks.
@@ -2453,4 +2530,4 @@ declare function summariseStep(step: StepSummary): string;
 declare const DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, RepoMemory, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep };
-export type { AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

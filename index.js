@@ -163,14 +163,15 @@ function keepThrown(value) {
 }
 function fromNative(text2, redactor) {
   const { code, message: told2, cause } = JSON.parse(text2);
-  const message = redactor?.quote(told2) ?? told2;
+  const quote = (text3) => redactor?.quote(text3) ?? text3;
+  const message = quote(told2);
   if (cause === null) {
     return contextError(code, message);
   }
   if ("handle" in cause) {
     return contextError(code, message, thrownValues.get(cause.handle));
   }
-  return contextError(code, message, systemError(cause));
+  return contextError(code, message, systemError({ ...cause, message: quote(cause.message), path: quote(cause.path) }));
 }
 function systemError({ message, errno, syscall, path }) {
   const error = new Error(message);
@@ -266,6 +267,12 @@ function checkBoolean(value, name) {
   }
   return value;
 }
+function checkTrust({ trustLocks, allowShared }) {
+  return {
+    trustLocks: optional(trustLocks, "trustLocks", checkBoolean) ?? false,
+    allowShared: optional(allowShared, "allowShared", checkBoolean) ?? false
+  };
+}
 function checkDurability(value, name) {
   if (value !== "process" && value !== "full") {
     throw invalidArgument(name, "'process' or 'full'", value);
@@ -315,9 +322,64 @@ function taskToken(value, name) {
 }
 
 // lib/context-history.ts
-import { Buffer } from "node:buffer";
+import { Buffer as Buffer2 } from "node:buffer";
 import { setTimeout } from "node:timers/promises";
 import { NativeHistory } from "./native.js";
+
+// lib/binary.ts
+import { Buffer } from "node:buffer";
+import { isUint8Array } from "node:util/types";
+var TRACE = /"type":"Buffer"|\{"0":/;
+var VISIBLE = new RegExp("\\P{Cc}", "u");
+var decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+function mayHoldBinary(json) {
+  return TRACE.test(json);
+}
+function textOfBinary(value) {
+  try {
+    const bytes = isUint8Array(value) ? ownBytes(value) : serialisedBytes(value);
+    const text2 = bytes === void 0 ? "" : decoder.decode(bytes);
+    return VISIBLE.test(text2) ? text2 : void 0;
+  } catch {
+    return void 0;
+  }
+}
+function jsonOfBinary(value) {
+  if (typeof value !== "object" || value === null) {
+    return void 0;
+  }
+  const text2 = textOfBinary(value);
+  if (text2 !== void 0) {
+    return JSON.stringify(text2);
+  }
+  try {
+    return isUint8Array(value) && ownBytes(value) !== void 0 ? JSON.stringify(value) : void 0;
+  } catch {
+    return void 0;
+  }
+}
+function leastBytes(value) {
+  if (typeof value === "string") {
+    return value.length;
+  }
+  try {
+    return isUint8Array(value) && ownBytes(value) !== void 0 ? value.byteLength : 0;
+  } catch {
+    return 0;
+  }
+}
+function ownBytes(value) {
+  const { toJSON } = value;
+  return toJSON === void 0 || toJSON === Buffer.prototype.toJSON ? value : void 0;
+}
+function serialisedBytes(value) {
+  const { type, data } = value;
+  const isSerialised = type === "Buffer" && Array.isArray(data) && Object.keys(value).length === 2;
+  return isSerialised && data.every(isByte) ? Uint8Array.from(data) : void 0;
+}
+function isByte(value) {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255;
+}
 
 // lib/border.ts
 import { setInterval } from "node:timers";
@@ -575,9 +637,9 @@ function describeThrown(thrown) {
   const handle = keepThrown(thrown);
   try {
     const { message, code } = Object(thrown);
-    const isText = typeof message === "string" && message !== "";
+    const isText2 = typeof message === "string" && message !== "";
     return {
-      message: isText ? message : String(thrown),
+      message: isText2 ? message : String(thrown),
       code: typeof code === "string" ? code : void 0,
       handle
     };
@@ -593,7 +655,11 @@ var PIECES_PER_BLOCK = 8192;
 var objectToString = Object.prototype.toString;
 function stringify(value) {
   try {
-    return JSON.stringify(value) ?? "null";
+    const binary = jsonOfBinary(value);
+    const json = binary ?? JSON.stringify(value) ?? "null";
+    if (binary !== void 0 || !mayHoldBinary(json)) {
+      return json;
+    }
   } catch (error) {
     if (isTooLong(error)) {
       throw error;
@@ -703,6 +769,10 @@ function prepare(holder, key) {
   let value;
   try {
     value = Reflect.get(holder, key);
+    const binary = jsonOfBinary(value);
+    if (binary !== void 0) {
+      return { text: binary };
+    }
     if (value !== null && (typeof value === "object" || typeof value === "function" || typeof value === "bigint")) {
       const toJSON = value.toJSON;
       if (typeof toJSON === "function") {
@@ -714,6 +784,10 @@ function prepare(holder, key) {
         return { text: value.rawJSON };
       }
       value = unbox(value);
+    }
+    const serialised = jsonOfBinary(value);
+    if (serialised !== void 0) {
+      return { text: serialised };
     }
   } catch (error) {
     return { text: markerText(error) };
@@ -884,6 +958,376 @@ function parseEntries(texts, path) {
   }
 }
 
+// lib/nearest-name.ts
+var TOLERANCE = 1 / 3;
+function nearestName(given2, known) {
+  const wanted = normalise(given2);
+  let nearest;
+  let least = Number.POSITIVE_INFINITY;
+  for (const name of known) {
+    const other = normalise(name);
+    const length = Math.max(wanted.length, other.length);
+    const allowed = Math.max(1, Math.floor(length * TOLERANCE));
+    if (Math.abs(wanted.length - other.length) <= allowed) {
+      const distance = editDistance(wanted, other);
+      if (distance <= allowed && distance < length && distance < least) {
+        nearest = name;
+        least = distance;
+      }
+    }
+  }
+  return nearest;
+}
+function normalise(name) {
+  return name.toLowerCase().replace(/[_-]/g, "");
+}
+function editDistance(one, other) {
+  let before = [];
+  let previous = [];
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let line = 1; line <= one.length; line++) {
+    ;
+    [before, previous, row] = [previous, row, [line]];
+    for (let column = 1; column <= other.length; column++) {
+      const isSame = one[line - 1] === other[column - 1];
+      const isSwap = one[line - 1] === other[column - 2] && one[line - 2] === other[column - 1];
+      row[column] = Math.min(
+        at(previous, column) + 1,
+        at(row, column - 1) + 1,
+        at(previous, column - 1) + (isSame ? 0 : 1),
+        isSwap ? at(before, column - 2) + 1 : Number.POSITIVE_INFINITY
+      );
+    }
+  }
+  return at(row, other.length);
+}
+function at(row, column) {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}
+
+// lib/option-names.ts
+var PARAMETERS = /* @__PURE__ */ new Set(["options", "filter", "query", "policy", "change"]);
+var MAXIMUM_LISTED = 8;
+function named(type, names2, ignored = {}) {
+  const known = Object.keys(names2);
+  return (given2, name) => {
+    if (typeof given2 !== "object" || given2 === null || Array.isArray(given2)) {
+      throw invalidArgument(name, "an object", given2);
+    }
+    for (const key of Object.keys(given2)) {
+      const isKnown = Object.hasOwn(names2, key) || Object.hasOwn(ignored, key);
+      if (!isKnown && (given2[key] ?? void 0) !== void 0) {
+        throw unknownOption(key, name, known, type);
+      }
+    }
+    return given2;
+  };
+}
+function unknownOption(key, name, known, type) {
+  const place = PARAMETERS.has(name) ? "" : `${name}.`;
+  const nearest = nearestName(key, known);
+  const advice = nearest === void 0 ? listOf(known, type) : `did you mean '${nearest}'?`;
+  return contextError(
+    "ERR_CONTEXT_INVALID_ARGUMENT",
+    `unknown option '${place}${inspect(key).slice(1, -1)}': ${advice}`
+  );
+}
+function listOf(known, type) {
+  if (known.length > MAXIMUM_LISTED) {
+    return `see the type ${type} for the known ones`;
+  }
+  return `known ${known.length === 1 ? "is" : "are"} ${known.map((name) => `'${name}'`).join(", ")}`;
+}
+var CANCELLATION = { signal: true };
+var CONTEXT_FILTER = {
+  queryId: true,
+  taskId: true,
+  toolName: true,
+  since: true,
+  until: true
+};
+var STORE_FILTER = {
+  ...CANCELLATION,
+  agent: true,
+  sessionId: true,
+  type: true,
+  tags: true,
+  since: true,
+  until: true,
+  superseded: true,
+  limit: true
+};
+var REPO_HASH = {
+  branchScope: true
+};
+var REPO_STORAGE = {
+  ...REPO_HASH,
+  root: true,
+  durability: true,
+  trustLocks: true,
+  allowShared: true,
+  lockTimeout: true,
+  maxSummaries: true,
+  maxSummaryBytes: true,
+  redaction: true
+};
+var REPO_MAP_FOCUS = {
+  focus: true
+};
+var STORE_ENTRY = {
+  path: true,
+  filePath: true,
+  agent: true,
+  sessionId: true,
+  timestamp: true,
+  type: true,
+  tags: true,
+  links: true,
+  supersededBy: true,
+  content: true,
+  revision: true,
+  changelog: true
+};
+var cancellationOptions = named("CancellationOptions", CANCELLATION);
+function readCancellation(options) {
+  return readSignal(optional(options, "options", cancellationOptions));
+}
+var managerOptions = named("ContextManagerOptions", {
+  contextDir: true,
+  persistThreshold: true,
+  persist: true,
+  memoryBudget: true,
+  indexBudget: true,
+  sessionId: true,
+  shouldPersist: true,
+  retention: true,
+  durability: true,
+  trustLocks: true,
+  allowShared: true,
+  fileSystem: true,
+  describe: true,
+  offload: true,
+  redaction: true,
+  onDebug: true
+});
+var retentionOptions = named("RetentionOptions", {
+  maxAge: true,
+  maxFiles: true,
+  maxBytes: true,
+  maxResultBytes: true
+});
+var offloadPolicy = named("OffloadPolicy", {
+  threshold: true,
+  toolThresholds: true,
+  exemptTools: true,
+  turnBudget: true,
+  previewBytes: true
+});
+var offloadOptions = named("OffloadOptions", {
+  taskId: true,
+  queryId: true,
+  threshold: true
+});
+var latestOptions = named("LatestOptions", {
+  toolName: true,
+  before: true,
+  limit: true
+});
+var selectOptions = named("SelectOptions", {
+  ...CONTEXT_FILTER,
+  ...CANCELLATION,
+  limit: true,
+  pointers: true,
+  minScore: true,
+  maxBytes: true,
+  maxTokens: true,
+  countTokens: true,
+  recencyWeight: true,
+  neighbours: true,
+  selector: true,
+  embed: true,
+  explain: true
+});
+var searchOptions = named("SearchOptions", {
+  ...CONTEXT_FILTER,
+  ...CANCELLATION,
+  sessions: true,
+  limit: true,
+  snippets: true,
+  snippetLength: true
+});
+var sliceOptions = named("SliceOptions", {
+  ...CANCELLATION,
+  lines: true,
+  bytes: true,
+  grep: true,
+  jsonPath: true,
+  maxBytes: true
+});
+var sliceRange = named("SliceRange", {
+  from: true,
+  to: true
+});
+var grepOptions = named("GrepOptions", {
+  pattern: true,
+  ignoreCase: true,
+  before: true,
+  after: true,
+  from: true,
+  fromByte: true
+});
+var redactionOptions = named("RedactionOptions", {
+  patterns: true,
+  allow: true,
+  disable: true,
+  keys: true,
+  environment: true,
+  replacement: true,
+  onRedaction: true
+});
+var redactionPattern = named("RedactionPattern", {
+  name: true,
+  pattern: true,
+  flags: true,
+  literals: true
+});
+var recorderOptions = named("ToolRecorderOptions", {
+  history: true,
+  taskId: true,
+  onError: true
+});
+var autoRecordOptions = named("AutoRecordOptions", {
+  onError: true
+});
+var readContextOptions = named("ReadContextOptions", {
+  maxBytes: true
+});
+var contextToolsOptions = named("ContextToolsOptions", {
+  maxBytes: true
+});
+var contextStoreToolsOptions = named("ContextStoreToolsOptions", {
+  maxBytes: true
+});
+var historyOptions = named("ContextHistoryOptions", {
+  path: true,
+  fileSystem: true,
+  durability: true,
+  trustLocks: true,
+  allowShared: true,
+  lockTimeout: true,
+  maxEntryBytes: true,
+  redaction: true,
+  onDebug: true
+});
+var readOptions = named("ReadOptions", {
+  ...CANCELLATION,
+  maxBytes: true
+});
+var historyFilter = named("HistoryFilter", {
+  ...CANCELLATION,
+  toolName: true,
+  success: true,
+  since: true,
+  until: true,
+  text: true,
+  ranked: true,
+  limit: true
+});
+var compactPolicy = named("CompactPolicy", {
+  ...CANCELLATION,
+  keepLast: true,
+  maxAge: true,
+  maxBytes: true,
+  summarise: true
+});
+var storeOptions = named("ContextStoreOptions", {
+  agent: true,
+  path: true,
+  sessionId: true,
+  config: true,
+  durability: true,
+  trustLocks: true,
+  allowShared: true,
+  fileSystem: true,
+  redaction: true,
+  lockTimeout: true,
+  maxEntryBytes: true,
+  onDebug: true
+});
+var storeEntryChange = named(
+  "StoreEntryChange",
+  {
+    content: true,
+    type: true,
+    tags: true,
+    addTags: true,
+    removeTags: true,
+    links: true,
+    removeLinks: true
+  },
+  STORE_ENTRY
+);
+var updateOptions = named("UpdateOptions", {
+  ifRevision: true
+});
+var storeFilter = named("StoreFilter", STORE_FILTER);
+var storeQuery = named("StoreQuery", {
+  ...STORE_FILTER,
+  query: true,
+  ranked: true
+});
+var storeTagFilter = named("StoreTagFilter", {
+  all: true,
+  any: true
+});
+var relatedOptions = named("RelatedOptions", {
+  ...CANCELLATION,
+  depth: true,
+  direction: true,
+  limit: true
+});
+var housekeepingPolicy = named("HousekeepingPolicy", {
+  ...CANCELLATION,
+  olderThan: true,
+  retention: true,
+  agents: true,
+  dryRun: true,
+  includeLinked: true,
+  onProgress: true
+});
+var repoMemoryOptions = named("RepoMemoryOptions", {
+  ...REPO_STORAGE,
+  workspace: true,
+  repoHash: true,
+  onDebug: true
+});
+var repoHashOptions = named("RepoHashOptions", REPO_HASH);
+var repoMigration = named("RepoMemoryMigration", {
+  ...REPO_STORAGE,
+  fromWorkspace: true,
+  fromRepoHash: true,
+  workspace: true
+});
+var packOptions = named("ContextPackOptions", {
+  ...CANCELLATION,
+  query: true,
+  latestSummaries: true,
+  repoMap: true,
+  maxTokens: true,
+  countTokens: true
+});
+var repoMapFocus = named("RepoMapFocus", REPO_MAP_FOCUS);
+var repoMapOptions = named("RepoMapOptions", {
+  ...REPO_MAP_FOCUS,
+  ...CANCELLATION,
+  maxChars: true,
+  onProgress: true
+});
+var workflowStepOptions = named("WorkflowStepOptions", {
+  summarise: true,
+  tags: true
+});
+
 // lib/signals.ts
 function untilAborted(promise, signal) {
   if (signal === void 0) {
@@ -901,7 +1345,7 @@ function untilAborted(promise, signal) {
 
 // lib/compaction.ts
 function checkPolicy(policy) {
-  checkObject(policy, "policy");
+  compactPolicy(policy, "policy");
   const keepLast = optional(policy.keepLast, "policy.keepLast", checkWhole);
   const maxAge = optional(policy.maxAge, "policy.maxAge", checkAge);
   const maxBytes = optional(policy.maxBytes, "policy.maxBytes", checkWhole);
@@ -958,7 +1402,7 @@ function summaryLine(span, text2) {
 
 // lib/history-filter.ts
 function checkFilter(filter, defaultLimit) {
-  checkObject(filter, "filter");
+  historyFilter(filter, "filter");
   const text2 = optional(filter.text, "filter.text", checkSearchText);
   const ranked = optional(filter.ranked, "filter.ranked", checkBoolean);
   if (ranked === true && text2 === void 0) {
@@ -1099,6 +1543,7 @@ function checkRedaction(options, name) {
   return redacting;
 }
 function compile(options, name) {
+  redactionOptions(options, name);
   const replacement = options.replacement ?? "label";
   if (replacement !== "label" && replacement !== "mask") {
     throw invalidArgument(`${name}.replacement`, "'label' or 'mask'", replacement);
@@ -1122,7 +1567,7 @@ function list(values, name, check) {
   return Array.from(given2, (value, index) => check(value, `${name}[${index}]`));
 }
 function checkPattern(given2, name) {
-  checkObject(given2, name);
+  redactionPattern(given2, name);
   if (typeof given2.name !== "string" || !RULE_NAME.test(given2.name)) {
     throw invalidArgument(`${name}.name`, "a name of 1 to 64 letters, digits, '-', '_' and '.'", given2.name);
   }
@@ -1285,7 +1730,7 @@ function checkOptions(options, redaction) {
   for (const name of ["shouldPersist", "describe", "onDebug"]) {
     optional(options[name], name, checkFunction);
   }
-  const retention = optional(options.retention, "retention", checkObject) ?? {};
+  const retention = optional(options.retention, "retention", retentionOptions) ?? {};
   const session = optional(options.sessionId, "sessionId", checkSession);
   if (session !== void 0) {
     refuseSecret(redaction, session, "sessionId");
@@ -1307,6 +1752,7 @@ function checkOptions(options, redaction) {
     maxBytes: count(retention.maxBytes, "retention.maxBytes", DEFAULT_MAXIMUM_BYTES),
     maxResultBytes: count(retention.maxResultBytes, "retention.maxResultBytes", DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
+    ...checkTrust(options),
     ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) },
     hasDebug: typeof options.onDebug === "function",
     reportsRedaction: redaction?.onRedaction !== void 0
@@ -1321,6 +1767,7 @@ function checkHistoryOptions(options) {
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
     lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, "maxEntryBytes", DEFAULT_MAXIMUM_ENTRY_BYTES),
+    ...checkTrust(options),
     hasDebug: typeof options.onDebug === "function"
   };
 }
@@ -1400,8 +1847,9 @@ function isStringifySlow() {
   return versions?.bun === void 0 && Number.parseFloat(versions?.v8 ?? "99") < 13.8;
 }
 function encode(value) {
-  if (typeof value === "string" && value.length <= MAXIMUM_UNITS) {
-    return { kind: STRING, text: value, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS };
+  const text2 = typeof value === "object" && value !== null ? textOfBinary(value) : value;
+  if (typeof text2 === "string" && text2.length <= MAXIMUM_UNITS) {
+    return { kind: STRING, text: text2, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS };
   }
   if (takesSnapshots && typeof value === "object" && value !== null && !isBusy) {
     const encoded = encodeFlat(value);
@@ -1513,7 +1961,8 @@ function writeNumber(value) {
 }
 function writeObject(value, depth) {
   if (depth >= MAXIMUM_DEPTH3 || value.toJSON !== void 0) {
-    throw UNUSUAL;
+    writeBinary(value);
+    return;
   }
   if (Array.isArray(value)) {
     writeArray(value, depth);
@@ -1522,15 +1971,27 @@ function writeObject(value, depth) {
   const prototype = Object.getPrototypeOf(value);
   const isPlain = prototype === Object.prototype || prototype === null && !isRawJson(value);
   if (!isPlain || objectToString2.call(value) !== "[object Object]") {
-    throw UNUSUAL;
+    writeBinary(value);
+    return;
   }
   const keys = Object.keys(value);
+  if (keys.length === 2 && value.type === "Buffer") {
+    writeBinary(value);
+    return;
+  }
   const list3 = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : void 0;
   if (list3 === void 0) {
     writeDictionary(value, keys, depth);
   } else {
     writeRecord(value, keys, list3, depth);
   }
+}
+function writeBinary(value) {
+  const text2 = textOfBinary(value);
+  if (text2 === void 0) {
+    throw UNUSUAL;
+  }
+  writeString(text2);
 }
 function isRawJson(value) {
   return JSON.isRawJSON?.(value) === true;
@@ -1655,10 +2116,7 @@ var ContextHistory = class {
   #hooks;
   /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options) {
-    const given2 = options ?? {};
-    if (typeof given2 !== "object") {
-      throw invalidArgument("options", "an object", options);
-    }
+    const given2 = optional(options, "options", historyOptions) ?? {};
     const redaction = checkRedaction(given2.redaction, "redaction");
     this.#options = checkHistoryOptions(given2);
     this.#hooks = { fileSystem: given2.fileSystem ?? void 0, onDebug: given2.onDebug ?? void 0, redaction };
@@ -1676,8 +2134,8 @@ var ContextHistory = class {
   /**
    * Appends an entry. Its values are taken as they are now: later changes to them do not count.
    *
-   * What JSON cannot hold is written as `JSON.stringify` does it; where that throws, the rest is written with a marker
-   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
+   * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
    *
    * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
@@ -1697,7 +2155,7 @@ var ContextHistory = class {
     const { entry, rest } = checkEntry(input);
     const { toolName, result } = entry;
     const maximum = this.#options.maxEntryBytes;
-    if (typeof result === "string" && result.length > maximum) {
+    if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName);
     }
     const params = stringify(entry.params);
@@ -1760,8 +2218,9 @@ var ContextHistory = class {
    */
   async read(limit, options) {
     const wanted = optional(limit, "limit", checkWhole) ?? DEFAULT_LIMIT;
-    const signal = readSignal(options);
-    const maxBytes = count(options?.maxBytes, "maxBytes", Number.POSITIVE_INFINITY);
+    const given2 = optional(options, "options", readOptions) ?? {};
+    const signal = readSignal(given2);
+    const maxBytes = count(given2.maxBytes, "maxBytes", Number.POSITIVE_INFINITY);
     if (wanted === 0) {
       return [];
     }
@@ -1843,7 +2302,7 @@ var ContextHistory = class {
       const dropped = parseEntries(texts, this.path);
       const span = spanOf(dropped);
       summary2 = summaryLine(span, await summarise(policy.summarise, dropped, signal));
-      if (Buffer.byteLength(summary2.line) > this.#options.maxEntryBytes) {
+      if (Buffer2.byteLength(summary2.line) > this.#options.maxEntryBytes) {
         throw this.#tooLarge(summary2.entry.toolName);
       }
     }
@@ -1863,7 +2322,7 @@ var ContextHistory = class {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.verify(operation),
       (text2) => JSON.parse(text2)
     );
@@ -1950,10 +2409,100 @@ function codeOf(failure2) {
   return isOurs2 ? code : "ERR_CONTEXT_INVALID_ARGUMENT";
 }
 
+// lib/tool-response.ts
+var WRAPPER_KEYS = /* @__PURE__ */ new Set(["success", "result", "error", "message"]);
+var MAXIMUM_ERROR_TEXT = 8192;
+function readResponse(response, told2) {
+  const outcome = readOutcome(response);
+  if (typeof told2 === "boolean") {
+    outcome.success = told2;
+  }
+  return { result: isWrapper(response) ? readMember(response, "result") : response, outcome };
+}
+function readOutcome(response) {
+  const outcome = {};
+  if (typeof response !== "object" || response === null) {
+    return outcome;
+  }
+  const success = readMember(response, "success");
+  const isError = readMember(response, "isError");
+  if (isError === true || success === false) {
+    outcome.success = false;
+  } else if (success === true || isError === false || isMcpResult(response)) {
+    outcome.success = true;
+  } else {
+    return outcome;
+  }
+  const error = readErrorText(readMember(response, "error")) ?? (isError === true ? readTexts(response) : void 0);
+  if (error !== void 0) {
+    outcome.error = error;
+  }
+  const message = readMember(response, "message");
+  if (typeof message === "string") {
+    outcome.message = message;
+  }
+  return outcome;
+}
+function isWrapper(response) {
+  if (typeof response !== "object" || response === null) {
+    return false;
+  }
+  try {
+    const isWrapped = typeof readMember(response, "success") === "boolean" && Object.keys(response).every((key) => WRAPPER_KEYS.has(key));
+    return isWrapped && isText(readMember(response, "message")) && isErrorText(readMember(response, "error"));
+  } catch {
+    return false;
+  }
+}
+function isText(value) {
+  return value === void 0 || value === null || typeof value === "string" && value.isWellFormed();
+}
+function isErrorText(value) {
+  return isText(value) || value instanceof Error && Object.keys(value).length === 0;
+}
+function readErrorText(error) {
+  if (typeof error === "string") {
+    return error;
+  }
+  if (error === void 0 || error === null || error === false) {
+    return void 0;
+  }
+  const message = error instanceof Error || typeof error !== "object" ? void 0 : readMember(error, "message");
+  return ifShort(typeof message === "string" && message !== "" ? message : asText(error));
+}
+function isMcpResult(response) {
+  const content = readMember(response, "content");
+  return Array.isArray(content) && (content.length > 0 || typeof readMember(response, "structuredContent") === "object") && content.every(
+    (block) => typeof block === "object" && block !== null && typeof readMember(block, "type") === "string"
+  );
+}
+function readTexts(response) {
+  const content = readMember(response, "content");
+  const texts = (Array.isArray(content) ? content : []).flatMap((block) => {
+    const text2 = typeof block === "object" && block !== null ? readMember(block, "text") : void 0;
+    return typeof text2 === "string" ? [text2] : [];
+  });
+  return texts.length === 0 ? void 0 : ifShort(texts.join("\n"));
+}
+function ifShort(text2) {
+  return text2.length <= MAXIMUM_ERROR_TEXT ? text2 : void 0;
+}
+function asText(value) {
+  if (typeof value !== "object" || value === null) {
+    return String(value);
+  }
+  try {
+    return value instanceof Error ? String(value) : textOfBinary(value) ?? stringify(value);
+  } catch {
+    return "[unreadable]";
+  }
+}
+
 // lib/auto-record.ts
 function autoRecord(history, options) {
   checkHistory(history, "history");
-  const saves = new PendingSaves("tool calls", optional(options?.onError, "onError", checkFunction));
+  const given2 = optional(options, "options", autoRecordOptions) ?? {};
+  const saves = new PendingSaves("tool calls", optional(given2.onError, "onError", checkFunction));
   function observe(event) {
     let toolName;
     try {
@@ -1979,11 +2528,7 @@ function autoRecord(history, options) {
 }
 function hasSucceeded(event, result) {
   const told2 = readMember(event, "success");
-  if (typeof told2 === "boolean") {
-    return told2;
-  }
-  const inner = typeof result === "object" && result !== null ? readMember(result, "success") : void 0;
-  return typeof inner === "boolean" ? inner : true;
+  return typeof told2 === "boolean" ? told2 : readOutcome(result).success ?? true;
 }
 function timeOf(event) {
   const timestamp = readMember(event, "timestamp");
@@ -1995,7 +2540,7 @@ function timeOf(event) {
 }
 
 // lib/context-manager.ts
-import { Buffer as Buffer3 } from "node:buffer";
+import { Buffer as Buffer4 } from "node:buffer";
 import { NativeManager, sha256 } from "./native.js";
 
 // lib/candidates.ts
@@ -2072,7 +2617,7 @@ function loadMissing(hooks, native, filepaths, missing, loaded) {
         const first = texts[position2++] ?? "";
         try {
           if (first.startsWith("!")) {
-            throw fromNative(first.slice(1));
+            throw fromNative(first.slice(1), hooks.redaction?.redactor);
           }
           const parts = texts.slice(position2, position2 + Number(first));
           position2 += parts.length;
@@ -2109,7 +2654,7 @@ function parseRecord(texts, filepath) {
 }
 
 // lib/offload.ts
-import { Buffer as Buffer2 } from "node:buffer";
+import { Buffer as Buffer3 } from "node:buffer";
 var DEFAULT_THRESHOLD = 8192;
 var DEFAULT_PREVIEW_BYTES = 1024;
 var RETRIEVAL_TOOLS = /* @__PURE__ */ new Set([
@@ -2124,7 +2669,7 @@ var Offloading = class {
   #save;
   constructor(hooks, policy, save) {
     this.#hooks = hooks;
-    this.#policy = checkPolicy2(optional(policy, "offload", checkObject) ?? {});
+    this.#policy = checkPolicy2(optional(policy, "offload", offloadPolicy) ?? {});
     this.#save = save;
   }
   async offload(toolName, args, result, options) {
@@ -2179,7 +2724,7 @@ var Offloading = class {
     const { toolName, args, result } = given2;
     checkText(toolName, `${prefix}toolName`);
     checkArguments(args, `${prefix}args`);
-    const options = optional(given2.options, `${prefix}options`, checkObject) ?? {};
+    const options = optional(given2.options, `${prefix}options`, offloadOptions) ?? {};
     const optionName = prefix === "" ? "" : `${prefix}options.`;
     const queryId = options.queryId ?? void 0;
     optional(queryId, `${optionName}queryId`, checkText);
@@ -2196,16 +2741,17 @@ var Offloading = class {
   }
 };
 function textOf(toolName, result) {
-  if (typeof result === "string") {
-    return { text: result, sizeBytes: Buffer2.byteLength(result), encoded: void 0, unreadable: void 0 };
+  const whole = typeof result === "object" && result !== null ? textOfBinary(result) : result;
+  if (typeof whole === "string") {
+    return { text: whole, sizeBytes: Buffer3.byteLength(whole), encoded: void 0, unreadable: void 0 };
   }
   try {
     const encoded = encodeText(result);
-    return { text: encoded.text, sizeBytes: Buffer2.byteLength(encoded.text), encoded, unreadable: void 0 };
+    return { text: encoded.text, sizeBytes: Buffer3.byteLength(encoded.text), encoded, unreadable: void 0 };
   } catch (thrown) {
     const unreadable = asContextError(thrown, "offload", "result");
     const text2 = `[The output of ${inspect(toolName)} is too large to be shown: ask the tool for less of it.]`;
-    return { text: text2, sizeBytes: Buffer2.byteLength(text2), encoded: void 0, unreadable };
+    return { text: text2, sizeBytes: Buffer3.byteLength(text2), encoded: void 0, unreadable };
   }
 }
 function isLarge({ sizeBytes, threshold }) {
@@ -2230,7 +2776,7 @@ function choose(outputs, outcomes, budget) {
 }
 function bytesOfPlaceholder(outcome) {
   const placeholder = outcome !== void 0 && "placeholder" in outcome ? outcome.placeholder : null;
-  return placeholder === null ? Number.POSITIVE_INFINITY : Buffer2.byteLength(placeholder);
+  return placeholder === null ? Number.POSITIVE_INFINITY : Buffer3.byteLength(placeholder);
 }
 function settle(output, outcome, isOffloaded) {
   const { text: text2, sizeBytes, result } = output;
@@ -2481,7 +3027,7 @@ function checkOutcome(outcome) {
   for (const key of ["error", "message"]) {
     const text2 = outcome[key];
     if (text2 !== void 0 && text2 !== null) {
-      checked[key] = String(text2);
+      checked[key] = asText(text2);
     }
   }
   return checked;
@@ -2531,7 +3077,7 @@ var MINIMUM_SNIPPET_LENGTH = 20;
 var MAXIMUM_SNIPPET_LENGTH = 1e4;
 async function search(hooks, native, query, options) {
   checkText(query, "query");
-  const given2 = optional(options, "options", checkObject) ?? {};
+  const given2 = optional(options, "options", searchOptions) ?? {};
   const request = JSON.stringify({
     query: query.toWellFormed(),
     allSessions: optional(given2.sessions, "options.sessions", checkSessions) === "all",
@@ -2916,8 +3462,8 @@ var Packing = class {
   }
 };
 function checkSelection(options) {
-  const signal = readSignal(options);
-  const given2 = options ?? {};
+  const given2 = optional(options, "options", selectOptions) ?? {};
+  const signal = readSignal(given2);
   const maxTokens = count(given2.maxTokens, "options.maxTokens", Number.POSITIVE_INFINITY);
   const countTokens = optional(given2.countTokens, "options.countTokens", checkFunction);
   return {
@@ -2960,13 +3506,13 @@ function checkPointers(pointers, name) {
 var DEFAULT_MAXIMUM_BYTES2 = 32768;
 var LEAST_MAXIMUM_BYTES = 4;
 function checkSlice(options) {
-  const given2 = optional(options, "options", checkObject) ?? {};
+  const given2 = optional(options, "options", sliceOptions) ?? {};
   const signal = readSignal(given2);
   const [part, other] = ["lines", "bytes", "grep"].filter((name) => (given2[name] ?? void 0) !== void 0);
   if (other !== void 0) {
     throw invalidArgument(other, `absent beside ${part}`, given2[other]);
   }
-  const jsonPath = optional(given2.jsonPath, "jsonPath", asText);
+  const jsonPath = optional(given2.jsonPath, "jsonPath", asText2);
   const maxBytes = optional(given2.maxBytes, "maxBytes", checkMaximum);
   const grep = optional(given2.grep, "grep", checkGrep);
   const request = {
@@ -2983,7 +3529,7 @@ function checkSlice(options) {
     grep
   };
 }
-function asText(value, name) {
+function asText2(value, name) {
   checkText(value, name);
   return value;
 }
@@ -3000,7 +3546,7 @@ function checkFrom(value, name, least) {
   return value;
 }
 function checkRange(range, name, least) {
-  checkObject(range, name);
+  sliceRange(range, name);
   const from = optional(range.from, `${name}.from`, (value, name2) => checkFrom(value, name2, least)) ?? least;
   const to = optional(range.to, `${name}.to`, (value, name2) => checkFrom(value, name2, least));
   if (to === void 0) {
@@ -3015,7 +3561,7 @@ function checkGrep(grep, name) {
   if (typeof grep === "string" || grep instanceof RegExp) {
     return { pattern: grep };
   }
-  return checkObject(grep, name);
+  return grepOptions(grep, name);
 }
 function readGrep(grep) {
   const { pattern } = grep;
@@ -3059,10 +3605,7 @@ var ContextManager = class {
   #selecting;
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options) {
-    const given2 = options ?? {};
-    if (typeof given2 !== "object") {
-      throw invalidArgument("options", "an object", options);
-    }
+    const given2 = optional(options, "options", managerOptions) ?? {};
     const redaction = checkRedaction(given2.redaction, "redaction");
     this.#options = checkOptions(given2, redaction);
     const fileSystem = given2.fileSystem ?? void 0;
@@ -3088,8 +3631,8 @@ var ContextManager = class {
   /**
    * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
    *
-   * What JSON cannot hold is stored as `JSON.stringify` does it; where that throws, the rest is stored with a marker
-   * string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+   * A `Buffer` or `Uint8Array` that is UTF-8 text is stored as that text. What JSON cannot hold is stored as
+   * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
    * JSON does not hold as an object under the key `value`.
    *
@@ -3120,7 +3663,7 @@ var ContextManager = class {
       checkText(queryId, "queryId");
     }
     const maximum = this.#options.maxResultBytes;
-    if (typeof result === "string" && result.length > maximum) {
+    if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName);
     }
     const argumentsText = stringify(args);
@@ -3131,7 +3674,7 @@ var ContextManager = class {
       throw this.#tooLarge(toolName);
     }
     if (this.#details.needsSize) {
-      details.isLarge = this.#details.isLarge(toolName, args, Buffer3.byteLength(encoded.text));
+      details.isLarge = this.#details.isLarge(toolName, args, Buffer4.byteLength(encoded.text));
     }
     if (offload !== void 0) {
       details = { ...details, offload: { previewBytes: offload.previewBytes } };
@@ -3242,7 +3785,7 @@ var ContextManager = class {
   }
   /** The latest pointers, newest first. Deep copies. */
   getLatestPointers(options) {
-    const { toolName, before, limit } = optional(options, "options", checkObject) ?? {};
+    const { toolName, before, limit } = optional(options, "options", latestOptions) ?? {};
     optional(toolName, "toolName", checkText);
     optional(before, "before", checkText);
     const sequences = new Float64Array(Math.min(optional(limit, "limit", checkWhole) ?? DEFAULT_LATEST, this.size));
@@ -3276,7 +3819,7 @@ var ContextManager = class {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.list(operation, sessionId ?? void 0),
       (_, texts) => texts.flatMap((text2) => JSON.parse(text2))
     );
@@ -3361,7 +3904,7 @@ var ContextManager = class {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.sweep(operation),
       (text2) => JSON.parse(text2)
     );
@@ -3449,7 +3992,7 @@ function checkNewEntry(entry, name, maxBytes) {
 }
 function checkChange(change, name, maxBytes, redactor) {
   const both = (texts) => redactor === void 0 ? texts : [...texts, ...texts.map((text2) => redactor.asStored(text2))];
-  const { content, type, tags, addTags, removeTags, links, removeLinks } = checkObject(change, name);
+  const { content, type, tags, addTags, removeTags, links, removeLinks } = storeEntryChange(change, name);
   return {
     content: optional(content, `${name}.content`, (value, name2) => checkContent(value, name2, maxBytes)),
     type: optional(type, `${name}.type`, checkType),
@@ -3544,7 +4087,7 @@ function sessionsOf(fileSystem) {
 var DEFAULT_AGE = "30d";
 var BATCH3 = 256;
 function checkHousekeeping(given2) {
-  const { olderThan, retention, agents, dryRun, includeLinked, onProgress } = optional(given2, "policy", checkObject) ?? {};
+  const { olderThan, retention, agents, dryRun, includeLinked, onProgress } = optional(given2, "policy", housekeepingPolicy) ?? {};
   return {
     policy: {
       now: Date.now(),
@@ -3653,9 +4196,9 @@ function configuredPath(config) {
   return checkPath(path, "config.contextStore.path");
 }
 function storeSession(given2, redaction) {
-  const named = optional(given2, "sessionId", (value, name) => checkDirectoryName(value, name, redaction));
-  if (named !== void 0) {
-    return { sessionId: named, inSession: true };
+  const named2 = optional(given2, "sessionId", (value, name) => checkDirectoryName(value, name, redaction));
+  if (named2 !== void 0) {
+    return { sessionId: named2, inSession: true };
   }
   const fromEnvironment = environmentVariable(SESSION_VARIABLE);
   if (fromEnvironment !== "") {
@@ -3693,6 +4236,7 @@ function checkStoreOptions(options, redaction) {
     isDurable: (optional(options.durability, "durability", checkDurability) ?? "full") === "full",
     lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT2,
     maxEntryBytes: count(options.maxEntryBytes, "maxEntryBytes", DEFAULT_MAXIMUM_ENTRY_BYTES2),
+    ...checkTrust(options),
     ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, prefix) },
     hasDebug: typeof options.onDebug === "function"
   };
@@ -3704,8 +4248,10 @@ var DEFAULT_SEARCH_LIMIT = 50;
 var DEFAULT_RELATED_LIMIT = 100;
 var DEFAULT_DEPTH = 1;
 var DIRECTIONS = ["links", "backlinks", "both"];
-function checkStoreFilter(filter, name, defaultLimit = Number.POSITIVE_INFINITY) {
-  checkObject(filter, name);
+function checkStoreFilter(filter) {
+  return checkConditions(storeFilter(filter, "filter"), "filter", Number.POSITIVE_INFINITY);
+}
+function checkConditions(filter, name, defaultLimit) {
   return {
     agents: optional(filter.agent, `${name}.agent`, (value, name2) => each2(value, name2, checkString)),
     sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name2) => each2(value, name2, checkString)),
@@ -3718,7 +4264,7 @@ function checkStoreFilter(filter, name, defaultLimit = Number.POSITIVE_INFINITY)
   };
 }
 function checkStoreQuery(query) {
-  const filter = checkStoreFilter(query, "query", DEFAULT_SEARCH_LIMIT);
+  const filter = checkConditions(storeQuery(query, "query"), "query", DEFAULT_SEARCH_LIMIT);
   const text2 = optional(query.query, "query.query", checkString);
   const ranked = optional(query.ranked, "query.ranked", checkBoolean);
   if (ranked === true && text2 === void 0) {
@@ -3746,7 +4292,7 @@ function meetsNothing({ tagsAny }) {
   return tagsAny?.length === 0;
 }
 function checkRelatedOptions(options) {
-  const { depth, direction, limit } = optional(options, "options", checkObject) ?? {};
+  const { depth, direction, limit } = optional(options, "options", relatedOptions) ?? {};
   const wanted = direction ?? "both";
   if (!DIRECTIONS.includes(wanted)) {
     throw invalidArgument("direction", "'links', 'backlinks' or 'both'", direction);
@@ -3773,6 +4319,7 @@ function checkTagFilter(tags, name) {
   if (typeof tags !== "object") {
     throw invalidArgument(name, "an array of tags, or { all, any }", tags);
   }
+  storeTagFilter(tags, name);
   return {
     tagsAll: optional(tags.all, `${name}.all`, checkTags),
     tagsAny: optional(tags.any, `${name}.any`, checkTags)
@@ -3794,7 +4341,7 @@ var ContextStore = class {
   #files;
   /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options) {
-    checkObject(options, "options");
+    storeOptions(options, "options");
     const redaction = checkRedaction(options.redaction, "redaction");
     const { checked, prefix } = checkStoreOptions(options, redaction);
     this.#options = checked;
@@ -3884,7 +4431,7 @@ var ContextStore = class {
   /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
   async list(filter) {
     const { signal, wanted } = this.#read("list", () => ({
-      wanted: asStored(checkStoreFilter(filter ?? {}, "filter"), this.#hooks.redaction?.redactor),
+      wanted: asStored(checkStoreFilter(filter ?? {}), this.#hooks.redaction?.redactor),
       signal: readSignal(filter)
     }));
     return meetsNothing(wanted) ? [] : this.#find(
@@ -3907,7 +4454,7 @@ var ContextStore = class {
       path: checkEntryPath(path, "path"),
       ...checkChange(change, "change", this.#options.maxEntryBytes, this.#hooks.redaction?.redactor),
       description: checkSaying(description, "description"),
-      ifRevision: optional(optional(options, "options", checkObject)?.ifRevision, "ifRevision", checkFilled)
+      ifRevision: optional(optional(options, "options", updateOptions)?.ifRevision, "ifRevision", checkFilled)
     }));
     return operate(
       this.#hooks,
@@ -3999,7 +4546,7 @@ var ContextStore = class {
     return cancellable(
       this.#hooks,
       this.#native,
-      this.#read("verify", () => readSignal(options)),
+      this.#read("verify", () => readCancellation(options)),
       (operation) => this.#native.verify(operation),
       (_, [text2 = ""]) => JSON.parse(text2)
     );
@@ -4079,10 +4626,10 @@ var ContextStore = class {
 };
 
 // lib/store-read-tool.ts
-import { Buffer as Buffer5 } from "node:buffer";
+import { Buffer as Buffer6 } from "node:buffer";
 
 // lib/stored-text.ts
-import { Buffer as Buffer4 } from "node:buffer";
+import { Buffer as Buffer5 } from "node:buffer";
 import { delimit, harmlessLine } from "./native.js";
 
 // lib/tool-parameters.ts
@@ -4174,7 +4721,7 @@ ${delimit(stored2)}`;
 }
 function fit(count2, maxBytes, compose4) {
   let text2 = compose4(count2);
-  if (count2 <= 1 || Buffer4.byteLength(text2) <= maxBytes) {
+  if (count2 <= 1 || Buffer5.byteLength(text2) <= maxBytes) {
     return { text: text2, shown: count2 };
   }
   let fitting = 1;
@@ -4182,7 +4729,7 @@ function fit(count2, maxBytes, compose4) {
   for (let tooMany = count2; tooMany - fitting > 1; ) {
     const middle = fitting + Math.ceil((tooMany - fitting) / 2);
     const longer = compose4(middle);
-    if (Buffer4.byteLength(longer) <= maxBytes) {
+    if (Buffer5.byteLength(longer) <= maxBytes) {
       fitting = middle;
       text2 = longer;
     } else {
@@ -4254,8 +4801,8 @@ function readNewEntry(read) {
     type: needed(readType(read.type), "type", "finding"),
     slug: needed(readText(read.slug, "slug", "auth-vulnerability", MAXIMUM_SLUG), "slug", "auth-vulnerability"),
     content: needed(readText(read.content, "content", "Markdown\u2026", MAXIMUM_CONTENT), "content", "Markdown\u2026"),
-    tags: readTexts(read.tags, "tags", "security") ?? [],
-    links: readTexts(read.links, "links", EXAMPLE_PATH) ?? []
+    tags: readTexts2(read.tags, "tags", "security") ?? [],
+    links: readTexts2(read.links, "links", EXAMPLE_PATH) ?? []
   };
 }
 function needed(value, name, example) {
@@ -4283,7 +4830,7 @@ function readType(value) {
   }
   return type;
 }
-function readTexts(value, name, example) {
+function readTexts2(value, name, example) {
   if (value === void 0 || value === null) {
     return void 0;
   }
@@ -4392,7 +4939,7 @@ function show(entry, offset, maxBytes) {
   for (let length = maxBytes - FRAME_BYTES; ; ) {
     const end = border(content, Math.min(content.length, start + length));
     const text2 = compose(entry, start, end);
-    const size = Buffer5.byteLength(text2);
+    const size = Buffer6.byteLength(text2);
     if (size <= maxBytes || length === LEAST_LENGTH) {
       return given(`${placeOf(entry, start, end)}.`, text2);
     }
@@ -4498,7 +5045,7 @@ function readQuery(parameters) {
   const agent = readText(read.agent, "agent", "code-reviewer", MAXIMUM_LINE);
   const sessionId = readText(read.session_id, "session_id", "a1b2c3d4", MAXIMUM_LINE);
   const type = readType(read.type);
-  const tags = readTexts(read.tags, "tags", "security");
+  const tags = readTexts2(read.tags, "tags", "security");
   const since = readText(read.since, "since", "2026-02-21", MAXIMUM_LINE);
   return {
     ...query === void 0 ? {} : { query, ranked: true },
@@ -4665,10 +5212,10 @@ function readChange(read) {
   const change = {};
   const content = readText(read.content, "content", "Markdown\u2026", MAXIMUM_CONTENT);
   const type = readType(read.type);
-  const addTags = readTexts(read.add_tags, "add_tags", "fixed");
-  const removeTags = readTexts(read.remove_tags, "remove_tags", "open");
-  const links = readTexts(read.add_links, "add_links", EXAMPLE_PATH);
-  const removeLinks = readTexts(read.remove_links, "remove_links", EXAMPLE_PATH);
+  const addTags = readTexts2(read.add_tags, "add_tags", "fixed");
+  const removeTags = readTexts2(read.remove_tags, "remove_tags", "open");
+  const links = readTexts2(read.add_links, "add_links", EXAMPLE_PATH);
+  const removeLinks = readTexts2(read.remove_links, "remove_links", EXAMPLE_PATH);
   return Object.assign(
     change,
     content === void 0 ? {} : { content },
@@ -4730,7 +5277,11 @@ function contextStoreTools(store, options) {
   if (missing !== void 0) {
     throw invalidArgument("store", "a ContextStore", store);
   }
-  const maxBytes = count(options?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES3);
+  const maxBytes = count(
+    optional(options, "options", contextStoreToolsOptions)?.maxBytes,
+    "maxBytes",
+    DEFAULT_MAXIMUM_BYTES3
+  );
   if (!(maxBytes >= LEAST_MAXIMUM_BYTES2 && maxBytes <= Number.MAX_SAFE_INTEGER)) {
     throw invalidArgument("maxBytes", `a whole number from ${LEAST_MAXIMUM_BYTES2} up`, maxBytes);
   }
@@ -4831,7 +5382,7 @@ function compose2(lines, count2, found3, toolName, limit) {
 }
 
 // lib/read-context-slice-tool.ts
-import { Buffer as Buffer6 } from "node:buffer";
+import { Buffer as Buffer7 } from "node:buffer";
 var MAXIMUM_TEXT2 = 500;
 var FRAME_BYTES2 = 1200;
 var NEXT_BYTES = 500;
@@ -4937,19 +5488,19 @@ function refuseTogether(call2, name, others) {
 async function readSlice2(source, call2, maxBytes) {
   const room = maxBytes - FRAME_BYTES2;
   for (let bytes = Math.min(call2.max_bytes ?? room, room); ; ) {
-    const slice = await source.readContext(call2.id, { ...sliceOptions(call2), maxBytes: bytes });
+    const slice = await source.readContext(call2.id, { ...sliceOptions2(call2), maxBytes: bytes });
     if (isNothing(slice)) {
       return failure(nothingFound(slice, call2));
     }
     const text2 = compose3(slice, call2);
-    const size = Buffer6.byteLength(text2);
+    const size = Buffer7.byteLength(text2);
     if (size <= maxBytes || bytes === LEAST_BYTES) {
       return given(`${summary(slice)}.`, text2);
     }
     bytes = Math.max(LEAST_BYTES, Math.floor(Math.min(bytes / 2, bytes * maxBytes / size)));
   }
 }
-function sliceOptions(call2) {
+function sliceOptions2(call2) {
   const options = {};
   if (call2.json_path !== void 0) {
     options.jsonPath = call2.json_path;
@@ -4978,16 +5529,15 @@ function sliceOptions(call2) {
 }
 function nextCall(call2, next) {
   const { from_line: _line, to_line: _lastLine, from_byte: _byte, to_byte: _lastByte, ...rest } = call2;
-  const place = typeof next.grep === "object" ? next.grep : {};
-  return {
-    ...rest,
-    ...place.from === void 0 ? {} : { from_line: place.from },
-    ...place.fromByte === void 0 ? {} : { from_byte: place.fromByte },
-    ...next.lines?.from === void 0 ? {} : { from_line: next.lines.from },
-    ...next.lines?.to === void 0 ? {} : { to_line: next.lines.to },
-    ...next.bytes?.from === void 0 ? {} : { from_byte: next.bytes.from },
-    ...next.bytes?.to === void 0 ? {} : { to_byte: next.bytes.to }
+  const grep = typeof next.grep === "object" ? next.grep : void 0;
+  const places = {
+    from_line: grep?.from ?? next.lines?.from,
+    to_line: next.lines?.to,
+    from_byte: grep?.fromByte ?? next.bytes?.from,
+    to_byte: next.bytes?.to
   };
+  const present = Object.entries(places).filter(([, place]) => typeof place === "number");
+  return { ...rest, ...Object.fromEntries(present) };
 }
 function isNothing({ text: text2, matches, paths }) {
   return matches?.length === 0 || paths?.length === 0 || text2 === "" && matches === void 0 && paths === void 0;
@@ -5009,7 +5559,7 @@ function compose3(slice, call2) {
 function goingOn(call2, next) {
   const parameters = nextCall(call2, next);
   const whole = callOf("read_context_slice", parameters);
-  if (Buffer6.byteLength(whole) <= NEXT_BYTES) {
+  if (Buffer7.byteLength(whole) <= NEXT_BYTES) {
     return `More: ${whole}`;
   }
   const { id: _id, json_path: _path, grep: _grep, max_bytes: _bytes, ...changed } = parameters;
@@ -5149,7 +5699,7 @@ function contextTools(manager, options) {
   if (missing !== void 0) {
     throw invalidArgument("manager", "a ContextManager", manager);
   }
-  const maxBytes = count(options?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES4);
+  const maxBytes = count(optional(options, "options", contextToolsOptions)?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES4);
   if (!(maxBytes >= LEAST_MAXIMUM_BYTES3 && maxBytes <= Number.MAX_SAFE_INTEGER)) {
     throw invalidArgument("maxBytes", `a whole number from ${LEAST_MAXIMUM_BYTES3} up`, maxBytes);
   }
@@ -5161,10 +5711,10 @@ function contextTools(manager, options) {
 }
 
 // lib/read-context-tool.ts
-import { Buffer as Buffer8 } from "node:buffer";
+import { Buffer as Buffer9 } from "node:buffer";
 
 // lib/entry-budget.ts
-import { Buffer as Buffer7 } from "node:buffer";
+import { Buffer as Buffer8 } from "node:buffer";
 var BRACKETS_BYTES = 2;
 var COMMA_BYTES = 1;
 var NULL_BYTES = 4;
@@ -5173,7 +5723,7 @@ var CUT_MARK = "\u2026";
 var CUT_MARK_BYTES = 3;
 var MINIMUM_PREVIEW_BYTES = 32;
 var SHORT_TEXT_BYTES = 256;
-var MINIMUM_ENTRY_BYTES = Buffer7.byteLength(
+var MINIMUM_ENTRY_BYTES = Buffer8.byteLength(
   JSON.stringify({ id: "", toolName: "", params: 0, result: 0, success: true, summary: "", timestamp: "" })
 );
 function fitEntries(entries, maxBytes) {
@@ -5204,7 +5754,7 @@ function fitEntries(entries, maxBytes) {
 function measure(value) {
   try {
     const text2 = JSON.stringify(value) ?? "null";
-    return { value, text: text2, bytes: Buffer7.byteLength(text2) };
+    return { value, text: text2, bytes: Buffer8.byteLength(text2) };
   } catch {
     return { value, text: stringify(value), bytes: Number.POSITIVE_INFINITY };
   }
@@ -5272,7 +5822,7 @@ var DEFAULT_MAXIMUM_BYTES5 = 32768;
 var READ_SHARE = 32;
 function readContextTool(history, options) {
   const source = optional(history, "history", checkHistory);
-  const maxBytes = count(options?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES5);
+  const maxBytes = count(optional(options, "options", readContextOptions)?.maxBytes, "maxBytes", DEFAULT_MAXIMUM_BYTES5);
   return {
     name: "read_context",
     description: "Read recent tool invocations from offline context history.",
@@ -5345,7 +5895,7 @@ async function readContext(history, limit, maxBytes) {
   return { message: parts.join(" "), value: entries, success: true };
 }
 function measureAll(entries) {
-  return entries.reduce((total2, entry) => total2 + Buffer8.byteLength(stringify(entry)), 0);
+  return entries.reduce((total2, entry) => total2 + Buffer9.byteLength(stringify(entry)), 0);
 }
 function couldNotRead(error) {
   return `Context history could not be read: ${reasonOf(error)}. Go on without it, or try again later.`;
@@ -5356,24 +5906,25 @@ var MAXIMUM_REMEMBERED = 1e4;
 function createToolRecorder(target, options) {
   const queries = /* @__PURE__ */ new Map();
   const calls = /* @__PURE__ */ new Map();
-  optional(options?.taskId, "taskId", checkFunction);
-  const saves = new PendingSaves("tool outputs", optional(options?.onError, "onError", checkFunction));
+  const given2 = optional(options, "options", recorderOptions) ?? {};
+  optional(given2.taskId, "taskId", checkFunction);
+  const saves = new PendingSaves("tool outputs", optional(given2.onError, "onError", checkFunction));
   const manager = isHistory(target) ? void 0 : checkManager(target);
   const histories = /* @__PURE__ */ new Set();
   if (isHistory(target)) {
     histories.add(target);
   }
-  const also = optional(options?.history, "history", checkHistory);
+  const also = optional(given2.history, "history", checkHistory);
   if (also !== void 0) {
     histories.add(also);
   }
   function save(context, toolName, response, execution) {
-    const { result, outcome } = unpack(response, execution);
+    const { result, outcome } = readResponse(response, execution?.success);
     const args = calls.get(context.spanId) ?? {};
     calls.delete(context.spanId);
     if (manager !== void 0 && !RETRIEVAL_TOOLS.has(toolName)) {
       saves.start(toolName, () => {
-        const taskId = options?.taskId?.(context);
+        const taskId = given2.taskId?.(context);
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome);
       });
     }
@@ -5436,33 +5987,6 @@ function snapshot(args) {
   const isObject = typeof copy2 === "object" && copy2 !== null && !Array.isArray(copy2);
   return isObject ? copy2 : { value: copy2 };
 }
-function unpack(response, execution) {
-  const outcome = {};
-  const told2 = execution?.success;
-  if (!isResponse(response)) {
-    if (typeof told2 === "boolean") {
-      outcome.success = told2;
-    }
-    return { result: response, outcome };
-  }
-  const { success, result, error, message } = response;
-  outcome.success = typeof told2 === "boolean" ? told2 : success;
-  if (error !== void 0 && error !== null) {
-    outcome.error = error;
-  }
-  if (message !== void 0 && message !== null) {
-    outcome.message = message;
-  }
-  return { result, outcome };
-}
-function isResponse(value) {
-  if (typeof value !== "object" || value === null) {
-    return false;
-  }
-  const { success } = value;
-  const isBare = typeof success === "boolean" && Object.keys(value).every((key) => key === "success" || key === "message");
-  return isBare || success === true && "result" in value || success === false && "error" in value;
-}
 function wrap(recorder, callbacks) {
   const wrapped = {};
   for (const key of keysOf(callbacks)) {
@@ -5521,7 +6045,7 @@ var DEFAULT_LATEST_SUMMARIES = 10;
 var MAXIMUM_RENDERINGS = 8;
 var FULL = 0.97;
 function checkPack(options) {
-  const given2 = optional(options, "options", checkObject) ?? {};
+  const given2 = optional(options, "options", packOptions) ?? {};
   const { isWanted, focus } = checkMap(given2.repoMap ?? true);
   return {
     request: {
@@ -5550,7 +6074,7 @@ function checkMap(value) {
   if (typeof value !== "object") {
     throw invalidArgument("repoMap", "true, false, or { focus }", value);
   }
-  return { isWanted: true, focus: optional(value.focus, "repoMap.focus", checkFocus) ?? [] };
+  return { isWanted: true, focus: optional(repoMapFocus(value, "repoMap").focus, "repoMap.focus", checkFocus) ?? [] };
 }
 function checkTokens({ maxTokens, countTokens }) {
   const most = optional(maxTokens, "maxTokens", (value, name) => count(value, name, 0));
@@ -5594,7 +6118,7 @@ function nextBudget(low, high, told2) {
 // lib/repo-map.ts
 var DEFAULT_MAXIMUM_CHARS = 8e3;
 function checkRepoMap(options) {
-  const given2 = optional(options, "options", checkObject) ?? {};
+  const given2 = optional(options, "options", repoMapOptions) ?? {};
   const maxChars = checkMaxChars(given2.maxChars ?? DEFAULT_MAXIMUM_CHARS, "maxChars");
   const onProgress = optional(given2.onProgress, "onProgress", checkFunction);
   return {
@@ -5629,7 +6153,7 @@ var DEFAULT_LOCK_TIMEOUT3 = 1e4;
 var DEFAULT_MAXIMUM_SUMMARIES = 100;
 var DEFAULT_MAXIMUM_SUMMARY_BYTES = 1024 * 1024;
 var REPOSITORIES = "repos";
-var REPO_HASH = /^[0-9a-f]{64}$/;
+var REPO_HASH2 = /^[0-9a-f]{64}$/;
 function reading(call2, read) {
   try {
     return read();
@@ -5648,7 +6172,8 @@ function checkStorage(options) {
     isDurable: (optional(options.durability, "durability", checkDurability) ?? "full") === "full",
     lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT3,
     maxSummaries: checkBound(options.maxSummaries ?? DEFAULT_MAXIMUM_SUMMARIES, "maxSummaries"),
-    maxSummaryBytes: checkBound(options.maxSummaryBytes ?? DEFAULT_MAXIMUM_SUMMARY_BYTES, "maxSummaryBytes")
+    maxSummaryBytes: checkBound(options.maxSummaryBytes ?? DEFAULT_MAXIMUM_SUMMARY_BYTES, "maxSummaryBytes"),
+    ...checkTrust(options)
   };
 }
 function checkLocation({ workspace, repoHash }) {
@@ -5662,8 +6187,8 @@ function checkLocation({ workspace, repoHash }) {
   }
   throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "either workspace or repoHash is needed, and not both");
 }
-function checkBranchScope(options) {
-  const scope = optional(options, "options", checkObject)?.branchScope ?? "perBranch";
+function checkBranchScope(given2) {
+  const scope = given2 ?? "perBranch";
   if (scope !== "perBranch" && scope !== "sharedRepo") {
     throw invalidArgument("branchScope", "'perBranch' or 'sharedRepo'", scope);
   }
@@ -5677,7 +6202,7 @@ function checkWorkspace(value, name) {
   return isAbsolute(path) ? path : `${process2.cwd()}${sep4}${path}`;
 }
 function checkRepoHash(value, name) {
-  if (typeof value !== "string" || !REPO_HASH.test(value)) {
+  if (typeof value !== "string" || !REPO_HASH2.test(value)) {
     throw invalidArgument(name, "64 lower-case hexadecimal digits", value);
   }
   return value;
@@ -5706,7 +6231,7 @@ function migrate(options) {
   );
 }
 function checkMigration(options) {
-  const { fromWorkspace, fromRepoHash, workspace } = checkObject(options, "options");
+  const { fromWorkspace, fromRepoHash, workspace } = repoMigration(options, "options");
   const from = {
     fromWorkspace: optional(fromWorkspace, "fromWorkspace", checkWorkspace),
     fromRepoHash: optional(fromRepoHash, "fromRepoHash", checkRepoHash)
@@ -5718,12 +6243,12 @@ function checkMigration(options) {
     ...from,
     ...checkStorage(options),
     workspace: checkWorkspace(workspace, "workspace"),
-    branchScope: checkBranchScope(options)
+    branchScope: checkBranchScope(options.branchScope)
   };
 }
 
 // lib/repo-records.ts
-import { Buffer as Buffer9 } from "node:buffer";
+import { Buffer as Buffer10 } from "node:buffer";
 var MAXIMUM_TEXT_BYTES = 64 * 1024;
 var MAXIMUM_NAME_BYTES = 300;
 var MAXIMUM_SUMMARY_TAGS = 50;
@@ -5788,7 +6313,7 @@ function checkSummaryTags(tags, name) {
   return checked;
 }
 function isLonger(text2, bytes) {
-  return text2.length > bytes || Buffer9.byteLength(text2) > bytes;
+  return text2.length > bytes || Buffer10.byteLength(text2) > bytes;
 }
 function checkRecordText(value, name) {
   const text2 = checkString(value, name);
@@ -5931,7 +6456,9 @@ function asJson(value) {
       return `[${value.byteLength} bytes]`;
     }
     const { toJSON } = value;
-    return typeof toJSON === "function" ? Reflect.apply(toJSON, value, [""]) : value;
+    const shown2 = typeof toJSON === "function" ? Reflect.apply(toJSON, value, [""]) : value;
+    const bytes = typeof shown2 === "object" && shown2 !== null ? serialisedBytes(shown2) : void 0;
+    return bytes === void 0 ? shown2 : `[${bytes.byteLength} bytes]`;
   } catch {
     return "[Unreadable]";
   }
@@ -6009,7 +6536,7 @@ var RepoWorkflow = class {
     const { runId } = this;
     const name = checkName(stepId, "stepId");
     checkFunction(run, "run");
-    const given2 = optional(options, "options", checkObject) ?? {};
+    const given2 = optional(options, "options", workflowStepOptions) ?? {};
     const summarise2 = optional(given2.summarise, "summarise", checkFunction);
     const tags = optional(given2.tags, "tags", checkSummaryTags);
     const context = (maxChars, options2) => this.#memory.context(maxChars, options2);
@@ -6137,10 +6664,10 @@ var RepoMemory = class _RepoMemory {
    */
   static async open(options) {
     const { location, branchScope, checked, hooks } = reading("open", () => {
-      checkObject(options, "options");
+      repoMemoryOptions(options, "options");
       return {
         location: checkLocation(options),
-        branchScope: checkBranchScope(options),
+        branchScope: checkBranchScope(options.branchScope),
         checked: checkRepoOptions(options),
         hooks: {
           fileSystem: void 0,
@@ -6161,7 +6688,7 @@ var RepoMemory = class _RepoMemory {
   static async repoHash(workspace, options) {
     const asked = reading("repoHash", () => ({
       workspace: checkWorkspace(workspace, "workspace"),
-      branchScope: checkBranchScope(options)
+      branchScope: checkBranchScope(optional(options, "options", repoHashOptions)?.branchScope)
     }));
     const hooks = { fileSystem: void 0, onDebug: void 0, redaction: checkRedaction(void 0, "redaction") };
     return (await identityOf(hooks, asked.workspace, asked.branchScope)).repoHash;
@@ -6299,7 +6826,7 @@ var RepoMemory = class _RepoMemory {
    * map knows
    */
   async symbols(path, options) {
-    const signal = reading("symbols", () => readSignal(options));
+    const signal = reading("symbols", () => readCancellation(options));
     const request = this.#request("symbols", () => ({ path: checkPath(path, "path").toWellFormed() }));
     return cancellable(
       this.#hooks,

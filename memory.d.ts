@@ -14,17 +14,17 @@ export type BranchScope = 'perBranch' | 'sharedRepo'
  * working directory at the time of the call; one below a git work tree means that work tree.
  */
 export type RepoMemoryLocation =
-  | { workspace: string; repoHash?: undefined }
+  | { workspace: string; repoHash?: null | undefined }
   | {
       /** 64 lower-case hexadecimal digits. What nothing is stored about is an empty memory. */
       repoHash: string
-      workspace?: undefined
+      workspace?: null | undefined
     }
 
 /** Options of `RepoMemory.repoHash()`. `undefined` and `null` mean the default. */
 export interface RepoHashOptions {
   /** @default 'perBranch' */
-  branchScope?: BranchScope
+  branchScope?: BranchScope | null | undefined
 }
 
 /** Options of `RepoMemory.open()`. `undefined` and `null` mean the default. */
@@ -34,49 +34,49 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded.
    * @default '~/.codex-toolloop'
    */
-  root?: string
+  root?: string | null | undefined
   /**
    * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'full'
    */
-  durability?: 'full' | 'process'
+  durability?: 'full' | 'process' | null | undefined
   /**
    * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
   /**
    * Vouches that the locks of the file system exclude every process that can reach the memory, on other hosts and mounts
    * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
-  trustLocks?: boolean
+  trustLocks?: boolean | null | undefined
   /**
    * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
-  allowShared?: boolean
+  allowShared?: boolean | null | undefined
   /**
    * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
    * @default 100
    */
-  maxSummaries?: number
+  maxSummaries?: number | null | undefined
   /**
    * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
    * @default 1048576 (1 MiB)
    */
-  maxSummaryBytes?: number
+  maxSummaryBytes?: number | null | undefined
   /**
    * What is taken out of everything before it is written. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** How things are done in a repository. */
@@ -145,62 +145,62 @@ export interface RepoMemoryContents {
  */
 export interface ConventionInput {
   /** A UUID. One that is not there yet becomes the new convention's. */
-  id?: string
+  id?: string | null | undefined
   /** One line of at most 300 bytes. White space around it goes. */
-  title?: string
+  title?: string | null | undefined
   /** At most 64 KiB. */
-  content?: string
+  content?: string | null | undefined
   /** At most 200 non-empty single lines, in place of all there were. White space around them and repetitions go. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
 }
 
 /** A new decision, or a change of the one with this `id`. What is absent stays. A new one needs `summary`. */
 export interface DecisionInput {
   /** A UUID. One that is not there yet becomes the new decision's. */
-  id?: string
+  id?: string | null | undefined
   /** At most 64 KiB. */
-  summary?: string
+  summary?: string | null | undefined
   /** At most 64 KiB. */
-  rationale?: string
+  rationale?: string | null | undefined
   /** At most 200 non-empty single lines, in place of all there were. Repetitions go. */
-  impactedPaths?: readonly string[]
+  impactedPaths?: readonly string[] | null | undefined
 }
 
 /** A new note, or a change of the one with this `id`. What is absent stays. A new one needs `content`. */
 export interface NoteInput {
   /** A UUID. One that is not there yet becomes the new note's. */
-  id?: string
+  id?: string | null | undefined
   /** At most 64 KiB. */
-  content?: string
+  content?: string | null | undefined
   /** @default 'manual' */
-  source?: NoteSource
+  source?: NoteSource | null | undefined
 }
 
 /** Options of `buildContextFromMemory`. `undefined` and `null` mean the default. */
 export interface ContextPackOptions extends CancellationOptions {
   /** What the model is about to do: what shares a word with it comes first. */
-  query?: string
+  query?: string | null | undefined
   /**
    * So many of the latest summaries come into question.
    * @default 10
    */
-  latestSummaries?: number
+  latestSummaries?: number | null | undefined
   /**
    * Whether a map of the repository takes the room that is left, and what it is drawn around beside the words of `query`.
    * There is none when the memory was opened by its hash.
    * @default true
    */
-  repoMap?: boolean | RepoMapFocus
+  repoMap?: boolean | RepoMapFocus | null | undefined
   /** At most so many tokens, as `countTokens` counts them; `Infinity` means no bound. */
-  maxTokens?: number
+  maxTokens?: number | null | undefined
   /** Counts the tokens of a text, with your model's tokeniser; needed with `maxTokens`, and called a few times. */
-  countTokens?: (text: string) => number
+  countTokens?: ((text: string) => number) | null | undefined
 }
 
 /** What a map is drawn around. */
 export interface RepoMapFocus {
   /** What it is about: paths of files and folders below the workspace, names, words. */
-  focus?: readonly string[]
+  focus?: readonly string[] | null | undefined
 }
 
 /** Options of `repoMap`. `undefined` and `null` mean the default. */
@@ -209,9 +209,9 @@ export interface RepoMapOptions extends RepoMapFocus, CancellationOptions {
    * The text's length, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound.
    * @default 8000
    */
-  maxChars?: number
+  maxChars?: number | null | undefined
   /** Told how far it is, while files are looked at. What it throws is swallowed. */
-  onProgress?: (progress: RepoMapProgress) => void
+  onProgress?: ((progress: RepoMapProgress) => void) | null | undefined
 }
 
 /** How far a repository map is. */
@@ -268,8 +268,8 @@ export interface StepSummary {
   /** In a sentence or a few. */
   happened: string
   /** A list, or values by their names. What is no string is shown as JSON, the beginning of it. */
-  outputs?: readonly string[] | Readonly<Record<string, unknown>>
-  followUps?: readonly string[]
+  outputs?: readonly string[] | Readonly<Record<string, unknown>> | null | undefined
+  followUps?: readonly string[] | null | undefined
 }
 
 /** What a step's function is given. */
@@ -286,9 +286,9 @@ export interface WorkflowStepOptions<T> {
    * Sums up what the step returned.
    * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
    */
-  summarise?: (result: T) => string | StepSummary | Promise<string | StepSummary>
+  summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
   /** What to find the summary by: at most 50 non-empty single lines. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
 }
 
 /** A run whose steps leave summaries. */
@@ -313,12 +313,12 @@ export type RepoMemoryMigration = (
   | {
       /** Where the repository was. The folder need not exist any more. */
       fromWorkspace: string
-      fromRepoHash?: undefined
+      fromRepoHash?: null | undefined
     }
   | {
       /** The hash under which it was remembered. */
       fromRepoHash: string
-      fromWorkspace?: undefined
+      fromWorkspace?: null | undefined
     }
 ) &
   Omit<RepoMemoryOptions, 'onDebug'> & {

@@ -267,6 +267,8 @@ export interface NativeHistoryOptions {
   isDurable: boolean
   lockTimeout: number
   maxEntryBytes: number
+  trustLocks: boolean
+  allowShared: boolean
   fileSystem?: NativeFileSystem
   hasDebug: boolean
 }
@@ -287,6 +289,8 @@ export interface NativeOptions {
   maxFiles: number
   maxBytes: number
   maxResultBytes: number
+  trustLocks: boolean
+  allowShared: boolean
   isDurable: boolean
   fileSystem?: NativeFileSystem
   hasDebug: boolean
@@ -307,6 +311,8 @@ export interface NativeRepoMemoryOptions {
   lockTimeout: number
   maxSummaries: number
   maxSummaryBytes: number
+  trustLocks: boolean
+  allowShared: boolean
   hasDebug: boolean
 }
 
@@ -322,6 +328,8 @@ export interface NativeStoreOptions {
   isDurable: boolean
   lockTimeout: number
   maxEntryBytes: number
+  trustLocks: boolean
+  allowShared: boolean
   fileSystem?: NativeFileSystem
   hasDebug: boolean
 }

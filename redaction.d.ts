@@ -9,7 +9,7 @@ export type RedactionPattern =
        */
       pattern: string | RegExp
       /** Flags of the expression, in place of those of a `RegExp`. */
-      flags?: string
+      flags?: string | null | undefined
     }
   | {
       name: string
@@ -23,30 +23,30 @@ export type RedactionPattern =
  */
 export interface RedactionOptions {
   /** Further rules. */
-  patterns?: readonly RedactionPattern[]
+  patterns?: readonly RedactionPattern[] | null | undefined
   /** What is never redacted: exact texts, and expressions that are matched against what was found. */
-  allow?: readonly (string | RegExp)[]
+  allow?: readonly (string | RegExp)[] | null | undefined
   /** Names of built-in rules that are not used. */
-  disable?: readonly string[]
+  disable?: readonly string[] | null | undefined
   /** Further names of members, variables, headers and so on whose values are secret. */
-  keys?: readonly string[]
+  keys?: readonly string[] | null | undefined
   /**
    * Whether the values of this process's environment variables whose names look secret are secret wherever they occur.
    * They are read at every call, once per run of synchronous code.
    * @default true
    */
-  environment?: boolean
+  environment?: boolean | null | undefined
   /**
    * What takes a secret's place: `'label'` is `[REDACTED:<rule>]`, `'mask'` as many `*` as the secret has UTF-16 units
    * (line breaks stay).
    * @default 'label'
    */
-  replacement?: 'label' | 'mask'
+  replacement?: 'label' | 'mask' | null | undefined
   /**
    * Told what was redacted in something that was stored, before the promise of the call settles. Not called by `redact`
    * and `redactValue`, which return it. What it throws is swallowed.
    */
-  onRedaction?: (report: RedactionReport) => void
+  onRedaction?: ((report: RedactionReport) => void) | null | undefined
 }
 
 /** How many secrets a rule found. */

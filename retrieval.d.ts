@@ -8,15 +8,15 @@ export type Time = Date | string | number
 /** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
 export interface ContextFilter {
   /** Saved with this `queryId`, or one of several. */
-  queryId?: string | readonly string[]
+  queryId?: string | readonly string[] | null | undefined
   /** Saved with this `taskId`, or one of several. */
-  taskId?: TaskId | readonly TaskId[]
+  taskId?: TaskId | readonly TaskId[] | null | undefined
   /** Made by this tool, or one of several. */
-  toolName?: string | readonly string[]
+  toolName?: string | readonly string[] | null | undefined
   /** At this time or later. */
-  since?: Time
+  since?: Time | null | undefined
   /** At this time or before. */
-  until?: Time
+  until?: Time | null | undefined
 }
 
 /** Options of `selectContexts`. `undefined` and `null` mean the default. */
@@ -25,49 +25,49 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    * At most this many pointers.
    * @default no limit
    */
-  limit?: number
+  limit?: number | null | undefined
   /** Choose among these contexts only, by their `filepath`; what the manager does not know is ignored. */
-  pointers?: readonly SelectablePointer[]
+  pointers?: readonly SelectablePointer[] | null | undefined
   /**
    * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
    * @default 0
    */
-  minScore?: number
+  minScore?: number | null | undefined
   /**
    * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
    * passed over.
    * @default no bound
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * The chosen contexts take no more tokens than this, by `countTokens`.
    * @default no bound
    */
-  maxTokens?: number
+  maxTokens?: number | null | undefined
   /**
    * Tokens that a context takes in the prompt: a finite number from 0 up. Asked best first, with `maxTokens` alone, until that
    * is used up. What it throws rejects the call.
    * @default a third of `sizeBytes`, rounded up: more than usual text takes
    */
-  countTokens?: (pointer: ContextPointer<TaskId>) => number
+  countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined
   /**
    * How much the latest outputs are preferred: the share of the best score that the latest output gets on top when it
    * matches, from 0 to 1.
    * @default 0.15
    */
-  recencyWeight?: number
+  recencyWeight?: number | null | undefined
   /**
    * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
    * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
    * @default 0
    */
-  neighbours?: number
+  neighbours?: number | null | undefined
   /**
    * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
    * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
    * wrong falls back to the ranker and is reported to `onDebug`. It may take as long as `signal` lets it.
    */
-  selector?: ContextSelector
+  selector?: ContextSelector | null | undefined
   /**
    * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
    * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
@@ -75,12 +75,12 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
    * to the ranker and is reported to `onDebug`.
    */
-  embed?: Embed
+  embed?: Embed | null | undefined
   /**
    * Say of each pointer which terms of which field counted.
    * @default false
    */
-  explain?: boolean
+  explain?: boolean | null | undefined
 }
 
 /** A pointer that `selectContexts` chose. */
@@ -133,22 +133,22 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
    * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
    * @default 'own'
    */
-  sessions?: 'own' | 'all'
+  sessions?: 'own' | 'all' | null | undefined
   /**
    * At most this many hits.
    * @default 20
    */
-  limit?: number
+  limit?: number | null | undefined
   /**
    * Snippets of each hit, at most; up to 100.
    * @default 3
    */
-  snippets?: number
+  snippets?: number | null | undefined
   /**
    * Length of a snippet in characters, about: from 20 to 10 000.
    * @default 200
    */
-  snippetLength?: number
+  snippetLength?: number | null | undefined
 }
 
 /** A stored output that a search found. */
@@ -187,24 +187,30 @@ export interface SliceOptions extends CancellationOptions {
    * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
    * goes on by bytes.
    */
-  lines?: { from?: number; to?: number }
+  lines?: SliceRange | null | undefined
   /**
    * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
    * character counts as the place before it, so that ranges side by side give every character once.
    */
-  bytes?: { from?: number; to?: number }
+  bytes?: SliceRange | null | undefined
   /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
-  grep?: string | RegExp | GrepOptions
+  grep?: string | RegExp | GrepOptions | null | undefined
   /**
    * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
    * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
    */
-  jsonPath?: string
+  jsonPath?: string | null | undefined
   /**
    * No more bytes of text are given at once, at least 4.
    * @default 32768
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
+}
+
+/** A range of lines or bytes. `undefined` and `null` mean its natural end. */
+export interface SliceRange {
+  from?: number | null | undefined
+  to?: number | null | undefined
 }
 
 /**
@@ -215,15 +221,15 @@ export interface SliceOptions extends CancellationOptions {
 export interface GrepOptions {
   pattern: string | RegExp
   /** Upper and lower case are the same. */
-  ignoreCase?: boolean
+  ignoreCase?: boolean | null | undefined
   /** Lines of context before each match. */
-  before?: number
+  before?: number | null | undefined
   /** Lines of context after each match. */
-  after?: number
+  after?: number | null | undefined
   /** Where to begin, as `next` of the slice before says: a line from 1. */
-  from?: number
+  from?: number | null | undefined
   /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
-  fromByte?: number
+  fromByte?: number | null | undefined
 }
 
 /** A part of a stored result. */
@@ -264,22 +270,22 @@ export interface GrepMatch {
 /** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
 export interface LatestOptions {
   /** Made by this tool. */
-  toolName?: string
+  toolName?: string | null | undefined
   /** Saved before this context: its path, file name or handle. */
-  before?: string
+  before?: string | null | undefined
   /**
    * At most this many.
    * @default 20
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** Options of `offload`. `undefined` and `null` mean the default. */
 export interface OffloadOptions {
-  taskId?: TaskId
-  queryId?: string
+  taskId?: TaskId | null | undefined
+  queryId?: string | null | undefined
   /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
-  threshold?: number
+  threshold?: number | null | undefined
 }
 
 /** What `offload` does with which output; an option of the manager. */
@@ -288,26 +294,26 @@ export interface OffloadPolicy {
    * Outputs of at least so many bytes of text are offloaded, others stay as they are.
    * @default 8192
    */
-  threshold?: number
+  threshold?: number | null | undefined
   /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
-  toolThresholds?: Readonly<Record<string, number>>
+  toolThresholds?: Readonly<Record<string, number>> | null | undefined
   /**
    * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
    * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
    */
-  exemptTools?: readonly string[]
+  exemptTools?: readonly string[] | null | undefined
   /**
    * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
    * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
    * even placeholders take more.
    * @default no bound
    */
-  turnBudget?: number
+  turnBudget?: number | null | undefined
   /**
    * Length of the placeholder's preview in bytes, head and tail together.
    * @default 1024
    */
-  previewBytes?: number
+  previewBytes?: number | null | undefined
 }
 
 /** A tool output for `offloadAll`. */
@@ -315,7 +321,7 @@ export interface ToolOutput {
   toolName: string
   args: Record<string, unknown>
   result: unknown
-  options?: OffloadOptions
+  options?: OffloadOptions | null | undefined
 }
 
 /** What the conversation gets in place of an output. */

@@ -9,10 +9,13 @@ export type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 's
 
 /** The part of a shared configuration that the store reads. */
 export interface ContextStoreConfig {
-  contextStore?: {
-    /** The store's directory; `~` is expanded. Empty means absent. */
-    path?: string
-  }
+  contextStore?:
+    | {
+        /** The store's directory; `~` is expanded. Empty means absent. */
+        path?: string | null | undefined
+      }
+    | null
+    | undefined
 }
 
 /** Options of `new ContextStore()`. `undefined` and `null` mean the default. */
@@ -27,55 +30,55 @@ export interface ContextStoreOptions {
    * working directory at the time of construction; `~` is expanded.
    * @default `ContextStore.resolvePath(config)`
    */
-  path?: string
+  path?: string | null | undefined
   /**
    * The session, by the same rules as `agent`. Entries of a session that is named, here or by the environment, lie in a
    * directory of their own: `<agent>/<sessionId>/`.
    * @default the environment variable `SFA_SESSION_ID` as it is at construction, unless it is empty; otherwise a fresh
    * UUID, which only the entries' front matter shows
    */
-  sessionId?: string
+  sessionId?: string | null | undefined
   /** The application's configuration. */
-  config?: ContextStoreConfig
+  config?: ContextStoreConfig | null | undefined
   /**
    * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'full'
    */
-  durability?: 'full' | 'process'
+  durability?: 'full' | 'process' | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /**
    * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /**
    * How long to wait for the store's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
   /**
    * Vouches that the locks of the file system exclude every process that can reach the store, on other hosts and mounts
    * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
-  trustLocks?: boolean
+  trustLocks?: boolean | null | undefined
   /**
    * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
-  allowShared?: boolean
+  allowShared?: boolean | null | undefined
   /**
    * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
    * @default 16777216 (16 MiB)
    */
-  maxEntryBytes?: number
+  maxEntryBytes?: number | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** What `write` takes. `undefined` and `null` for an optional member mean absent. */
@@ -89,35 +92,35 @@ export interface NewStoreEntry {
    * Words to find it by: non-empty single lines. White space around them and repetitions go.
    * @default []
    */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
   /**
    * Paths of entries that belong to it, relative to the store. They need not exist; repetitions go.
    * @default []
    */
-  links?: readonly string[]
+  links?: readonly string[] | null | undefined
 }
 
 /** What `update` changes. What is absent stays; none of it: the changelog alone grows. */
 export interface StoreEntryChange {
   /** Takes the place of the content; the changelog stays. */
-  content?: string
-  type?: ContextType
+  content?: string | null | undefined
+  type?: ContextType | null | undefined
   /** Take the place of all tags. */
-  tags?: readonly string[]
+  tags?: readonly string[] | null | undefined
   /** Tags to add, after `tags`. */
-  addTags?: readonly string[]
+  addTags?: readonly string[] | null | undefined
   /** Tags to remove, where they are. */
-  removeTags?: readonly string[]
+  removeTags?: readonly string[] | null | undefined
   /** Paths of entries to link to as well. */
-  links?: readonly string[]
+  links?: readonly string[] | null | undefined
   /** Links to remove, where they are. */
-  removeLinks?: readonly string[]
+  removeLinks?: readonly string[] | null | undefined
 }
 
 /** Options of `update`. */
 export interface UpdateOptions {
   /** The `revision` that the change was made for: when the entry has another, the call rejects with `ERR_CONTEXT_CONFLICT`. */
-  ifRevision?: string
+  ifRevision?: string | null | undefined
 }
 
 /** A line of an entry's changelog. */
@@ -163,27 +166,35 @@ export interface StoreEntry extends StoreEntrySummary {
 /** Which entries come into question: those that meet every condition given. An empty array is met by none. */
 export interface StoreFilter extends CancellationOptions {
   /** Written by this agent, or one of several. */
-  agent?: string | readonly string[]
+  agent?: string | readonly string[] | null | undefined
   /** Written in this session, or one of several. */
-  sessionId?: string | readonly string[]
+  sessionId?: string | readonly string[] | null | undefined
   /** Of this type, or one of several. */
-  type?: ContextType | readonly ContextType[]
+  type?: ContextType | readonly ContextType[] | null | undefined
   /** With all of these tags; as an object: with `all` of some and `any` of others. */
-  tags?: readonly string[] | { all?: readonly string[]; any?: readonly string[] }
+  tags?: readonly string[] | StoreTagFilter | null | undefined
   /** Written at this time or later. */
-  since?: Time
+  since?: Time | null | undefined
   /** Written at this time or before. */
-  until?: Time
+  until?: Time | null | undefined
   /**
    * `true`: only those that another took the place of; `false`: only the others.
    * @default both
    */
-  superseded?: boolean
+  superseded?: boolean | null | undefined
   /**
    * At most this many.
    * @default no limit for `list`
    */
-  limit?: number
+  limit?: number | null | undefined
+}
+
+/** Tags that entries have. */
+export interface StoreTagFilter {
+  /** All of these. */
+  all?: readonly string[] | null | undefined
+  /** At least one of these. */
+  any?: readonly string[] | null | undefined
 }
 
 /** What `search` looks for. */
@@ -192,17 +203,17 @@ export interface StoreQuery extends StoreFilter {
    * Words to look for in contents, tags and names, in any form (`connected` finds `connections`): entries have all of them.
    * `"exact phrase"`, `prefix*` and `-word` mean what they do in `ContextManager.search`.
    */
-  query?: string
+  query?: string | null | undefined
   /**
    * Ranks by how well an entry answers `query`, which is needed then: best first, and one of the words is enough.
    * @default false
    */
-  ranked?: boolean
+  ranked?: boolean | null | undefined
   /**
    * At most this many.
    * @default 50
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** Options of `related`. */
@@ -211,17 +222,17 @@ export interface RelatedOptions extends CancellationOptions {
    * How many links may lie between the entry and what is found, from 1 up.
    * @default 1
    */
-  depth?: number
+  depth?: number | null | undefined
   /**
    * `'links'` follows an entry's links, `'backlinks'` the links of others to it.
    * @default 'both'
    */
-  direction?: 'links' | 'backlinks' | 'both'
+  direction?: 'links' | 'backlinks' | 'both' | null | undefined
   /**
    * At most this many, the nearest first.
    * @default 100
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** What goes when the store is tidied. `undefined` and `null` mean the default. */
@@ -230,29 +241,29 @@ export interface HousekeepingPolicy extends CancellationOptions {
    * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '30d'
    */
-  olderThan?: string
+  olderThan?: string | null | undefined
   /**
    * By agent, in place of `olderThan`: a duration, or what the agent declares about itself
    * (`{ "contextRetention": "30d" }`; without the member `olderThan` counts).
    */
-  retention?: Readonly<Record<string, string | { contextRetention?: string }>>
+  retention?: Readonly<Record<string, string | { contextRetention?: string | null | undefined }>> | null | undefined
   /**
    * Only entries of these agents.
    * @default those of all agents
    */
-  agents?: readonly string[]
+  agents?: readonly string[] | null | undefined
   /**
    * Only tells what would go.
    * @default false
    */
-  dryRun?: boolean
+  dryRun?: boolean | null | undefined
   /**
    * Entries that others link to go as well, once they are old enough.
    * @default false
    */
-  includeLinked?: boolean
+  includeLinked?: boolean | null | undefined
   /** Told how many of the old entries were dealt with. What it throws is swallowed. */
-  onProgress?: (progress: { done: number; total: number }) => void
+  onProgress?: ((progress: { done: number; total: number }) => void) | null | undefined
 }
 
 /** What `housekeep` did. */

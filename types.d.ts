@@ -129,12 +129,12 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
 /** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 export interface SelectablePointer {
   filepath: string
-  toolName?: string
-  toolDescription?: string
-  args?: Record<string, unknown>
-  taskId?: TaskId
-  queryId?: string
-  timestamp?: number
+  toolName?: string | null | undefined
+  toolDescription?: string | null | undefined
+  args?: Record<string, unknown> | null | undefined
+  taskId?: TaskId | null | undefined
+  queryId?: string | null | undefined
+  timestamp?: number | null | undefined
 }
 
 /** Bounds of what dead sessions leave in a directory, and of any single result. */
@@ -143,22 +143,22 @@ export interface RetentionOptions {
    * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '7d'
    */
-  maxAge?: string
+  maxAge?: string | null | undefined
   /**
    * Contexts of dead sessions beyond this number go, oldest first.
    * @default 10000
    */
-  maxFiles?: number
+  maxFiles?: number | null | undefined
   /**
    * Contexts of dead sessions beyond this many bytes go, oldest first.
    * @default 1073741824 (1 GiB)
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864 (64 MiB)
    */
-  maxResultBytes?: number
+  maxResultBytes?: number | null | undefined
 }
 
 /** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
@@ -168,77 +168,77 @@ export interface ContextManagerOptions {
    * managers and processes may share it.
    * @default '~/.agent/context'
    */
-  contextDir?: string
+  contextDir?: string | null | undefined
   /**
    * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
    * @default 32768
    */
-  persistThreshold?: number
+  persistThreshold?: number | null | undefined
   /**
    * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
    * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
    * @default 'all'
    */
-  persist?: 'all' | 'large'
+  persist?: 'all' | 'large' | null | undefined
   /**
    * Bytes of small outputs kept in memory; the oldest leave first.
    * @default 67108864 (64 MiB)
    */
-  memoryBudget?: number
+  memoryBudget?: number | null | undefined
   /**
    * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
    * and arguments, no more by their results.
    * @default 134217728 (128 MiB)
    */
-  indexBudget?: number
+  indexBudget?: number | null | undefined
   /**
    * The session. Managers that share an id are one session: clearing one clears all. The id shows
    * in file names when you give it.
    * @default a fresh id
    */
-  sessionId?: string
+  sessionId?: string | null | undefined
   /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
-  shouldPersist?: (toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean
+  shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined
   /** Bounds of what dead sessions leave behind, and of any single result. */
-  retention?: RetentionOptions
+  retention?: RetentionOptions | null | undefined
   /**
    * What an acknowledged save survives: `'process'` the end of the process however it comes,
    * `'full'` the loss of power as well (file and directory are synchronised).
    * @default 'process'
    */
-  durability?: 'process' | 'full'
+  durability?: 'process' | 'full' | null | undefined
   /**
    * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
    * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
    * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
    * @default false
    */
-  trustLocks?: boolean
+  trustLocks?: boolean | null | undefined
   /**
    * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
-  allowShared?: boolean
+  allowShared?: boolean | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /** Replaces the description of an output. */
-  describe?: (toolName: string, args: Record<string, unknown>) => string
+  describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
-  offload?: OffloadPolicy
+  offload?: OffloadPolicy | null | undefined
   /**
    * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** Options of calls that may take long. */
 export interface CancellationOptions {
   /** Rejects the call with the signal's reason and stops the work. */
-  signal?: AbortSignal
+  signal?: AbortSignal | null | undefined
 }
 
 /** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
@@ -248,46 +248,46 @@ export interface ContextHistoryOptions {
    * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
    * @default '.wink/context.jsonl'
    */
-  path?: string
+  path?: string | null | undefined
   /** Takes the place of the local disk. */
-  fileSystem?: IFileSystem
+  fileSystem?: IFileSystem | null | undefined
   /**
    * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
    * @default 'process'
    */
-  durability?: 'process' | 'full'
+  durability?: 'process' | 'full' | null | undefined
   /**
    * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
-  lockTimeout?: number
+  lockTimeout?: number | null | undefined
   /**
    * Vouches that the locks of the file system exclude every process that can reach the history, on other hosts and mounts
    * as well. Without it, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
-  trustLocks?: boolean
+  trustLocks?: boolean | null | undefined
   /**
    * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
-  allowShared?: boolean
+  allowShared?: boolean | null | undefined
   /**
    * An entry whose line is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864 (64 MiB)
    */
-  maxEntryBytes?: number
+  maxEntryBytes?: number | null | undefined
   /**
    * What is taken out of every line before it is written. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
-  redaction?: false | RedactionOptions
+  redaction?: false | RedactionOptions | null | undefined
   /** Told what happens, for logs. What it throws is swallowed. */
-  onDebug?: (msg: string, data?: unknown) => void
+  onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** An entry of a history: a tool call, a decision or a summary. */
@@ -338,53 +338,53 @@ export interface ReadOptions extends CancellationOptions {
    * Entries before the one with which they take so many bytes of JSON are left out.
    * @default no bound
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
 }
 
 /** Which entries `search` finds: those that meet every condition given. */
 export interface HistoryFilter extends CancellationOptions {
   /** The tool, or one of several. */
-  toolName?: string | readonly string[]
-  success?: boolean
+  toolName?: string | readonly string[] | null | undefined
+  success?: boolean | null | undefined
   /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
-  since?: Date | string | number
+  since?: Date | string | number | null | undefined
   /** At this time or before. */
-  until?: Date | string | number
+  until?: Date | string | number | null | undefined
   /**
    * Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. With `ranked`, a question
    * that entries have to share a word with.
    */
-  text?: string
+  text?: string | null | undefined
   /**
    * Ranks by how well an entry answers `text`, which is needed then: best first, equally good ones the most recent first.
    * The 10 000 most recent entries that meet the other conditions are ranked (fewer when they have more than 64 MiB of
    * text), by their tool's name, summary, the first 8 KiB of their parameters' text and 32 KiB of their result's.
    * @default false
    */
-  ranked?: boolean
+  ranked?: boolean | null | undefined
   /**
    * At most this many, the most recent ones; with `ranked`, the best ones.
    * @default 50
    */
-  limit?: number
+  limit?: number | null | undefined
 }
 
 /** What `compact` keeps: entries that meet every bound given. At least one is needed. */
 export interface CompactPolicy extends CancellationOptions {
   /** The most recent so many. */
-  keepLast?: number
+  keepLast?: number | null | undefined
   /**
    * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
    * no age, and stay.
    */
-  maxAge?: string
+  maxAge?: string | null | undefined
   /** The most recent ones whose lines take no more than so many bytes. */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
   /**
    * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
    * another process changed the file meanwhile. Nothing is locked while it works.
    */
-  summarise?: (entries: ContextEntry[]) => string | Promise<string>
+  summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
 }
 
 /** What `compact` did. */

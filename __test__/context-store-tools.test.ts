@@ -332,7 +332,7 @@ describe('bounds', () => {
           {
             write: async () => one,
             read: async () => one,
-            search: async ({ limit = 0 }) => Array.from({ length: limit }, () => one),
+            search: async ({ limit }) => Array.from({ length: limit ?? 0 }, () => one),
             update: async () => one,
             supersede: async () => ({ old: one, replacement: one }),
           },

@@ -87,15 +87,15 @@ function hitOf(pointer: ContextPointer, ...texts: string[]): SearchHit {
 function slicing(text: string): Stub['slice'] {
   const whole = Buffer.from(text)
   const totalLines = text.split('\n').length
-  return (filepath, { lines, bytes, maxBytes = 32_768 }) => {
+  return (filepath, { lines, bytes, maxBytes }) => {
     const before = (line: number): number =>
       text
         .split('\n')
         .slice(0, line - 1)
         .join('\n').length + (line > 1 ? 1 : 0)
-    const from = bytes?.from ?? (lines?.from === undefined ? 0 : before(lines.from))
-    const to = bytes?.to ?? (lines?.to === undefined ? whole.length : before(lines.to + 1))
-    const end = Math.min(to, from + maxBytes)
+    const from = bytes?.from ?? before(lines?.from ?? 1)
+    const to = bytes?.to ?? (typeof lines?.to === 'number' ? before(lines.to + 1) : whole.length)
+    const end = Math.min(to, from + (maxBytes ?? 32_768))
     const slice: ContextSlice = {
       filepath,
       text: whole.subarray(from, end).toString(),

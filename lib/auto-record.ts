@@ -2,6 +2,7 @@
 
 import { checkFunction, optional } from './checks.ts'
 import { type ContextHistory, checkHistory } from './context-history.ts'
+import { autoRecordOptions } from './option-names.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { readMember } from './stringify.ts'
 import { checkTimestamp } from './timestamps.ts'
@@ -9,21 +10,21 @@ import { readOutcome } from './tool-response.ts'
 
 /** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
 export interface ToolInvoked {
-  toolName?: string
+  toolName?: string | null | undefined
   /** Counts where there is no `toolName`. */
-  name?: string
+  name?: string | null | undefined
   params?: unknown
   result?: unknown
   /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
-  success?: boolean
+  success?: boolean | null | undefined
   /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
-  timestamp?: Date | string | number
+  timestamp?: Date | string | number | null | undefined
 }
 
 /** Options of `autoRecord`. */
 export interface AutoRecordOptions {
   /** Told at once when an event could not be recorded; `flush` reports it as well. */
-  onError?: ((error: unknown, toolName: string) => void) | null
+  onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
 
 /** An observer. It never throws or waits. */
@@ -47,7 +48,8 @@ export interface AutoRecorder {
  */
 export function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder {
   checkHistory(history, 'history')
-  const saves = new PendingSaves('tool calls', optional(options?.onError, 'onError', checkFunction))
+  const given = optional(options, 'options', autoRecordOptions) ?? {}
+  const saves = new PendingSaves('tool calls', optional(given.onError, 'onError', checkFunction))
   function observe(event: ToolInvoked): void {
     let toolName: unknown
     try {

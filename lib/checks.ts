@@ -110,7 +110,13 @@ export function checkBoolean(value: boolean, name: string): boolean {
 }
 
 /** What the caller vouches for: the locks of the file system, and directories of other users. */
-export function checkTrust({ trustLocks, allowShared }: { trustLocks?: boolean; allowShared?: boolean }): {
+export function checkTrust({
+  trustLocks,
+  allowShared,
+}: {
+  trustLocks?: boolean | null | undefined
+  allowShared?: boolean | null | undefined
+}): {
   trustLocks: boolean
   allowShared: boolean
 } {

@@ -1,9 +1,10 @@
 /** What compactions keep, and the entry that sums up what goes. */
 
 import type { CompactPolicy, ContextEntry } from '../types.d.ts'
-import { checkFunction, checkObject, checkWhole, duration, optional } from './checks.ts'
+import { checkFunction, checkWhole, duration, optional } from './checks.ts'
 import { LINE_KEY } from './context-entry.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { compactPolicy } from './option-names.ts'
 import { untilAborted } from './signals.ts'
 
 /** What the native side is told, as JSON. */
@@ -17,12 +18,12 @@ interface Bounds {
 
 export interface CheckedPolicy {
   readonly bounds: Bounds
-  readonly summarise: CompactPolicy['summarise'] | undefined
+  readonly summarise: NonNullable<CompactPolicy['summarise']> | undefined
 }
 
 /** Checks a policy, its signal aside. */
 export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
-  checkObject(policy, 'policy')
+  compactPolicy(policy, 'policy')
   const keepLast = optional(policy.keepLast, 'policy.keepLast', checkWhole)
   const maxAge = optional(policy.maxAge, 'policy.maxAge', checkAge)
   const maxBytes = optional(policy.maxBytes, 'policy.maxBytes', checkWhole)

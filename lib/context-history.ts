@@ -24,6 +24,7 @@ import { checkEntry, parseEntries } from './context-entry.ts'
 import { asContextError, invalidArgument } from './errors.ts'
 import { checkFilter } from './history-filter.ts'
 import { tooLarge } from './messages.ts'
+import { historyOptions, readCancellation, readOptions } from './option-names.ts'
 import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
 import { encode, FLAT } from './snapshot.ts'
@@ -64,10 +65,7 @@ export class ContextHistory {
 
   /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options?: ContextHistoryOptions | null) {
-    const given = options ?? {}
-    if (typeof given !== 'object') {
-      throw invalidArgument('options', 'an object', options)
-    }
+    const given = optional(options, 'options', historyOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
     this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined, redaction }
@@ -181,8 +179,9 @@ export class ContextHistory {
    */
   async read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]> {
     const wanted = optional(limit, 'limit', checkWhole) ?? DEFAULT_LIMIT
-    const signal = readSignal(options)
-    const maxBytes = count(options?.maxBytes, 'maxBytes', Number.POSITIVE_INFINITY)
+    const given = optional(options, 'options', readOptions) ?? {}
+    const signal = readSignal(given)
+    const maxBytes = count(given.maxBytes, 'maxBytes', Number.POSITIVE_INFINITY)
     if (wanted === 0) {
       return []
     }
@@ -291,7 +290,7 @@ export class ContextHistory {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.verify(operation),
       (text) => JSON.parse(text) as VerifyReport,
     )

@@ -26,11 +26,12 @@ import type {
 import { leastBytes } from './binary.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
-import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
+import { checkArguments, checkText, checkWhole, optional, taskToken } from './checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from './errors.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
 import { tooLarge } from './messages.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
+import { latestOptions, managerOptions, readCancellation } from './option-names.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { checkRedaction, reportSave } from './redaction.ts'
@@ -72,11 +73,8 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #selecting: Selecting<Task>
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-  constructor(options?: ContextManagerOptions) {
-    const given = options ?? {}
-    if (typeof given !== 'object') {
-      throw invalidArgument('options', 'an object', options)
-    }
+  constructor(options?: ContextManagerOptions | null) {
+    const given = optional(options, 'options', managerOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
@@ -289,7 +287,7 @@ export class ContextManager<Task extends TaskId = number> {
 
   /** The latest pointers, newest first. Deep copies. */
   getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[] {
-    const { toolName, before, limit } = optional(options, 'options', checkObject) ?? {}
+    const { toolName, before, limit } = optional(options, 'options', latestOptions) ?? {}
     optional(toolName, 'toolName', checkText)
     optional(before, 'before', checkText)
     const sequences = new Float64Array(Math.min(optional(limit, 'limit', checkWhole) ?? DEFAULT_LATEST, this.size))
@@ -326,7 +324,7 @@ export class ContextManager<Task extends TaskId = number> {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.list(operation, sessionId ?? undefined),
       (_, texts) => texts.flatMap((text) => JSON.parse(text) as ContextPointer<Task>[]),
     )
@@ -418,7 +416,7 @@ export class ContextManager<Task extends TaskId = number> {
     return cancellable(
       this.#hooks,
       this.#native,
-      readSignal(options),
+      readCancellation(options),
       (operation) => this.#native.sweep(operation),
       (text) => JSON.parse(text) as SweepReport,
     )

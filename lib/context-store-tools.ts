@@ -1,8 +1,9 @@
 /** `contextStoreTools`: lets a model keep, find, read and change what agents share, for any framework. */
 
-import { count } from './checks.ts'
+import { count, optional } from './checks.ts'
 import type { ContextTool } from './context-tools.ts'
 import { invalidArgument } from './errors.ts'
+import { contextStoreToolsOptions } from './option-names.ts'
 import { type ContextReadParameters, contextReadTool, type StoreReadSource } from './store-read-tool.ts'
 import { type ContextSearchParameters, contextSearchTool, type StoreSearchSource } from './store-search-tool.ts'
 import { type ContextSupersedeParameters, contextSupersedeTool, type SupersedeSource } from './store-supersede-tool.ts'
@@ -27,7 +28,7 @@ export interface ContextStoreToolsOptions {
    * The text that a tool gives back never takes more bytes than this, at least 8192.
    * @default 16384
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
 }
 
 /** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
@@ -61,7 +62,11 @@ export function contextStoreTools(
   if (missing !== undefined) {
     throw invalidArgument('store', 'a ContextStore', store)
   }
-  const maxBytes = count(options?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  const maxBytes = count(
+    optional(options, 'options', contextStoreToolsOptions)?.maxBytes,
+    'maxBytes',
+    DEFAULT_MAXIMUM_BYTES,
+  )
   if (!(maxBytes >= LEAST_MAXIMUM_BYTES && maxBytes <= Number.MAX_SAFE_INTEGER)) {
     throw invalidArgument('maxBytes', `a whole number from ${LEAST_MAXIMUM_BYTES} up`, maxBytes)
   }

@@ -20,8 +20,9 @@ import type {
 } from '../store.d.ts'
 import type { CancellationOptions } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
-import { checkFilled, checkObject, checkText, optional, readSignal } from './checks.ts'
+import { checkFilled, checkText, optional, readSignal } from './checks.ts'
 import { asContextError } from './errors.ts'
+import { readCancellation, storeOptions, updateOptions } from './option-names.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
 import { checkChange, checkEntryPath, checkNewEntry, checkSaying } from './store-entry.ts'
 import { SessionFiles } from './store-files.ts'
@@ -59,7 +60,7 @@ export class ContextStore {
 
   /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options: ContextStoreOptions) {
-    checkObject(options, 'options')
+    storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
     const { checked, prefix } = checkStoreOptions(options, redaction)
     this.#options = checked
@@ -159,7 +160,7 @@ export class ContextStore {
   /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
   async list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]> {
     const { signal, wanted } = this.#read('list', () => ({
-      wanted: asStored(checkStoreFilter(filter ?? {}, 'filter'), this.#hooks.redaction?.redactor),
+      wanted: asStored(checkStoreFilter(filter ?? {}), this.#hooks.redaction?.redactor),
       signal: readSignal(filter),
     }))
     return meetsNothing(wanted)
@@ -190,7 +191,7 @@ export class ContextStore {
       path: checkEntryPath(path, 'path'),
       ...checkChange(change, 'change', this.#options.maxEntryBytes, this.#hooks.redaction?.redactor),
       description: checkSaying(description, 'description'),
-      ifRevision: optional(optional(options, 'options', checkObject)?.ifRevision, 'ifRevision', checkFilled),
+      ifRevision: optional(optional(options, 'options', updateOptions)?.ifRevision, 'ifRevision', checkFilled),
     }))
     return operate(
       this.#hooks,
@@ -295,7 +296,7 @@ export class ContextStore {
     return cancellable(
       this.#hooks,
       this.#native,
-      this.#read('verify', () => readSignal(options)),
+      this.#read('verify', () => readCancellation(options)),
       (operation) => this.#native.verify(operation),
       (_, [text = '']) => JSON.parse(text) as StoreVerifyReport,
     )

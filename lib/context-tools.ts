@@ -1,9 +1,10 @@
 /** `contextTools`: lets a model find and read what was stored, for any framework. */
 
 import type { ToolDefinition, ToolResult } from '../types.d.ts'
-import { count } from './checks.ts'
+import { count, optional } from './checks.ts'
 import { invalidArgument } from './errors.ts'
 import { type ListContextsParameters, type ListSource, listContextsTool } from './list-contexts-tool.ts'
+import { contextToolsOptions } from './option-names.ts'
 import { type ReadContextSliceParameters, readContextSliceTool, type SliceSource } from './read-context-slice-tool.ts'
 import { type SearchContextsParameters, type SearchSource, searchContextsTool } from './search-contexts-tool.ts'
 
@@ -20,7 +21,7 @@ export interface ContextToolsOptions {
    * The text that a tool gives back never takes more bytes than this, at least 4096.
    * @default 16384
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
 }
 
 /** `list_contexts`, `search_contexts` and `read_context_slice`. */
@@ -53,7 +54,7 @@ export function contextTools(manager: ContextToolsSource, options?: ContextTools
   if (missing !== undefined) {
     throw invalidArgument('manager', 'a ContextManager', manager)
   }
-  const maxBytes = count(options?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  const maxBytes = count(optional(options, 'options', contextToolsOptions)?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
   if (!(maxBytes >= LEAST_MAXIMUM_BYTES && maxBytes <= Number.MAX_SAFE_INTEGER)) {
     throw invalidArgument('maxBytes', `a whole number from ${LEAST_MAXIMUM_BYTES} up`, maxBytes)
   }

@@ -1,8 +1,9 @@
 /** Which entries a search wants. */
 
 import type { HistoryFilter } from '../types.d.ts'
-import { checkBoolean, checkObject, checkText, checkWhole, optional } from './checks.ts'
+import { checkBoolean, checkText, checkWhole, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { historyFilter } from './option-names.ts'
 import { checkTime } from './timestamps.ts'
 
 /** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */
@@ -18,7 +19,7 @@ export interface CheckedFilter {
 
 /** Checks a filter, its signal aside. */
 export function checkFilter(filter: HistoryFilter, defaultLimit: number): CheckedFilter {
-  checkObject(filter, 'filter')
+  historyFilter(filter, 'filter')
   const text = optional(filter.text, 'filter.text', checkSearchText)
   const ranked = optional(filter.ranked, 'filter.ranked', checkBoolean)
   if (ranked === true && text === undefined) {

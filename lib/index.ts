@@ -57,6 +57,7 @@ export type {
   SelectOptions,
   SelectorRequest,
   SliceOptions,
+  SliceRange,
   Time,
   ToolOutput,
 } from '../retrieval.d.ts'
@@ -74,6 +75,7 @@ export type {
   StoreEntrySummary,
   StoreFilter,
   StoreQuery,
+  StoreTagFilter,
   StoreVerifyReport,
   UpdateOptions,
 } from '../store.d.ts'

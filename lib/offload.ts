@@ -7,6 +7,7 @@ import { textOfBinary } from './binary.ts'
 import { debug, type Hooks } from './border.ts'
 import { checkArguments, checkObject, checkTask, checkText, checkWhole, count, optional } from './checks.ts'
 import { asContextError, inspect, invalidArgument } from './errors.ts'
+import { offloadOptions, offloadPolicy } from './option-names.ts'
 import { type Encoded, encodeText } from './snapshot.ts'
 
 const DEFAULT_THRESHOLD = 8192
@@ -81,7 +82,7 @@ export class Offloading {
 
   constructor(hooks: Hooks, policy: OffloadPolicy | null | undefined, save: Save) {
     this.#hooks = hooks
-    this.#policy = checkPolicy(optional(policy, 'offload', checkObject) ?? {})
+    this.#policy = checkPolicy(optional(policy, 'offload', offloadPolicy) ?? {})
     this.#save = save
   }
 
@@ -147,7 +148,7 @@ export class Offloading {
     const { toolName, args, result } = given
     checkText(toolName, `${prefix}toolName`)
     checkArguments(args, `${prefix}args`)
-    const options = optional(given.options, `${prefix}options`, checkObject) ?? {}
+    const options = optional(given.options, `${prefix}options`, offloadOptions) ?? {}
     const optionName = prefix === '' ? '' : `${prefix}options.`
     const queryId = options.queryId ?? undefined
     optional(queryId, `${optionName}queryId`, checkText)

@@ -5,7 +5,6 @@ import type { ContextHistoryOptions, ContextManagerOptions } from '../types.d.ts
 import {
   checkDurability,
   checkFunction,
-  checkObject,
   checkPath,
   checkTrust,
   checkWhole,
@@ -15,6 +14,7 @@ import {
 } from './checks.ts'
 import { invalidArgument } from './errors.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from './file-system.ts'
+import { retentionOptions } from './option-names.ts'
 import { type Redacting, refuseSecret } from './redaction.ts'
 
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
@@ -48,7 +48,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
   for (const name of ['shouldPersist', 'describe', 'onDebug'] as const) {
     optional(options[name], name, checkFunction)
   }
-  const retention = optional(options.retention, 'retention', checkObject) ?? {}
+  const retention = optional(options.retention, 'retention', retentionOptions) ?? {}
   const session = optional(options.sessionId, 'sessionId', checkSession)
   if (session !== undefined) {
     refuseSecret(redaction, session, 'sessionId')

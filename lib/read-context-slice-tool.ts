@@ -41,13 +41,6 @@ export interface SliceSource {
   readContext(filepath: string, options?: SliceOptions | null): Promise<ContextSlice>
 }
 
-/** Where `grep` goes on. */
-interface GrepPlace {
-  from?: number
-  /** Within a long line. */
-  fromByte?: number
-}
-
 /** The call, as it is to be repeated for what comes next. */
 type Parameters = { -readonly [Name in keyof ReadContextSliceParameters]?: ReadContextSliceParameters[Name] }
 
@@ -183,7 +176,7 @@ function sliceOptions(call: Parameters): SliceOptions {
     options.jsonPath = call.json_path
   }
   if (call.grep !== undefined) {
-    const grep: GrepPlace & { pattern: string } = { pattern: call.grep }
+    const grep: GrepOptions = { pattern: call.grep }
     if (call.from_line !== undefined) {
       grep.from = call.from_line
     }
@@ -208,16 +201,15 @@ function sliceOptions(call: Parameters): SliceOptions {
 /** The call that goes on: what changes of it stands in `next`. */
 function nextCall(call: Parameters, next: SliceOptions): Parameters {
   const { from_line: _line, to_line: _lastLine, from_byte: _byte, to_byte: _lastByte, ...rest } = call
-  const place: GrepPlace = typeof next.grep === 'object' ? (next.grep as GrepOptions) : {}
-  return {
-    ...rest,
-    ...(place.from === undefined ? {} : { from_line: place.from }),
-    ...(place.fromByte === undefined ? {} : { from_byte: place.fromByte }),
-    ...(next.lines?.from === undefined ? {} : { from_line: next.lines.from }),
-    ...(next.lines?.to === undefined ? {} : { to_line: next.lines.to }),
-    ...(next.bytes?.from === undefined ? {} : { from_byte: next.bytes.from }),
-    ...(next.bytes?.to === undefined ? {} : { to_byte: next.bytes.to }),
+  const grep = typeof next.grep === 'object' ? (next.grep as GrepOptions | null) : undefined
+  const places = {
+    from_line: grep?.from ?? next.lines?.from,
+    to_line: next.lines?.to,
+    from_byte: grep?.fromByte ?? next.bytes?.from,
+    to_byte: next.bytes?.to,
   }
+  const present = Object.entries(places).filter(([, place]) => typeof place === 'number')
+  return { ...rest, ...(Object.fromEntries(present) as Parameters) }
 }
 
 function isNothing({ text, matches, paths }: ContextSlice): boolean {

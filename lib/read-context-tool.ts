@@ -6,6 +6,7 @@ import { checkWhole, count, optional } from './checks.ts'
 import { type ContextHistory, checkHistory } from './context-history.ts'
 import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
 import { inspect } from './errors.ts'
+import { readContextOptions } from './option-names.ts'
 import { stringify } from './stringify.ts'
 import { execute, failure, readParameters, reasonOf, WrongParameters } from './tool-parameters.ts'
 
@@ -30,7 +31,7 @@ export interface ReadContextOptions {
    * is too large alone is cut.
    * @default 32768
    */
-  maxBytes?: number
+  maxBytes?: number | null | undefined
 }
 
 /**
@@ -48,7 +49,7 @@ export function readContextTool(
   options?: ReadContextOptions | null,
 ): ToolDefinition<ReadContextParameters, ContextEntry[]> {
   const source = optional(history, 'history', checkHistory)
-  const maxBytes = count(options?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  const maxBytes = count(optional(options, 'options', readContextOptions)?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
   return {
     name: 'read_context',
     description: 'Read recent tool invocations from offline context history.',

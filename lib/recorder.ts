@@ -6,6 +6,7 @@ import { type ContextHistory, checkHistory, isHistory } from './context-history.
 import { ContextManager } from './context-manager.ts'
 import { invalidArgument } from './errors.ts'
 import { RETRIEVAL_TOOLS } from './offload.ts'
+import { recorderOptions } from './option-names.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { checkOutcome } from './save-details.ts'
 import { stringify } from './stringify.ts'
@@ -17,7 +18,7 @@ export interface ToolCallContext {
   traceId: string
   /** The tool call: pairs `onToolStart` with `onToolEnd`. */
   spanId: string
-  parentSpanId?: string
+  parentSpanId?: string | null | undefined
 }
 
 /**
@@ -30,7 +31,7 @@ export type ToolResponse<T = unknown> =
 
 /** What the agent says of the execution; its `success` counts over the response's. */
 export interface ToolExecutionResult {
-  success?: boolean
+  success?: boolean | null | undefined
 }
 
 /** The callbacks that a recorder listens to. An agent's own callbacks may return anything, promises included. */
@@ -70,11 +71,11 @@ export interface ToolRecorder {
 /** Options of `createToolRecorder`. */
 export interface ToolRecorderOptions {
   /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
-  history?: ContextHistory | null
+  history?: ContextHistory | null | undefined
   /** The task that a call belongs to. */
-  taskId?: (context: ToolCallContext) => TaskId | undefined
+  taskId?: ((context: ToolCallContext) => TaskId | undefined) | null | undefined
   /** Told at once when a save fails; `flush` reports it as well. */
-  onError?: (error: unknown, toolName: string) => void
+  onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
 
 /** Calls that never end and runs that never stop must not pile up. */
@@ -100,14 +101,15 @@ export function createToolRecorder<Task extends TaskId = number>(
 ): ToolRecorder {
   const queries = new Map<string, string>()
   const calls = new Map<string, Record<string, unknown>>()
-  optional(options?.taskId, 'taskId', checkFunction)
-  const saves = new PendingSaves('tool outputs', optional(options?.onError, 'onError', checkFunction))
+  const given = optional(options, 'options', recorderOptions) ?? {}
+  optional(given.taskId, 'taskId', checkFunction)
+  const saves = new PendingSaves('tool outputs', optional(given.onError, 'onError', checkFunction))
   const manager = isHistory(target) ? undefined : checkManager(target)
   const histories = new Set<ContextHistory>()
   if (isHistory(target)) {
     histories.add(target)
   }
-  const also = optional(options?.history, 'history', checkHistory)
+  const also = optional(given.history, 'history', checkHistory)
   if (also !== undefined) {
     histories.add(also)
   }
@@ -124,7 +126,7 @@ export function createToolRecorder<Task extends TaskId = number>(
     // What is already stored is not stored again each time the model looks at it.
     if (manager !== undefined && !RETRIEVAL_TOOLS.has(toolName)) {
       saves.start(toolName, () => {
-        const taskId = options?.taskId?.(context)
+        const taskId = given.taskId?.(context)
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
       })
     }

@@ -9,8 +9,9 @@ import type {
   RedactionPattern,
   RedactionReport,
 } from '../redaction.d.ts'
-import { checkBoolean, checkFilled, checkFunction, checkObject, checkText, optional } from './checks.ts'
+import { checkBoolean, checkFilled, checkFunction, checkText, optional } from './checks.ts'
 import { asContextError, contextError, fromNative, invalidArgument } from './errors.ts'
+import { redactionOptions, redactionPattern } from './option-names.ts'
 import { Redactor, standardRedactor } from './redactor.ts'
 import { stringify } from './stringify.ts'
 
@@ -61,6 +62,7 @@ export function checkRedaction(
 }
 
 function compile(options: RedactionOptions, name: string): Redacting {
+  redactionOptions(options, name)
   const replacement = options.replacement ?? 'label'
   if (replacement !== 'label' && replacement !== 'mask') {
     throw invalidArgument(`${name}.replacement`, "'label' or 'mask'", replacement)
@@ -90,7 +92,7 @@ function list<T, R>(
 }
 
 function checkPattern(given: RedactionPattern, name: string): object {
-  checkObject(given, name)
+  redactionPattern(given, name)
   if (typeof given.name !== 'string' || !RULE_NAME.test(given.name)) {
     throw invalidArgument(`${name}.name`, "a name of 1 to 64 letters, digits, '-', '_' and '.'", given.name)
   }

@@ -2,7 +2,8 @@
 
 import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from '../memory.d.ts'
 import type { Progress } from './border.ts'
-import { checkFunction, checkObject, optional, readSignal } from './checks.ts'
+import { checkFunction, optional, readSignal } from './checks.ts'
+import { repoMapOptions } from './option-names.ts'
 import { checkFocus, checkMaxChars } from './repo-pack.ts'
 
 const DEFAULT_MAXIMUM_CHARS = 8000
@@ -16,7 +17,7 @@ interface CheckedRepoMap {
 
 /** Checks the options of a map. */
 export function checkRepoMap(options: RepoMapOptions | null | undefined): CheckedRepoMap {
-  const given = optional(options, 'options', checkObject) ?? {}
+  const given = optional(options, 'options', repoMapOptions) ?? {}
   const maxChars = checkMaxChars(given.maxChars ?? DEFAULT_MAXIMUM_CHARS, 'maxChars')
   const onProgress = optional(given.onProgress, 'onProgress', checkFunction)
   return {

@@ -26,8 +26,9 @@ import { NativeRepoMemory } from '../native.js'
 import type { RedactionFinding, RedactionReport } from '../redaction.d.ts'
 import type { CancellationOptions } from '../types.d.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
-import { checkFilled, checkObject, checkPath, readSignal } from './checks.ts'
+import { checkFilled, checkPath, optional } from './checks.ts'
 import { contextError } from './errors.ts'
+import { readCancellation, repoHashOptions, repoMemoryOptions } from './option-names.ts'
 import { checkRedaction, joinFindings, reportRedaction } from './redaction.ts'
 import { type Identity, identityOf } from './repo-identity.ts'
 import { checkRepoMap, parseRepoMap, parseSymbols } from './repo-map.ts'
@@ -125,10 +126,10 @@ export class RepoMemory {
    */
   static async open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory> {
     const { location, branchScope, checked, hooks } = reading('open', () => {
-      checkObject(options, 'options')
+      repoMemoryOptions(options, 'options')
       return {
         location: checkLocation(options),
-        branchScope: checkBranchScope(options),
+        branchScope: checkBranchScope(options.branchScope),
         checked: checkRepoOptions(options),
         hooks: {
           fileSystem: undefined,
@@ -150,7 +151,7 @@ export class RepoMemory {
   static async repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string> {
     const asked = reading('repoHash', () => ({
       workspace: checkWorkspace(workspace, 'workspace'),
-      branchScope: checkBranchScope(options),
+      branchScope: checkBranchScope(optional(options, 'options', repoHashOptions)?.branchScope),
     }))
     const hooks = { fileSystem: undefined, onDebug: undefined, redaction: checkRedaction(undefined, 'redaction') }
     return (await identityOf(hooks, asked.workspace, asked.branchScope)).repoHash
@@ -304,7 +305,7 @@ export class RepoMemory {
    * map knows
    */
   async symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]> {
-    const signal = reading('symbols', () => readSignal(options))
+    const signal = reading('symbols', () => readCancellation(options))
     const request = this.#request('symbols', () => ({ path: checkPath(path, 'path').toWellFormed() }))
     return cancellable(
       this.#hooks,

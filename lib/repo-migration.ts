@@ -3,8 +3,9 @@
 import type { MigrateReport, RepoMemoryMigration } from '../memory.d.ts'
 import { migrateRepoMemory } from '../native.js'
 import { operate, outbox } from './border.ts'
-import { checkObject, optional } from './checks.ts'
+import { optional } from './checks.ts'
 import { contextError } from './errors.ts'
+import { repoMigration } from './option-names.ts'
 import { checkRedaction } from './redaction.ts'
 import { checkBranchScope, checkRepoHash, checkStorage, checkWorkspace, reading } from './repo-options.ts'
 
@@ -22,7 +23,7 @@ export function migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
 }
 
 function checkMigration(options: RepoMemoryMigration): object {
-  const { fromWorkspace, fromRepoHash, workspace } = checkObject(options, 'options')
+  const { fromWorkspace, fromRepoHash, workspace } = repoMigration(options, 'options')
   const from = {
     fromWorkspace: optional(fromWorkspace, 'fromWorkspace', checkWorkspace),
     fromRepoHash: optional(fromRepoHash, 'fromRepoHash', checkRepoHash),
@@ -34,6 +35,6 @@ function checkMigration(options: RepoMemoryMigration): object {
     ...from,
     ...checkStorage(options),
     workspace: checkWorkspace(workspace, 'workspace'),
-    branchScope: checkBranchScope(options),
+    branchScope: checkBranchScope(options.branchScope),
   }
 }

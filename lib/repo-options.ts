@@ -2,9 +2,9 @@
 
 import { isAbsolute, join, sep } from 'node:path'
 import process from 'node:process'
-import type { BranchScope, RepoHashOptions, RepoMemoryLocation, RepoMemoryOptions } from '../memory.d.ts'
+import type { BranchScope, RepoMemoryLocation, RepoMemoryOptions } from '../memory.d.ts'
 import type { NativeRepoMemoryOptions } from '../native.js'
-import { checkDurability, checkFunction, checkObject, checkPath, checkTrust, checkWhole, optional } from './checks.ts'
+import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from './checks.ts'
 import { asContextError, contextError, invalidArgument } from './errors.ts'
 import { resolveDirectory } from './file-system.ts'
 
@@ -65,8 +65,8 @@ export function checkLocation({ workspace, repoHash }: RepoMemoryLocation): Chec
   throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'either workspace or repoHash is needed, and not both')
 }
 
-export function checkBranchScope(options: RepoHashOptions | null | undefined): BranchScope {
-  const scope = optional(options, 'options', checkObject)?.branchScope ?? 'perBranch'
+export function checkBranchScope(given: BranchScope | null | undefined): BranchScope {
+  const scope = given ?? 'perBranch'
   if (scope !== 'perBranch' && scope !== 'sharedRepo') {
     throw invalidArgument('branchScope', "'perBranch' or 'sharedRepo'", scope)
   }

@@ -5,7 +5,6 @@ import {
   checkEach,
   checkFilled,
   checkFunction,
-  checkObject,
   checkString,
   checkWhole,
   count,
@@ -13,6 +12,7 @@ import {
   readSignal,
 } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { packOptions, repoMapFocus } from './option-names.ts'
 import { tokensOf } from './tokens.ts'
 
 const DEFAULT_LATEST_SUMMARIES = 10
@@ -43,7 +43,7 @@ interface CheckedPack {
 
 /** Checks the options of a pack. */
 export function checkPack(options: ContextPackOptions | null | undefined): CheckedPack {
-  const given = optional(options, 'options', checkObject) ?? {}
+  const given = optional(options, 'options', packOptions) ?? {}
   const { isWanted, focus } = checkMap(given.repoMap ?? true)
   return {
     request: {
@@ -76,7 +76,7 @@ function checkMap(value: boolean | RepoMapFocus): { isWanted: boolean; focus: re
   if (typeof value !== 'object') {
     throw invalidArgument('repoMap', 'true, false, or { focus }', value)
   }
-  return { isWanted: true, focus: optional(value.focus, 'repoMap.focus', checkFocus) ?? [] }
+  return { isWanted: true, focus: optional(repoMapFocus(value, 'repoMap').focus, 'repoMap.focus', checkFocus) ?? [] }
 }
 
 function checkTokens({ maxTokens, countTokens }: ContextPackOptions): TokenBudget | undefined {

@@ -2,8 +2,9 @@
 
 import type { ContextPackOptions, StepSummary, Workflow, WorkflowStep, WorkflowStepOptions } from '../memory.d.ts'
 import type { RedactionFinding } from '../redaction.d.ts'
-import { checkFunction, checkObject, optional } from './checks.ts'
+import { checkFunction, optional } from './checks.ts'
 import { cutText, enoughFor } from './cut-text.ts'
+import { workflowStepOptions } from './option-names.ts'
 import { preview } from './preview.ts'
 import type { Redacting } from './redaction.ts'
 import { type CheckedSummary, checkName, checkSummaryTags, MAXIMUM_SUMMARY_TAGS } from './repo-records.ts'
@@ -41,7 +42,7 @@ export class RepoWorkflow implements Workflow {
     const { runId } = this
     const name = checkName(stepId, 'stepId')
     checkFunction(run, 'run')
-    const given = optional(options, 'options', checkObject) ?? {}
+    const given = optional(options, 'options', workflowStepOptions) ?? {}
     const summarise = optional(given.summarise, 'summarise', checkFunction)
     const tags = optional(given.tags, 'tags', checkSummaryTags)
     const context: WorkflowStep['context'] = (maxChars, options) => this.#memory.context(maxChars, options)
@@ -70,7 +71,7 @@ export class RepoWorkflow implements Workflow {
   async #textOf<T>(
     stepId: string,
     result: T,
-    summarise: WorkflowStepOptions<T>['summarise'] | undefined,
+    summarise: NonNullable<WorkflowStepOptions<T>['summarise']> | undefined,
   ): Promise<Text> {
     if (summarise !== undefined) {
       try {

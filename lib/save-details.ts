@@ -8,11 +8,11 @@ import { asText } from './tool-response.ts'
 /** How a tool call ended, stored beside its result. */
 export interface ToolOutcome {
   /** Whether the tool succeeded. */
-  success?: boolean
+  success?: boolean | null | undefined
   /** Why it failed. */
-  error?: string
+  error?: string | null | undefined
   /** What the tool said about the call. */
-  message?: string
+  message?: string | null | undefined
 }
 
 /** As it crosses, as JSON. */
@@ -30,8 +30,8 @@ export const NO_DETAILS: Details = Object.freeze({})
 /** Gathers what is said of a save, with the callbacks of a manager. */
 export class SaveDetails {
   readonly #hooks: Hooks
-  readonly #shouldPersist: ContextManagerOptions['shouldPersist'] | undefined
-  readonly #describe: ContextManagerOptions['describe'] | undefined
+  readonly #shouldPersist: ContextManagerOptions['shouldPersist']
+  readonly #describe: NonNullable<ContextManagerOptions['describe']> | undefined
 
   constructor(hooks: Hooks, options: ContextManagerOptions) {
     this.#hooks = hooks

@@ -4,9 +4,10 @@ import type { NativeManager } from '../native.js'
 import type { SearchHit, SearchOptions } from '../retrieval.d.ts'
 import type { TaskId } from '../types.d.ts'
 import { cancellable, type Hooks } from './border.ts'
-import { checkObject, checkText, checkWhole, optional, readSignal, wholeUpTo } from './checks.ts'
+import { checkText, checkWhole, optional, readSignal, wholeUpTo } from './checks.ts'
 import { checkContextFilter } from './context-filter.ts'
 import { invalidArgument } from './errors.ts'
+import { searchOptions } from './option-names.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_SNIPPETS = 3
@@ -22,7 +23,7 @@ export async function search<Task extends TaskId>(
   options: SearchOptions | null | undefined,
 ): Promise<SearchHit<Task>[]> {
   checkText(query, 'query')
-  const given = optional(options, 'options', checkObject) ?? {}
+  const given = optional(options, 'options', searchOptions) ?? {}
   const request = JSON.stringify({
     query: query.toWellFormed(),
     allSessions: optional(given.sessions, 'options.sessions', checkSessions) === 'all',

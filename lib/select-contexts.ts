@@ -9,6 +9,7 @@ import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, w
 import { type CheckedContextFilter, checkContextFilter } from './context-filter.ts'
 import { Embeddings } from './embeddings.ts'
 import { invalidArgument } from './errors.ts'
+import { selectOptions } from './option-names.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
 import { askSelector } from './selector.ts'
 import { tokensOf } from './tokens.ts'
@@ -219,8 +220,8 @@ class Packing<Task extends TaskId> {
 }
 
 function checkSelection(options: SelectOptions | null | undefined): CheckedSelection {
-  const signal = readSignal(options)
-  const given = options ?? {}
+  const given = optional(options, 'options', selectOptions) ?? {}
+  const signal = readSignal(given)
   const maxTokens = count(given.maxTokens, 'options.maxTokens', Number.POSITIVE_INFINITY)
   const countTokens = optional(given.countTokens, 'options.countTokens', checkFunction)
   return {

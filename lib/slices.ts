@@ -1,8 +1,9 @@
 /** Reading parts of stored results: checks what to read, and puts the answer together. */
 
-import type { ContextSlice, GrepOptions, SliceOptions } from '../retrieval.d.ts'
-import { checkBoolean, checkObject, checkText, checkWhole, optional, readSignal } from './checks.ts'
+import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from '../retrieval.d.ts'
+import { checkBoolean, checkText, checkWhole, optional, readSignal } from './checks.ts'
 import { invalidArgument } from './errors.ts'
+import { grepOptions, sliceOptions, sliceRange } from './option-names.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 32_768
 /** A character always fits. */
@@ -21,7 +22,7 @@ export interface CheckedSlice {
 
 /** Checks the options of `readContext`. */
 export function checkSlice(options: SliceOptions | null | undefined): CheckedSlice {
-  const given = optional(options, 'options', checkObject) ?? {}
+  const given = optional(options, 'options', sliceOptions) ?? {}
   const signal = readSignal(given)
   const [part, other] = (['lines', 'bytes', 'grep'] as const).filter((name) => (given[name] ?? undefined) !== undefined)
   if (other !== undefined) {
@@ -65,8 +66,8 @@ function checkFrom(value: number, name: string, least: number): number {
   return value
 }
 
-function checkRange(range: { from?: number; to?: number }, name: string, least: number): { from: number; to?: number } {
-  checkObject(range, name)
+function checkRange(range: SliceRange, name: string, least: number): { from: number; to?: number } {
+  sliceRange(range, name)
   const from = optional(range.from, `${name}.from`, (value, name) => checkFrom(value, name, least)) ?? least
   const to = optional(range.to, `${name}.to`, (value, name) => checkFrom(value, name, least))
   if (to === undefined) {
@@ -83,7 +84,7 @@ function checkGrep(grep: NonNullable<SliceOptions['grep']>, name: string): GrepO
   if (typeof grep === 'string' || grep instanceof RegExp) {
     return { pattern: grep }
   }
-  return checkObject(grep, name)
+  return grepOptions(grep, name)
 }
 
 /** What the native side is told of `grep`. */

@@ -3,6 +3,7 @@
 import type { ContextType, NewStoreEntry, StoreEntryChange } from '../store.d.ts'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { storeEntryChange } from './option-names.ts'
 import type { Redactor } from './redactor.ts'
 
 /** Every type, in the order of specification 4. */
@@ -58,7 +59,7 @@ export function checkChange(
 ): CheckedChange {
   const both = (texts: readonly string[]): readonly string[] =>
     redactor === undefined ? texts : [...texts, ...texts.map((text) => redactor.asStored(text))]
-  const { content, type, tags, addTags, removeTags, links, removeLinks } = checkObject(change, name)
+  const { content, type, tags, addTags, removeTags, links, removeLinks } = storeEntryChange(change, name)
   return {
     content: optional(content, `${name}.content`, (value, name) => checkContent(value, name, maxBytes)),
     type: optional(type, `${name}.type`, checkType),

@@ -3,6 +3,7 @@
 import type { HousekeepingPolicy, HousekeepingReport } from '../store.d.ts'
 import { checkBoolean, checkFunction, checkObject, checkString, duration, optional, readSignal } from './checks.ts'
 import { inspect, invalidArgument } from './errors.ts'
+import { housekeepingPolicy } from './option-names.ts'
 
 const DEFAULT_AGE = '30d'
 /** Entries removed under one lock. */
@@ -45,7 +46,7 @@ interface Batch {
 /** Checks a policy. */
 export function checkHousekeeping(given: HousekeepingPolicy | null | undefined): CheckedHousekeeping {
   const { olderThan, retention, agents, dryRun, includeLinked, onProgress } =
-    optional(given, 'policy', checkObject) ?? ({} as HousekeepingPolicy)
+    optional(given, 'policy', housekeepingPolicy) ?? ({} as HousekeepingPolicy)
   return {
     policy: {
       now: Date.now(),

@@ -1,8 +1,9 @@
 /** Which entries of a context store a call wants. */
 
 import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from '../store.d.ts'
-import { checkBoolean, checkObject, checkString, checkTags, count, optional } from './checks.ts'
+import { checkBoolean, checkString, checkTags, count, optional } from './checks.ts'
 import { contextError, invalidArgument } from './errors.ts'
+import { relatedOptions, storeFilter, storeQuery, storeTagFilter } from './option-names.ts'
 import type { Redactor } from './redactor.ts'
 import { checkType } from './store-entry.ts'
 import { checkTime } from './timestamps.ts'
@@ -37,12 +38,11 @@ export interface CheckedRelatedOptions {
 }
 
 /** Checks a filter, its signal aside. */
-export function checkStoreFilter(
-  filter: StoreFilter,
-  name: string,
-  defaultLimit = Number.POSITIVE_INFINITY,
-): CheckedStoreFilter {
-  checkObject(filter, name)
+export function checkStoreFilter(filter: StoreFilter): CheckedStoreFilter {
+  return checkConditions(storeFilter(filter, 'filter'), 'filter', Number.POSITIVE_INFINITY)
+}
+
+function checkConditions(filter: StoreFilter, name: string, defaultLimit: number): CheckedStoreFilter {
   return {
     agents: optional(filter.agent, `${name}.agent`, (value, name) => each(value, name, checkString)),
     sessions: optional(filter.sessionId, `${name}.sessionId`, (value, name) => each(value, name, checkString)),
@@ -57,7 +57,7 @@ export function checkStoreFilter(
 
 /** Checks a query, its signal aside. */
 export function checkStoreQuery(query: StoreQuery): CheckedStoreQuery {
-  const filter = checkStoreFilter(query, 'query', DEFAULT_SEARCH_LIMIT)
+  const filter = checkConditions(storeQuery(query, 'query'), 'query', DEFAULT_SEARCH_LIMIT)
   const text = optional(query.query, 'query.query', checkString)
   const ranked = optional(query.ranked, 'query.ranked', checkBoolean)
   if (ranked === true && text === undefined) {
@@ -91,7 +91,7 @@ export function meetsNothing({ tagsAny }: CheckedStoreFilter): boolean {
 
 /** Checks the options of `related`, their signal aside. */
 export function checkRelatedOptions(options: RelatedOptions | null | undefined): CheckedRelatedOptions {
-  const { depth, direction, limit } = optional(options, 'options', checkObject) ?? {}
+  const { depth, direction, limit } = optional(options, 'options', relatedOptions) ?? {}
   const wanted = direction ?? 'both'
   if (!DIRECTIONS.includes(wanted)) {
     throw invalidArgument('direction', "'links', 'backlinks' or 'both'", direction)
@@ -125,6 +125,7 @@ function checkTagFilter(
   if (typeof tags !== 'object') {
     throw invalidArgument(name, 'an array of tags, or { all, any }', tags)
   }
+  storeTagFilter(tags, name)
   return {
     tagsAll: optional(tags.all, `${name}.all`, checkTags),
     tagsAny: optional(tags.any, `${name}.any`, checkTags),
