@@ -267,7 +267,10 @@ function checkBoolean(value, name) {
   }
   return value;
 }
-function checkTrust({ trustLocks, allowShared }) {
+function checkTrust({
+  trustLocks,
+  allowShared
+}) {
   return {
     trustLocks: optional(trustLocks, "trustLocks", checkBoolean) ?? false,
     allowShared: optional(allowShared, "allowShared", checkBoolean) ?? false
@@ -3825,9 +3828,9 @@ var ContextManager = class {
     );
   }
   /**
-   * The paths of the pointers that share a word with the query, best first (BM25 over name, description and arguments;
-   * of pointers of this manager only `filepath` counts), recent ones preferred. Equal scores: most recent first. When nothing matches, all paths
-   * in their order. Synchronous, and never waits for a save or for a disk.
+   * The paths of the pointers that share a word with the query, best first (BM25 over name, description, arguments
+   * and, of outputs that this manager indexed, the result's text), recent ones preferred. Of this manager's pointers only `filepath` is
+   * needed. Equal scores: most recent first. When nothing matches, all paths in their order. Synchronous, and never waits for a save or for a disk.
    */
   selectRelevantContexts(query, availablePointers) {
     checkText(query, "query");

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as everything from '../index.js'
@@ -180,6 +180,32 @@ describe('package.json', () => {
   })
 })
 
+/** The relative links of a document in Markdown, outside of its code. */
+function linksOf(text: string): string[] {
+  const prose = text.replace(/^ *(```+)[\s\S]*?^ *\1 *$/gm, '')
+  const inline = [...prose.matchAll(/\]\(\s*<?([^)\s>]+)/g), ...prose.matchAll(/\b(?:href|src)=["']([^"']+)/g)]
+  const references = [...prose.matchAll(/^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)/gm)]
+  return [...inline, ...references].map(([, link = '']) => link).filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link))
+}
+
+/** Whether a link leads to a file of the package, and to a heading in it. */
+function leadsSomewhere(from: string, link: string, files: ReadonlySet<string>): boolean {
+  const [path = '', heading] = link.split('#')
+  const target = path === '' ? from : posix.join(posix.dirname(from), decodeURIComponent(path))
+  return files.has(target) && (heading === undefined || headingsOf(target).includes(heading))
+}
+
+/** As GitHub and npm name them. */
+function headingsOf(path: string): string[] {
+  const text = readFileSync(join(root, path), 'utf8').replace(/^ *```[\s\S]*?^ *``` *$/gm, '')
+  return [...text.matchAll(/^#+ +(.+?) *$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
 describe('npm pack', () => {
   const pack = (): string[] => {
     const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -203,6 +229,18 @@ describe('npm pack', () => {
       needed.filter((path) => !files.includes(path)),
       [],
     )
+  })
+
+  test('holds whatever its documents link to', PATIENT, () => {
+    const files = new Set(pack())
+    const documents = [...files].filter((path) => path.endsWith('.md'))
+    holds(documents.includes('README.md') && documents.some((path) => path.startsWith('docs/')))
+    const dead = documents.flatMap((path) =>
+      linksOf(readFileSync(join(root, path), 'utf8'))
+        .filter((link) => !leadsSomewhere(path, link, files))
+        .map((link) => `${path}: ${link}`),
+    )
+    assert.deepEqual(dead, [])
   })
 
   test('holds nothing else of the repository', PATIENT, () => {

@@ -1,18 +1,24 @@
-// `npm test`: everything, in the order in which failures are cheapest to see.
+// `npm test`: everything, or what its parameters name; see `test-plan.mjs`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { planOf, USAGE } from './test-plan.mjs'
 
 const tests = readdirSync('__test__')
   .filter((name) => name.endsWith('.test.ts'))
-  .map((name) => join('__test__', name))
+  .map((name) => `__test__/${name}`)
 
-run('build', 'node', ['scripts/build.mjs', '--release'])
-run('type tests', 'tsc', ['--noEmit'])
-run('core without Node-API', 'cargo', ['test', '--no-default-features'])
-run('Node', 'node', ['--import', 'tsx', '--test', '--test-reporter=spec', ...tests])
-run('Bun', bunBinary(), ['test', '--timeout', '120000', ...tests.map((name) => `./${name}`)])
+let plan
+try {
+  plan = planOf(process.argv.slice(2), tests)
+} catch (error) {
+  console.error(`${error.message}\n\n${USAGE}`)
+  process.exit(2)
+}
+for (const { title, command, parameters } of plan) {
+  run(title, command === 'bun' ? bunBinary() : command, parameters)
+}
 
 function run(title, command, parameters) {
   console.log(`\n── ${title}`)

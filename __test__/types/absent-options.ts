@@ -37,7 +37,7 @@ export async function passOn({ directory, threshold, limit, signal, log }: Setti
   const search: SearchOptions = { limit, signal, sessions: null, toolName: undefined }
   const slice: SliceOptions = { lines: { from: limit, to: threshold }, bytes: null, grep: undefined, signal }
   const entry: NewStoreEntry = { type: 'finding', slug: 'a', content: 'b', tags: undefined, links: null }
-  createToolRecorder(new ContextManager(null), { history: undefined, taskId: null, onError: log })
+  createToolRecorder(new ContextManager(null), { history: undefined, taskId: null, onError: undefined })
   return [
     await manager.search('query', search),
     await manager.readContext('path', slice),

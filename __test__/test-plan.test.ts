@@ -1,0 +1,84 @@
+/** The parameters of `npm test`. */
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { PATIENT } from './support/processes.ts'
+
+interface Command {
+  readonly title: string
+  readonly command: string
+  readonly parameters: readonly string[]
+}
+
+const module = new URL('../scripts/test-plan.mjs', import.meta.url).href
+const { planOf } = (await import(module)) as {
+  planOf(parameters: readonly string[], tests: readonly string[]): readonly Command[]
+}
+
+const TESTS = ['__test__/a.test.ts', '__test__/b.test.ts']
+const linesOf = (parameters: readonly string[]): string[] =>
+  planOf(parameters, TESTS).map(({ command, parameters }) => [command, ...parameters].join(' '))
+
+const BUILD = 'node scripts/build.mjs --release'
+const onNode = (files: string): string => `node --import tsx --test --test-reporter=spec ${files}`
+const onBun = (files: string): string => `bun test --timeout 120000 ${files}`
+
+describe('npm test', () => {
+  test('runs everything without parameters', () => {
+    assert.deepEqual(linesOf([]), [
+      BUILD,
+      'tsc --noEmit',
+      'cargo test --no-default-features',
+      onNode('__test__/a.test.ts __test__/b.test.ts'),
+      onBun('./__test__/a.test.ts ./__test__/b.test.ts'),
+    ])
+  })
+
+  test('runs the files that are named on Node and on Bun', () => {
+    const expected = [BUILD, onNode('__test__/b.test.ts'), onBun('./__test__/b.test.ts')]
+    assert.deepEqual(linesOf(['__test__/b.test.ts']), expected)
+    assert.deepEqual(linesOf(['./__test__/b.test.ts', '__test__/b.test.ts']), expected)
+    assert.deepEqual(linesOf(['__test__\\b.test.ts']), expected)
+    assert.equal(
+      linesOf(['__test__/b.test.ts', '__test__/a.test.ts'])[1],
+      onNode('__test__/b.test.ts __test__/a.test.ts'),
+    )
+  })
+
+  test('passes the filter of --rust to cargo test', () => {
+    assert.deepEqual(linesOf(['--rust', 'durable::log']), ['cargo test --no-default-features durable::log'])
+    assert.deepEqual(linesOf(['--rust', 'log', '__test__/a.test.ts']), [
+      BUILD,
+      'cargo test --no-default-features log',
+      onNode('__test__/a.test.ts'),
+      onBun('./__test__/a.test.ts'),
+    ])
+  })
+
+  test('says what is wrong with its parameters', () => {
+    for (const [parameters, message] of [
+      [['__test__/c.test.ts'], /^There is no test file __test__\/c\.test\.ts: /],
+      [['b.test.ts'], /^There is no test file b\.test\.ts: /],
+      [['--wach'], /^Unknown flag --wach\.$/],
+      [['-w'], /^Unknown flag -w\.$/],
+      [['--rust'], /^--rust needs a filter/],
+      [['--rust', '--release'], /^--rust needs a filter/],
+      [['--rust', 'a', '--rust', 'b'], /^--rust can be given once/],
+    ] as const) {
+      assert.throws(() => planOf(parameters, TESTS), { message })
+    }
+  })
+
+  test('shows its usage when a parameter is wrong, and runs nothing', PATIENT, () => {
+    const script = fileURLToPath(new URL('../scripts/test.mjs', import.meta.url))
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    const { status, stdout, stderr } = spawnSync('node', [script, '__test__/none.test.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    assert.deepEqual([status, stdout], [2, ''])
+    assert.match(stderr, /^There is no test file __test__\/none\.test\.ts: .*\n\nUsage:\n/)
+  })
+})

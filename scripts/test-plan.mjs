@@ -1,0 +1,80 @@
+// Which commands `npm test` runs, by its parameters.
+
+export const USAGE = `Usage:
+  npm test                                  everything: Rust, Node, Bun, types
+  npm test -- __test__/NAME.test.ts …       these files, on Node and on Bun
+  npm test -- --rust FILTER                 the core's tests whose names contain FILTER`
+
+/**
+ * The commands in the order in which failures are cheapest to see. Throws an `Error` for parameters that it does not know.
+ *
+ * @param {readonly string[]} parameters those of the command line
+ * @param {readonly string[]} tests all test files, relative to the repository, with `/`
+ * @returns {{ title: string, command: string, parameters: string[] }[]}
+ */
+export function planOf(parameters, tests) {
+  const { files, filter } = read(parameters, tests)
+  const isWhole = files.length === 0 && filter === undefined
+  const selected = isWhole ? tests : files
+  const plan = []
+  if (selected.length > 0) {
+    plan.push({ title: 'build', command: 'node', parameters: ['scripts/build.mjs', '--release'] })
+  }
+  if (isWhole) {
+    plan.push({ title: 'type tests', command: 'tsc', parameters: ['--noEmit'] })
+  }
+  if (isWhole || filter !== undefined) {
+    const filters = filter === undefined ? [] : [filter]
+    plan.push({
+      title: 'core without Node-API',
+      command: 'cargo',
+      parameters: ['test', '--no-default-features', ...filters],
+    })
+  }
+  if (selected.length > 0) {
+    plan.push(
+      {
+        title: 'Node',
+        command: 'node',
+        parameters: ['--import', 'tsx', '--test', '--test-reporter=spec', ...selected],
+      },
+      {
+        title: 'Bun',
+        command: 'bun',
+        parameters: ['test', '--timeout', '120000', ...selected.map((name) => `./${name}`)],
+      },
+    )
+  }
+  return plan
+}
+
+function read(parameters, tests) {
+  const files = []
+  let filter
+  for (let index = 0; index < parameters.length; index++) {
+    const parameter = parameters[index]
+    if (parameter === '--rust') {
+      if (filter !== undefined) {
+        throw new Error('--rust can be given once: cargo test takes one filter.')
+      }
+      index++
+      filter = parameters[index]
+      if (filter === undefined || filter === '' || filter.startsWith('-')) {
+        throw new Error('--rust needs a filter: a part of the names of the tests to run.')
+      }
+    } else if (parameter.startsWith('-')) {
+      throw new Error(`Unknown flag ${parameter}.`)
+    } else {
+      files.push(fileOf(parameter, tests))
+    }
+  }
+  return { files: [...new Set(files)], filter }
+}
+
+function fileOf(parameter, tests) {
+  const file = parameter.replaceAll('\\', '/').replace(/^(?:\.\/)+/, '')
+  if (!tests.includes(file)) {
+    throw new Error(`There is no test file ${parameter}: name one such as ${tests[0] ?? '__test__/NAME.test.ts'}.`)
+  }
+  return file
+}
