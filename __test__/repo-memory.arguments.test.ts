@@ -292,6 +292,8 @@ describe('absent arguments of a repository memory', () => {
       lockTimeout: 10_000,
       maxSummaries: 100,
       maxSummaryBytes: 1_048_576,
+      trustLocks: false,
+      allowShared: false,
       hasDebug: false,
     })
     assert.equal(checkRepoOptions({ durability: 'process' }).isDurable, false)

@@ -25,7 +25,7 @@ use crate::{
 const ROOT: u32 = 0;
 /// Others, or the group, may read a file.
 const READABLE: u32 = 0o044;
-/// Everybody may write.
+/// Every user may write.
 const WRITABLE: u32 = 0o002;
 /// In a directory with this bit only the owner of an entry may replace it.
 const STICKY: u32 = 0o1000;
@@ -55,8 +55,8 @@ pub struct Place<'a> {
     pub directories: &'a [&'a Path],
     /// Files that hold what is stored.
     pub files: &'a [&'a Path],
-    /// Files that only this package makes, for their owner alone: on a file system that keeps modes
-    /// nobody else may read them.
+    /// Files that only this package makes, for their owner alone: a file system that keeps modes
+    /// gives other users no access to them.
     pub own_files: &'a [&'a Path],
 }
 
@@ -92,10 +92,8 @@ impl Inspection {
             return Ok(());
         }
         let Some(user) = disk.user() else { return Ok(()) };
-        let mut directory = None;
         for path in place.directories {
             if let Some(ownership) = self.unseen(disk, path) {
-                directory = Some(ownership);
                 if is_foreign(ownership, user) && user != ROOT && !trust.shared {
                     return Err(refusal(path, ownership, user, place));
                 }
@@ -105,10 +103,9 @@ impl Inspection {
         }
         for path in place.files {
             if let Some(ownership) = self.unseen(disk, path) {
-                // A look at the directory costs little, and it may have been seen before.
-                let parent =
-                    directory.or_else(|| disk.ownership(path.parent().unwrap_or(path)).ok()?);
-                self.report_file(path, ownership, parent, user, debug);
+                let is_reachable = is_exposed(ownership, user)
+                    && is_reachable(disk, path.parent().unwrap_or(path));
+                self.report_file(path, ownership, is_reachable, user, debug);
                 self.mark_seen(path);
             }
         }
@@ -168,12 +165,12 @@ impl Inspection {
     }
 
     /// Reports a file that is another user's, or that others can reach and read; `false` where there is
-    /// nothing to report. `directory` is the one that holds it.
+    /// nothing to report. `is_reachable`: see [`is_reachable`], of its directory.
     pub fn report_file(
         &self,
         path: &Path,
         ownership: Ownership,
-        directory: Option<Ownership>,
+        is_reachable: bool,
         user: u32,
         debug: &Debug,
     ) -> bool {
@@ -183,7 +180,6 @@ impl Inspection {
         if is_foreign {
             self.say(format!("{name} belongs to uid {owner}"), path, debug);
         }
-        let is_reachable = directory.is_none_or(|directory| directory.mode & SEARCHABLE != 0);
         if is_reachable && mode & WRITABLE != 0 {
             self.say(format!("{name} is writable by everyone (mode {mode:04o})"), path, debug);
         } else if is_reachable && mode & READABLE != 0 {
@@ -220,6 +216,15 @@ impl Inspection {
             debug.say(message, data);
         }
     }
+}
+
+/// Whether other users can reach the files of a directory: neither it nor any directory above it is for
+/// its owner alone.
+pub fn is_reachable(disk: &dyn Disk, directory: &Path) -> bool {
+    directory.ancestors().all(|directory| {
+        let ownership = disk.ownership(directory).ok().flatten();
+        ownership.is_none_or(|ownership| ownership.mode & SEARCHABLE != 0)
+    })
 }
 
 /// Whether a file is another user's, or others may read or write it.

@@ -160,7 +160,7 @@ impl SharedDirectory {
         synced.get_or_try_init(sync).await.copied()
     }
 
-    /// The lease's file and whose it is, where there are owners.
+    /// The path and the owner of the lease's file, where there are owners.
     #[must_use]
     pub fn lease_ownership(&self) -> Option<(PathBuf, Ownership)> {
         let leased = self.leased();

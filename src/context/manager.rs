@@ -51,7 +51,7 @@ pub struct Manager {
     /// Stem of temporary names where no lease gives one.
     pub(super) owner: String,
     opened: Mutex<Option<Arc<Opened>>>,
-    /// Who else can use the directory.
+    /// Checks who else can use the directory.
     pub(super) inspection: Arc<Inspection>,
     /// Gives every context the random part of its name.
     identities: RandomState,
@@ -196,7 +196,7 @@ impl Manager {
         Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))
     }
 
-    /// Looks whose the directory is, once it is there.
+    /// Checks the owner and the mode of the directory, once it exists.
     ///
     /// # Errors
     /// `UnsafeDirectory`

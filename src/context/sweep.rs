@@ -16,7 +16,7 @@ use crate::{
     error::Result,
     file_system::{Disk, Entry, FileError, FileResult, FileSystem},
     names,
-    safety::Inspection,
+    safety::{Inspection, is_reachable},
 };
 
 /// The background sweep leaves the first saves of a process alone.
@@ -218,13 +218,13 @@ impl Sweeper {
     /// Reports the first context that others may read, or that is another user's.
     fn report_exposed(&self, entries: &[Entry]) {
         let Some(user) = self.disk.user() else { return };
-        let directory = self.disk.ownership(&self.root).ok().flatten();
+        let is_reachable = is_reachable(self.disk.as_ref(), &self.root);
         for entry in entries.iter().filter(|entry| names::parse_context(&entry.name).is_some()) {
             if let Some(ownership) = entry.ownership
                 && self.inspection.report_file(
                     &self.root.join(&entry.name),
                     ownership,
-                    directory,
+                    is_reachable,
                     user,
                     &self.debug,
                 )

@@ -84,7 +84,7 @@ impl Lease {
         }
     }
 
-    /// Writes whose the lease is.
+    /// Writes the identity of the volume and the sessions.
     fn describe<'a>(
         &mut self,
         directory: &Path,
@@ -99,7 +99,7 @@ impl Lease {
         self.file.append(text.as_bytes())
     }
 
-    /// Whose the lease's file is, where there are owners. It was made for its owner alone.
+    /// The path and the owner of the lease's file, where there are owners. It is created for its owner alone.
     #[must_use]
     pub fn ownership(&self) -> Option<(&Path, Ownership)> {
         Some((&self.path, self.file.ownership()?))
@@ -114,7 +114,7 @@ impl Lease {
     /// Whether the file still stands under its name. Asked before every save.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        // Nobody gives a lease another name. Servers of shared file systems may count no links.
+        // A lease is never renamed. Servers of shared file systems may not count links.
         self.file.is_linked() && (self.knows_its_links || self.file.is_at(&self.path))
     }
 
@@ -156,7 +156,7 @@ pub enum Liveness {
     Over,
 }
 
-/// A lease of which nobody here can tell whether its process lives.
+/// A lease whose process may live on another host or mount.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnprovenLease {
     /// Its file name.

@@ -96,7 +96,7 @@ pub trait OpenFile: Send + Sync {
         Ok(())
     }
 
-    /// Whose it is, where there are owners.
+    /// Owner and permissions, where there are such.
     fn ownership(&self) -> Option<Ownership> {
         None
     }
@@ -153,7 +153,7 @@ pub trait Disk: Send + Sync + 'static {
     }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;
-    /// Whose a file or directory is, through symbolic links; `None` when it is not there, or where there
+    /// Owner and permissions of a file or directory, through symbolic links; `None` when it is not there, or where there
     /// are no owners.
     fn ownership(&self, _path: &Path) -> FileResult<Option<Ownership>> {
         Ok(None)

@@ -108,7 +108,7 @@ impl std::error::Error for FileError {
     }
 }
 
-/// Whose a file or directory is, and who else may use it.
+/// The owner, the group and the permissions of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ownership {
     /// The owner's number.
@@ -134,13 +134,13 @@ pub struct Entry {
     /// Another number is another file, or another state of it. What is written twice within one tick
     /// of the file system's clock may keep its number.
     pub version: Option<u64>,
-    /// Whose it is, where the file system tells.
+    /// Owner and permissions, where the file system has them.
     pub ownership: Option<Ownership>,
 }
 
 impl Ownership {
-    /// The mode for a file of this owner and group that is to replace a file of `other`'s. Nobody gets
-    /// more than before: of another owner nothing is taken over, and another group gets nothing.
+    /// The mode for a file of this owner and group that is to replace a file of `other`'s. No user gets
+    /// more access than before: another owner's mode is not copied, and another group gets nothing.
     #[must_use]
     pub fn mode_from(self, other: Self) -> u32 {
         let permissions = other.mode & 0o777;

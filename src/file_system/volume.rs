@@ -35,7 +35,7 @@ pub struct Volume {
 }
 
 impl FileSystemKind {
-    /// A type that the system does not tell: its locks are not trusted.
+    /// A type that the system does not report: its locks are not trusted.
     #[must_use]
     pub fn unknown() -> Self {
         Self { name: Cow::Borrowed("unknown"), locks_bind: false }
@@ -43,7 +43,7 @@ impl FileSystemKind {
 }
 
 impl Volume {
-    /// A file system of which the system tells nothing.
+    /// A file system about which the system reports nothing.
     #[must_use]
     pub fn unknown() -> Self {
         Self { kind: FileSystemKind::unknown(), identity: None }

@@ -99,7 +99,7 @@ impl History {
         self.options.path.file()
     }
 
-    /// Looks whose the directory and the files are.
+    /// Checks the owners and the modes of the directory and the files.
     ///
     /// # Errors
     /// `UnsafeDirectory`
@@ -115,7 +115,8 @@ impl History {
         self.inspection.check(disk, &place, self.options.trust, &self.debug)
     }
 
-    /// Makes the directory, and looks whose it is. What cannot be made is refused when it is used.
+    /// Creates the directory and checks its owner. A directory that cannot be created is reported by the
+    /// write that follows.
     fn prepare_directory(&self) -> Result<()> {
         if self.inspection.is_done() {
             return Ok(());

@@ -164,7 +164,7 @@ impl Memory {
         })
     }
 
-    /// Looks whose the memory's directories and files are, once they are there.
+    /// Checks the owners and the modes of the memory's directories and files, once they exist.
     ///
     /// # Errors
     /// `UnsafeDirectory`
@@ -247,7 +247,7 @@ impl Memory {
         self.directory.change(writing, apply).await
     }
 
-    /// Makes the directory, and looks whose it is.
+    /// Creates the directory and checks its owner.
     async fn prepare_directory(&self) -> Result<()> {
         self.check_directory()?;
         if self.inspection.has_seen(&self.options.directory) {

@@ -180,7 +180,8 @@ impl Store {
         self.shared.root().await
     }
 
-    /// Looks whose the store's directory and the agent's own in it are, once they are there.
+    /// Checks the owners and the modes of the store's directory and of the agent's own in it, once they
+    /// exist.
     ///
     /// # Errors
     /// `UnsafeDirectory`

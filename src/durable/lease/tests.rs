@@ -192,7 +192,7 @@ fn a_lease_without_an_identity_is_judged_by_the_type_of_file_system() {
 }
 
 #[test]
-fn a_lease_that_another_mount_is_just_writing_keeps_everybody_alive() {
+fn a_lease_that_another_mount_is_writing_keeps_every_session_alive() {
     let disk = simulated();
     let other = disk.mounted_again();
     leave(&disk, "\n@simu");

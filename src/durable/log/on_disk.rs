@@ -428,7 +428,7 @@ fn write_replacement(
         }
     }
     new.append(&out)?;
-    // Others may have been let in. Nobody is let in who was not before.
+    // The owner may have let others in. No user gets access that they did not have.
     new.take_permissions(old)?;
     new.sync()?;
     new.length()

@@ -93,7 +93,7 @@ struct State {
     locks: BTreeMap<(u64, u64), u64>,
     /// What another mount writes into the middle of the next append.
     torn_by: Option<Vec<u8>>,
-    /// Whose the files and directories are. A power cut takes none of it.
+    /// Owners and permissions of files and directories. A power cut takes none of it.
     ownerships: BTreeMap<u64, Ownership>,
     calls: usize,
     failures: BTreeMap<usize, Failure>,
@@ -144,8 +144,8 @@ impl SimulatedDisk {
         }
     }
 
-    /// Another mount of the same files, as FUSE has them: each mount grants its own locks, so that on
-    /// neither of them locks bind everybody.
+    /// Another mount of the same files, as FUSE has them: each mount grants its own locks, so that
+    /// no lock binds every process.
     #[must_use]
     pub fn mounted_again(&self) -> Self {
         let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);

@@ -53,7 +53,7 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{FileSystem, Ownership},
     retrieval::Index,
-    safety::Inspection,
+    safety::{Inspection, is_reachable},
 };
 
 pub use filter::Filter;
@@ -261,9 +261,9 @@ impl EntryIndex {
             && let Some(disk) = self.file_system.disk()
             && let Some(user) = disk.user()
         {
-            let directory = disk.ownership(&self.root).ok().flatten();
             let path = self.root.join(path);
-            self.inspection.report_file(&path, *ownership, directory, user, debug);
+            let is_reachable = is_reachable(disk.as_ref(), path.parent().unwrap_or(&self.root));
+            self.inspection.report_file(&path, *ownership, is_reachable, user, debug);
         }
     }
 
