@@ -409,7 +409,7 @@ export interface VerifyReport {
   entries: number
   /** Size of the file, in bytes. */
   bytes: number
-  /** Lines that are no entries. `read` and `search` skip them. */
+  /** Lines that are no entries, a torn last line included. `read` and `search` skip them. */
   badLines: number
   /** The first 100 of them. */
   problems: {
@@ -419,7 +419,7 @@ export interface VerifyReport {
     offset: number
     reason: string
   }[]
-  /** The last line is not whole: its writer was interrupted, or is writing. */
+  /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
   hasTornTail: boolean
   /** The index beside the file, which only makes reading faster. */
   index: 'missing' | 'valid' | 'stale' | 'damaged'

@@ -711,10 +711,20 @@ describe('verify()', () => {
       mkdirSync(join(directory, 'log'))
       writeFileSync(history.path, '{"tool_name":"a"}\nno JSON\n{"tool_name":"b"}\n{"tool_na')
       const bad = await history.verify()
-      assert.deepEqual([bad.entries, bad.badLines, bad.hasTornTail], [2, 1, true])
+      assert.deepEqual([bad.entries, bad.badLines, bad.hasTornTail], [2, 2, true])
       assert.equal(bad.bytes, statSync(history.path).size)
-      const { line, offset, reason } = only(bad.problems)
-      assert.deepEqual([line, offset, typeof reason], [2, 18, 'string'])
+      assert.deepEqual(
+        bad.problems.map(({ line, offset, reason }) => [line, offset, typeof reason]),
+        [
+          [2, 18, 'string'],
+          [4, 44, 'string'],
+        ],
+      )
+      const before = bad.bytes
+      await history.append({ toolName: 'c' })
+      const after = await history.verify()
+      assert.deepEqual([after.entries, after.badLines, after.hasTornTail], [3, 2, false])
+      holds(after.bytes > before)
     }),
   )
 })

@@ -117,12 +117,47 @@ describe('session ids', () => {
       const other = new ContextManager({ contextDir })
       assert.equal(named.sessionId, 'session-abc123')
       assert.notEqual(fresh.sessionId, other.sessionId)
-      assert.match(basename(await named.saveContext('read_file', {}, 1)), /^session_abc123-read_file_/)
+      assert.match(basename(await named.saveContext('read_file', {}, 1)), /^session-abc123-read_file_/)
       assert.match(basename(await fresh.saveContext('read_file', {}, 1)), /^read_file_/)
       const [pointer] = named.getAllPointers()
       assert.equal(pointer?.sessionId, 'session-abc123')
       assert.equal((await fresh.loadContext(fresh.getAllPointers()[0]?.filepath ?? '')).sessionId, fresh.sessionId)
       await Promise.all([named.clear(), fresh.clear()])
+    }),
+  )
+
+  test(
+    'a session ends with its files of either spelling, and no other session loses any',
+    inDirectory(async (contextDir) => {
+      const ids = ['a-b', 'a_b', 'a', 'a-b-c', '-b', '_b']
+      const managers = ids.map((sessionId) => new ContextManager({ contextDir, sessionId }))
+      const paths = await Promise.all(managers.map((manager) => manager.saveContext('tool', {}, manager.sessionId)))
+      assert.deepEqual(
+        paths.map((path) => basename(path).split('tool')[0]),
+        ['a-b-', 'a_b-', 'a-', 'a-b-c-', '_b-', '_b-'],
+      )
+      // As files were called when `-` in a session was written as `_`.
+      const former = join(
+        contextDir,
+        basename(paths[0] ?? '')
+          .replace(/^a-b-/, 'a_b-')
+          .replace(/_[0-9a-f]{16}/, `_${'f'.repeat(16)}`),
+      )
+      writeFileSync(former, readFileSync(paths[0] ?? ''))
+      const stranger = join(contextDir, basename(former).replace('f'.repeat(16), 'e'.repeat(16)))
+      writeFileSync(stranger, readFileSync(paths[1] ?? ''))
+      const resumed = new ContextManager({ contextDir, sessionId: 'a-b' })
+      assert.deepEqual(
+        (await resumed.listContexts('a-b')).map(({ filepath }) => filepath).sort(),
+        [former, paths[0]].sort(),
+      )
+      await resumed.clear()
+      assert.deepEqual([existsSync(paths[0] ?? ''), existsSync(former)], [false, false])
+      for (const path of [...paths.slice(1), stranger]) {
+        holds(existsSync(path), path)
+      }
+      await Promise.all(managers.map((manager) => manager.clear()))
+      assert.deepEqual(contextsIn(contextDir), [])
     }),
   )
 

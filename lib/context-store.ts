@@ -174,7 +174,8 @@ export class ContextStore {
 
   /**
    * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
-   * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes.
+   * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
+   * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
    *
    * @param path relative to the store
    * @param description what was changed and why, for the changelog; it becomes one line
@@ -261,8 +262,8 @@ export class ContextStore {
   }
 
   /**
-   * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
-   * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+   * Removes entries that are old, whoever wrote them, and, in all directories of the store, temporary files that ended
+   * processes left more than an hour ago. Nothing else is touched: only whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
    * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
    *
    * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
@@ -287,6 +288,12 @@ export class ContextStore {
           this.#hooks,
           (operation) => this.#native.removeExpired(operation, request),
           (_, texts) => first(texts),
+        ),
+      removeLeftovers: () =>
+        operate(
+          this.#hooks,
+          (operation) => this.#native.removeLeftovers(operation),
+          () => {},
         ),
     })
   }

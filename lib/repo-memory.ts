@@ -202,7 +202,8 @@ export class RepoMemory {
 
   /**
    * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock.
+   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
+   * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
    *
    * @returns the convention as it is stored
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
@@ -239,7 +240,8 @@ export class RepoMemory {
   }
 
   /**
-   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go.
+   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go. Summaries stand
+   * in the order of the calls.
    *
    * @param runId one line of at most 300 bytes, as `stepId`
    * @param summaryText 1 byte to 64 KiB

@@ -30,6 +30,8 @@ export interface CheckedHousekeeping {
 export interface Housekeeper {
   plan(request: string): Promise<string>
   removeExpired(request: string): Promise<string>
+  /** Removes the temporary files of ended processes. */
+  removeLeftovers(): Promise<void>
 }
 
 interface Plan {
@@ -120,6 +122,8 @@ export async function housekeep(
     done += batch.length
     tellProgress(onProgress, { done, total: plan.expired.length })
   }
+  signal?.throwIfAborted()
+  await housekeeper.removeLeftovers()
   return report
 }
 

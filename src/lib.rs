@@ -17,12 +17,14 @@
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
 //! | [`safety`] | who else can read or change what is stored |
+//! | [`call_order`] | calls that take effect in the order in which they were made |
 //! | [`aside`] | work that takes long, on a thread of its own |
 //! | `parallel` | work on several threads at once |
 //! | [`debug`] | the caller's debug callback |
 //! | [`error`] | the one error type and its codes |
 
 pub mod aside;
+pub mod call_order;
 pub mod context;
 pub mod debug;
 pub mod durable;

@@ -30,9 +30,9 @@
 //! └── .<name>.<16 hex>.tmp        what is about to replace one of these files
 //! ```
 //!
-//! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only,
-//! cut short, so that it can neither lead elsewhere nor meet a reserved name. The 64 random bits
-//! decide identity; nothing relies on letter case.
+//! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only, of
+//! sessions `-` as well where it is not the first, cut short, so that it can neither lead elsewhere nor
+//! meet a reserved name. The 64 random bits decide identity; nothing relies on letter case.
 
 use std::{fmt::Write, path::Path};
 
@@ -107,10 +107,24 @@ pub fn context(name: &ContextName<'_>) -> String {
     text
 }
 
-/// What the names of a caller-named session's contexts begin with.
+/// What the names of a caller-named session's contexts begin with. Sessions may share it: the record
+/// says whose file it is.
 #[must_use]
 pub fn session_prefix(session: &str) -> String {
-    plain(session).take(MAX_SESSION).chain(['-']).collect()
+    let readable = session.chars().zip(plain(session)).enumerate();
+    let readable = readable.map(|(index, (character, plain))| match character {
+        '-' if index > 0 => '-',
+        _ => plain,
+    });
+    readable.take(MAX_SESSION).chain(['-']).collect()
+}
+
+/// Whether a context's name begins as those of a caller-named session do, or did when `-` in a
+/// session was written as `_`.
+#[must_use]
+pub fn may_be_of_session(name: &str, session: &str) -> bool {
+    let former: String = plain(session).take(MAX_SESSION).chain(['-']).collect();
+    name.starts_with(&session_prefix(session)) || name.starts_with(&former)
 }
 
 fn plain(text: &str) -> impl Iterator<Item = char> {
@@ -257,12 +271,26 @@ pub fn entry(compact_time: &str, slug: &str, number: u32) -> String {
     format!("{compact_time}-{slug}{suffix}{ENTRY_SUFFIX}")
 }
 
-/// Whether a file was to replace an entry.
+/// Whether a file was to replace `memory.json`.
 #[must_use]
-pub fn is_entry_replacement(candidate: &str) -> bool {
+pub fn is_memory_replacement(candidate: &str) -> bool {
+    is_replacement(candidate, MEMORY)
+}
+
+/// Whether a file was to replace one of a context store: an entry, the journal or the index.
+#[must_use]
+pub fn is_store_replacement(candidate: &str) -> bool {
+    is_replacement(candidate, STORE_JOURNAL)
+        || is_replacement(candidate, STORE_INDEX)
+        || is_entry_replacement(candidate)
+}
+
+fn is_entry_replacement(candidate: &str) -> bool {
     let name = candidate.strip_prefix('.').and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
     let name = name.and_then(|rest| rest.rsplit_once('.')).map_or("", |(name, _)| name);
-    name.ends_with(ENTRY_SUFFIX) && is_replacement(candidate, name)
+    name.len() > ENTRY_SUFFIX.len()
+        && name.ends_with(ENTRY_SUFFIX)
+        && is_replacement(candidate, name)
 }
 
 /// A short kebab-case name of ASCII letters and digits; `None` when nothing of the text is a letter or
@@ -310,183 +338,4 @@ pub fn directory_fault(name: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn name<'a>(session: Option<&'a str>, tool: &'a str) -> ContextName<'a> {
-        ContextName {
-            session,
-            tool,
-            arguments_hash: "0123456789ab",
-            timestamp: 1_700_000_000_123,
-            counter: 7,
-            random: 0xabc,
-        }
-    }
-
-    #[test]
-    fn shows_tool_hash_time_and_counter() {
-        assert_eq!(
-            context(&name(None, "read-file")),
-            "read_file_0123456789ab_1700000000123_7_0000000000000abc.json"
-        );
-        assert_eq!(
-            context(&name(Some("session-1"), "grep")),
-            "session_1-grep_0123456789ab_1700000000123_7_0000000000000abc.json"
-        );
-        assert!(context(&name(None, "")).starts_with("tool_0123456789ab_"));
-    }
-
-    #[test]
-    fn recognises_nothing_foreign() {
-        for foreign in [
-            "package.json",
-            "read_file_a1b2c3.json",
-            "_0123456789ab_1_7_0000000000000abc.json",
-            "x_0123456789ab_+1_7_0000000000000abc.json",
-            "x_0123456789ab_1_7_0000000000000ABC.json",
-            "x_0123456789ab_1_7_0000000000000abc.json.bak",
-            "x y_0123456789ab_1_7_0000000000000abc.json",
-        ] {
-            assert_eq!(parse_context(foreign), None, "{foreign}");
-        }
-        assert_eq!(parse_lease(".lease"), None);
-        assert_eq!(parse_temporary("notes.tmp"), None);
-        assert_eq!(parse_temporary(".0123456789abcdef-x.tmp"), None);
-    }
-
-    #[test]
-    fn recognises_its_own_leases_and_temporary_files() {
-        let owner = new_owner();
-        assert_eq!(parse_lease(&lease(&owner)), Some(owner.as_str()));
-        assert_eq!(parse_temporary(&temporary(&owner, 12)), Some(owner.as_str()));
-    }
-
-    #[test]
-    fn recognises_what_was_to_replace_a_file() {
-        let made = replacement("context.jsonl");
-        assert!(is_replacement(&made, "context.jsonl"));
-        assert_eq!(parse_temporary(&made), None);
-        for foreign in ["context.jsonl", ".context.jsonl.tmp", ".context.jsonl.x.tmp", ".a.tmp"] {
-            assert!(!is_replacement(foreign, "context.jsonl"), "{foreign}");
-        }
-        assert!(!is_replacement(&made, "context"), "a file with a longer name has its own");
-        assert!(is_entry_replacement(&replacement("20260221T143022-auth.md")));
-        for foreign in
-            [made.as_str(), ".a.md", "a.md", ".a.md.0123.tmp", "a.md.0123456789abcdef.tmp"]
-        {
-            assert!(!is_entry_replacement(foreign), "{foreign}");
-        }
-    }
-
-    #[test]
-    fn each_workspace_has_a_cache_of_its_own() {
-        let made = symbols(Path::new("/home/a/project"));
-        assert_eq!(made, symbols(Path::new("/home/a/project")));
-        assert_ne!(made, symbols(Path::new("/home/a/project2")));
-        assert!(is_symbols(&made) && !is_symbols("symbols-x.index") && !is_symbols("symbols"));
-        let hash = made.strip_prefix("symbols-").and_then(|rest| rest.strip_suffix(".index"));
-        assert!(hash.is_some_and(|hash| is_hex(hash, RANDOM)), "{made}");
-    }
-
-    #[test]
-    fn slugs_are_kebab_case() {
-        for (text, expected) in [
-            ("auth-vulnerability", "auth-vulnerability"),
-            ("Auth Vulnerability!", "auth-vulnerability"),
-            ("authVulnerability", "auth-vulnerability"),
-            ("SQLInjection in user_name", "sql-injection-in-user-name"),
-            ("  --Größe & Maße--  ", "grosse-masse"),
-            ("日本語", "ri-ben-yu"),
-            ("../../etc/passwd", "etc-passwd"),
-            ("con", "con"),
-        ] {
-            assert_eq!(slug(text).as_deref(), Some(expected), "{text}");
-        }
-        for text in ["", "---", "../..", "?!"] {
-            assert_eq!(slug(text), None, "{text}");
-        }
-        let long = slug(&"seven12 ".repeat(100)).unwrap();
-        assert!(long.len() <= MAX_SLUG && long.ends_with("-seven12"), "{long}");
-        assert_eq!(slug(&"x".repeat(1000)).unwrap().len(), MAX_SLUG);
-    }
-
-    #[test]
-    fn entries_of_one_second_are_numbered() {
-        assert_eq!(entry("20260221T143022", "auth", 1), "20260221T143022-auth.md");
-        assert_eq!(entry("20260221T143022", "auth", 2), "20260221T143022-auth-2.md");
-    }
-
-    #[test]
-    fn directories_are_named_so_that_every_system_takes_them() {
-        for name in
-            ["code-reviewer", "Réviseur 2", "a1b2c3d4-e5f6", "console", "com", "com10", "a.b"]
-        {
-            assert_eq!(directory_fault(name), None, "{name}");
-        }
-        for name in [
-            "",
-            ".",
-            "..",
-            ".hidden",
-            "a/b",
-            "a\\b",
-            "a:b",
-            "a\0b",
-            "a\nb",
-            "con",
-            "CON",
-            "nul.txt",
-            "Com1",
-            "lpt9.md",
-            "com\u{b2}",
-            "aux .x",
-            "x.",
-            "x ",
-            " x",
-            "a?",
-            "a*",
-        ] {
-            assert!(directory_fault(name).is_some(), "{name:?}");
-        }
-        assert!(directory_fault(&"é".repeat(51)).is_some());
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_makes_a_safe_slug(text in any::<String>()) {
-            if let Some(made) = slug(&text) {
-                prop_assert!(made.len() <= MAX_SLUG && !made.is_empty());
-                prop_assert!(made.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-                prop_assert!(!made.starts_with('-') && !made.ends_with('-') && !made.contains("--"));
-            }
-        }
-
-        #[test]
-        fn any_tool_and_session_make_a_safe_name(
-            tool in any::<String>(),
-            session in proptest::option::of(any::<String>()),
-            timestamp in any::<i64>(),
-            counter in any::<u64>(),
-            random in any::<u64>(),
-        ) {
-            let made = context(&ContextName {
-                session: session.as_deref(), tool: &tool, arguments_hash: "00ff00ff00ff",
-                timestamp, counter, random,
-            });
-            prop_assert!(made.len() < 200);
-            prop_assert!(made.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)));
-            prop_assert!(!made.starts_with('.') && made.matches('.').count() == 1);
-            prop_assert_eq!(
-                parse_context(&made),
-                Some(ContextStamp { timestamp: timestamp.max(0), counter, random })
-            );
-        }
-
-        #[test]
-        fn any_name_is_judged_without_panic(text in any::<String>()) {
-            let _ = (parse_context(&text), parse_lease(&text), parse_temporary(&text));
-        }
-    }
-}
+mod tests;

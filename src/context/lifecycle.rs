@@ -204,9 +204,9 @@ impl Manager {
         removals: &mut Removals,
     ) {
         let directory = PathBuf::from(&self.options.directory);
-        let prefix = match self.options.session_is_named {
-            true => names::session_prefix(&self.options.session),
-            false => String::new(),
+        let session = &self.options.session;
+        let may_be_own = |entry: &Entry| {
+            !self.options.session_is_named || names::may_be_of_session(&entry.name, session)
         };
         let (entries, root) = match self.entries(&directory).await {
             Ok(found) => found,
@@ -215,7 +215,7 @@ impl Manager {
                 return;
             }
         };
-        for entry in entries.into_iter().filter(|entry| entry.name.starts_with(&prefix)) {
+        for entry in entries.into_iter().filter(may_be_own) {
             let Some(stamp) = names::parse_context(&entry.name) else { continue };
             // Saved since the call, here or elsewhere: not meant.
             let is_later = stamp.timestamp > called

@@ -4,6 +4,7 @@
 mod directory_sync;
 mod file_lock;
 mod lease;
+mod leftovers;
 pub mod log;
 mod shared_files;
 
@@ -12,6 +13,7 @@ use std::path::Path;
 pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
+pub use leftovers::remove_leftovers;
 pub use shared_files::{SharedFiles, Turn};
 
 use crate::file_system::{FileError, FileSystem, Payload};

@@ -24,6 +24,10 @@ pub struct SharedFiles {
     file_system: Arc<dyn FileSystem>,
     turn: Semaphore,
     lock: Option<Arc<FileLock>>,
+    /// Where the lock is.
+    directory: PathBuf,
+    /// Recognises the temporary files of these files by their names.
+    is_temporary: fn(&str) -> bool,
     told_unlocked: AtomicBool,
     state: Mutex<State>,
 }
@@ -34,6 +38,8 @@ struct State {
     syncs: HashMap<PathBuf, Arc<DirectorySync>>,
     /// Directories to which the way is on the medium.
     reachable: HashSet<PathBuf>,
+    /// Directories that were searched for leftovers.
+    swept: HashSet<PathBuf>,
 }
 
 /// The turn to change files, until it is dropped.
@@ -53,14 +59,22 @@ impl Turn<'_> {
 }
 
 impl SharedFiles {
-    /// Files that whoever has the lock at `lock` changes. Touches none.
+    /// Files that the holder of the lock at `lock` changes. `is_temporary` recognises the names of their
+    /// temporary files. Touches none.
     #[must_use]
-    pub fn new(file_system: Arc<dyn FileSystem>, lock: PathBuf) -> Self {
+    pub fn new(
+        file_system: Arc<dyn FileSystem>,
+        lock: PathBuf,
+        is_temporary: fn(&str) -> bool,
+    ) -> Self {
+        let directory = lock.parent().unwrap_or(&lock).to_owned();
         let lock = file_system.disk().map(|disk| Arc::new(FileLock::new(disk, lock)));
         Self {
             file_system,
             turn: Semaphore::new(1),
             lock,
+            directory,
+            is_temporary,
             told_unlocked: AtomicBool::new(false),
             state: Mutex::default(),
         }
@@ -84,7 +98,8 @@ impl SharedFiles {
     }
 
     /// Waits for the turn: in this process first, then `timeout` among all. The lock's directory is
-    /// there. `tell` is called once where there are no locks, or where they are not trusted.
+    /// there. `tell` is called once where there are no locks, or where they are not trusted. The first
+    /// turn removes what ended processes left beside the lock.
     ///
     /// # Errors
     /// Others held the lock too long, or the file system refused.
@@ -103,6 +118,7 @@ impl SharedFiles {
         if !turn.is_exclusive() && !self.told_unlocked.swap(true, Ordering::Relaxed) {
             tell();
         }
+        self.sweep_once(&self.directory).await;
         Ok(turn)
     }
 
@@ -163,7 +179,34 @@ impl SharedFiles {
         .await
     }
 
-    /// Replaces a file, whole or not at all.
+    /// Removes what ended processes left in a directory, the first time that it is asked for. What
+    /// cannot be removed stays, and harms nobody.
+    async fn sweep_once(&self, directory: &Path) {
+        let is_new = !self.state().swept.contains(directory)
+            && self.state().swept.insert(directory.to_owned());
+        if is_new {
+            let _ = self.remove_leftovers(directory).await;
+        }
+    }
+
+    /// Removes the temporary files that ended processes left in a directory.
+    ///
+    /// # Errors
+    /// The first that kept a file from being removed.
+    pub async fn remove_leftovers(&self, directory: &Path) -> FileResult<()> {
+        // An injected file system does not tell how old files are.
+        let Some(disk) = self.file_system.disk() else { return Ok(()) };
+        let (path, is_temporary) = (directory.to_owned(), self.is_temporary);
+        let swept = tokio::task::spawn_blocking(move || {
+            super::remove_leftovers(disk.as_ref(), &path, is_temporary)
+        });
+        swept.await.unwrap_or_else(|error| {
+            Err(FileError::system("readdir", directory, std::io::Error::other(error)))
+        })
+    }
+
+    /// Replaces a file, whole or not at all. Under the turn. The first replacement in a directory
+    /// removes what ended processes left there.
     ///
     /// # Errors
     /// The file system's.
@@ -174,6 +217,7 @@ impl SharedFiles {
         durability: Durability,
     ) -> FileResult<()> {
         let (directory, temporary) = beside(path);
+        self.sweep_once(&directory).await;
         super::replace(
             self.file_system.as_ref(),
             Target { directory: &directory, temporary: &temporary, path },

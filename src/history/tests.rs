@@ -133,9 +133,10 @@ async fn bad_lines_are_skipped_counted_and_told() {
         assert_eq!((&told[0]["badLines"], &told[0]["firstOffset"]), (&json!(3), &json!(23)));
     }
     let report = history.verify().await.unwrap();
-    assert_eq!((report.entries, report.bad_lines, report.has_torn_tail), (2, 3, true));
+    assert_eq!((report.entries, report.bad_lines, report.has_torn_tail), (2, 4, true));
     let lines: Vec<u64> = report.problems.iter().map(|problem| problem.line).collect();
-    assert_eq!(lines, [4, 5, 6]);
+    assert_eq!(lines, [4, 5, 6, 8]);
+    assert_eq!(report.problems[3].reason, "torn: its end is missing");
     append(&history, "c", json!(1)).await;
     assert_eq!(tools(&history, 10).await, ["a", "b", "c"]);
     assert_eq!(history.verify().await.unwrap().bad_lines, 4, "the torn line was ended");

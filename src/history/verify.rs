@@ -61,7 +61,7 @@ pub struct VerifyReport {
     pub entries: u64,
     /// The log's length in bytes.
     pub bytes: u64,
-    /// Lines that hold none.
+    /// Lines that hold none, a torn last one included.
     pub bad_lines: u64,
     /// The first of those.
     pub problems: Vec<Problem>,
@@ -109,7 +109,7 @@ impl History {
                     }
                     Err(_) if !line.is_terminated => {
                         report.has_torn_tail = true;
-                        continue;
+                        "torn: its end is missing"
                     }
                     Err(reason) => reason,
                 },

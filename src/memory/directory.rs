@@ -77,7 +77,7 @@ impl Directory {
         let directory = Arc::new(Self {
             file_system: Arc::clone(file_system),
             path: path.to_owned(),
-            files: SharedFiles::new(Arc::clone(file_system), lock),
+            files: SharedFiles::new(Arc::clone(file_system), lock, names::is_memory_replacement),
             queue: Mutex::default(),
         });
         directories.insert(key, Arc::downgrade(&directory));
@@ -190,16 +190,20 @@ impl Directory {
         replaced.map_err(|error| self.refused("write", &path, error))
     }
 
-    /// Changes the memory; returns what `apply` does, once that is where its durability level says.
+    /// Queues a change of the memory, which is made after those that were queued before. The outcome
+    /// is what `apply` returns, once that is where its durability level says.
     ///
     /// # Errors
     /// Those of `apply`, `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing has changed
     /// then.
-    pub async fn change(
+    pub fn change<F>(
         self: &Arc<Self>,
         writing: Writing,
-        apply: impl FnOnce(&mut Document) -> Result<(String, bool)> + Send + 'static,
-    ) -> Result<String> {
+        apply: F,
+    ) -> impl Future<Output = Result<String>> + Send + use<F>
+    where
+        F: FnOnce(&mut Document) -> Result<(String, bool)> + Send + 'static,
+    {
         let (done, outcome) = oneshot::channel();
         let serves = {
             let mut queue = self.queue();
@@ -211,7 +215,7 @@ impl Directory {
             tokio::spawn(service.serve());
         }
         let interrupted = || Err(Error::new(Code::Io, "the change was interrupted; try again"));
-        outcome.await.unwrap_or_else(|_| interrupted())
+        async move { outcome.await.unwrap_or_else(|_| interrupted()) }
     }
 
     /// Makes several changes as one.

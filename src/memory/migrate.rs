@@ -236,6 +236,7 @@ async fn take_over(target: &Arc<Memory>, lines: &[SummaryLine]) -> Result<usize>
             return Ok(0);
         }
         let Some(seen) = seen.filter(|seen| seen.snapshot.length > 0) else {
+            target.prepare_directory().await?;
             for SummaryLine { text, .. } in new {
                 target.append_line(text).await?;
             }

@@ -40,6 +40,7 @@ use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 
 use crate::{
+    call_order::{CallOrder, CallPlace},
     debug::Debug,
     durable::{
         Durability,
@@ -94,6 +95,10 @@ pub struct Memory {
     debug: Debug,
     /// `memory.json` says which repository it is about.
     is_described: AtomicBool,
+    /// Changes of records are queued in the order of the calls.
+    record_order: CallOrder,
+    /// Summaries are queued in the order of the calls.
+    summary_order: CallOrder,
     under_way: tokio::sync::watch::Sender<usize>,
     inspection: Inspection,
 }
@@ -159,6 +164,8 @@ impl Memory {
             map,
             debug,
             is_described: AtomicBool::new(false),
+            record_order: CallOrder::default(),
+            summary_order: CallOrder::default(),
             under_way: tokio::sync::watch::Sender::default(),
             inspection: Inspection::default(),
         })
@@ -258,16 +265,28 @@ impl Memory {
     }
 
     /// Adds a record, or changes the one with its id or, of conventions, its title. Returns the record
-    /// as JSON.
+    /// as JSON. Changes of records are made in the order of the calls, whether or not one is awaited
+    /// before the next.
     ///
     /// # Errors
     /// `InvalidArgument`, `Conflict` when another convention has the title, `TooLarge`, `Corrupt`,
     /// `Redaction`, `LockTimeout`, `Io`. Nothing has changed then.
-    pub async fn upsert(
+    pub fn upsert(
+        self: &Arc<Self>,
+        draft: Draft,
+        redaction: Option<Redaction>,
+    ) -> impl Future<Output = Result<Redacted<String>>> + Send + use<> {
+        let (memory, place) = (Arc::clone(self), self.record_order.exclusive());
+        async move { memory.upsert_at(place, draft, redaction).await }
+    }
+
+    async fn upsert_at(
         &self,
+        place: CallPlace,
         mut draft: Draft,
         redaction: Option<Redaction>,
     ) -> Result<Redacted<String>> {
+        // Several calls prepare at once; what they change is queued in their order.
         let mut pass = Pass::new(redaction.clone());
         draft.prepare(&mut pass)?;
         let repository = self.repository(&mut Pass::new(redaction.clone()))?;
@@ -281,25 +300,35 @@ impl Memory {
             let answer = record.to_json(kind).map_err(document::unwritable)?;
             Ok((answer, is_changed || is_described))
         };
-        let stored = self.change(self.writing(redaction), apply).await?;
-        Ok(Redacted { stored, report: pass.report() })
+        self.prepare_directory().await?;
+        let permit = place.reached().await;
+        let change = self.directory.change(self.writing(redaction), apply);
+        drop(permit);
+        Ok(Redacted { stored: change.await?, report: pass.report() })
     }
 
-    /// Removes a record. Returns whether it was there.
+    /// Removes a record, after the changes that were called before. Returns whether it was there.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
-    pub async fn remove(
-        &self,
+    pub fn remove(
+        self: &Arc<Self>,
         kind: RecordKind,
         id: String,
         redaction: Option<Redaction>,
-    ) -> Result<bool> {
+    ) -> impl Future<Output = Result<bool>> + Send + use<> {
+        let (memory, place) = (Arc::clone(self), self.record_order.exclusive());
         let apply = move |document: &mut document::Document| {
             let is_removed = document.remove(kind, &id);
             Ok((is_removed.to_string(), is_removed))
         };
-        Ok(self.change(self.writing(redaction), apply).await? == "true")
+        async move {
+            memory.prepare_directory().await?;
+            let permit = place.reached().await;
+            let change = memory.directory.change(memory.writing(redaction), apply);
+            drop(permit);
+            Ok(change.await? == "true")
+        }
     }
 
     /// The document, and a word about what in it is not understood.

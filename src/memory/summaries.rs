@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Memory, Redacted, directory::timed_out, now, summary::Summary};
 use crate::{
     aside::aside,
+    call_order::CallPlace,
     durable::log::{AppendError, LinesForwards, LogError, LogReader, Registry, Rewrite, Snapshot},
     error::{Code, Error, Result},
     file_system::FileError,
@@ -49,19 +50,35 @@ pub(super) struct Seen {
 }
 
 impl Memory {
-    /// Adds a summary; the oldest beyond the bounds go.
+    /// Adds a summary behind those of the calls before; the oldest beyond the bounds go.
     ///
     /// # Errors
     /// `InvalidArgument`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing is added then.
-    pub async fn append_summary(
+    pub fn append_summary(
         self: &Arc<Self>,
         summary: Summary,
         redaction: Option<Redaction>,
+    ) -> impl Future<Output = Result<Redacted<Summary>>> + Send + use<> {
+        let (memory, place) = (Arc::clone(self), self.summary_order.exclusive());
+        async move { memory.append_summary_at(place, summary, redaction).await }
+    }
+
+    async fn append_summary_at(
+        self: &Arc<Self>,
+        place: CallPlace,
+        mut summary: Summary,
+        redaction: Option<Redaction>,
     ) -> Result<Redacted<Summary>> {
+        // Several calls prepare at once; their lines are queued in their order.
         let mut pass = Pass::new(redaction.clone());
-        let (stored, line) = summary.line(now(), &mut pass)?;
+        summary.prepare(&mut pass)?;
         self.describe(redaction).await?;
-        self.append_line(line).await?;
+        self.prepare_directory().await?;
+        let permit = place.reached().await;
+        let (stored, line) = summary.line(now())?;
+        let appended = self.append_line(line);
+        drop(permit);
+        appended.await?;
         // It is there: what pruning says is told, and done again after the next one.
         if let Err(error) = self.prune().await {
             self.debug.say(
@@ -72,19 +89,20 @@ impl Memory {
         Ok(Redacted { stored, report: pass.report() })
     }
 
-    /// Adds a line, given without its newline character.
-    pub(super) async fn append_line(&self, line: Vec<u8>) -> Result<()> {
-        self.prepare_directory().await?;
+    /// Queues a line, given without its newline character, behind those that were queued before.
+    pub(super) fn append_line(&self, line: Vec<u8>) -> impl Future<Output = Result<()>> + Send {
         let pending = self.log.append(
             Box::new(move || Ok(line)),
             self.options.durability,
             self.options.lock_timeout,
         );
-        match pending.outcome().await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(AppendError::Line(error))) => Err(error),
-            Some(Err(AppendError::Log(error))) => Err(self.failed("append to", error)),
-            None => Err(interrupted()),
+        async move {
+            match pending.outcome().await {
+                Some(Ok(())) => Ok(()),
+                Some(Err(AppendError::Line(error))) => Err(error),
+                Some(Err(AppendError::Log(error))) => Err(self.failed("append to", error)),
+                None => Err(interrupted()),
+            }
         }
     }
 

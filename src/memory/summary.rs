@@ -34,8 +34,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The line without its newline character, at this time, without secrets.
-    pub(super) fn line(mut self, now: String, pass: &mut Pass) -> Result<(Self, Vec<u8>)> {
+    /// Checks it and takes the secrets out.
+    pub(super) fn prepare(&mut self, pass: &mut Pass) -> Result<()> {
         check_line("runId", &self.run_id, MAX_NAME)?;
         check_line("stepId", &self.step_id, MAX_NAME)?;
         if self.summary.is_empty() {
@@ -62,6 +62,11 @@ impl Summary {
                 pass.text(tag)?;
             }
         }
+        Ok(())
+    }
+
+    /// It and its line, without the newline character, as of this time.
+    pub(super) fn line(mut self, now: String) -> Result<(Self, Vec<u8>)> {
         self.timestamp = now;
         let unwritable = |error: serde_json::Error| {
             Error::new(Code::Io, format!("the summary could not be turned into JSON: {error}"))

@@ -3,7 +3,11 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{error::Code, file_system::LocalDisk};
+use crate::{
+    error::Code,
+    file_system::{LocalDisk, simulated::SimulatedDisk},
+    redaction::{EnvironmentValues, RedactionOptions, Redactor},
+};
 
 fn hash() -> String {
     "0123456789abcdef".repeat(4)
@@ -35,7 +39,7 @@ fn memory_in(root: &Path) -> Arc<Memory> {
     memory_with(root, SummaryBounds { entries: 100, bytes: 1 << 20 })
 }
 
-async fn upsert(memory: &Memory, draft: Value) -> Result<Value> {
+async fn upsert(memory: &Arc<Memory>, draft: Value) -> Result<Value> {
     let stored = memory.upsert(serde_json::from_value(draft).unwrap(), None).await?.stored;
     Ok(serde_json::from_str(&stored).unwrap())
 }
@@ -365,4 +369,110 @@ mod migration {
         let error = moved(root.path(), Origin::Hash("f".repeat(64)), &new).await.unwrap_err();
         assert_eq!(error.code, Code::NotFound);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_in_flight_take_effect_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory_in(folder.path());
+    let note = json!({ "kind": "note", "content": "first" });
+    let id = upsert(&memory, note).await.unwrap()["id"].clone();
+    let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+    let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::default()));
+    for round in 0..50 {
+        // The first ones take longest to redact.
+        let text = |number: usize| format!("{round} {number} {}", "x ".repeat(4000 / (number + 1)));
+        let upserts: Vec<_> = (0..6)
+            .map(|number| {
+                let draft = json!({ "kind": "note", "id": id, "content": text(number) });
+                memory.upsert(serde_json::from_value(draft).unwrap(), Some(redaction.clone()))
+            })
+            .collect();
+        let appends: Vec<_> = (0..6)
+            .map(|number| {
+                let summary = Summary {
+                    run_id: "run".to_owned(),
+                    step_id: format!("{round} {number}"),
+                    timestamp: String::new(),
+                    summary: text(number),
+                    tags: None,
+                };
+                memory.append_summary(summary, Some(redaction.clone()))
+            })
+            .collect();
+        // Polled in another order than that of the calls.
+        let upserts: Vec<_> = upserts.into_iter().rev().map(tokio::spawn).collect();
+        let appends: Vec<_> = appends.into_iter().rev().map(tokio::spawn).collect();
+        for task in upserts {
+            task.await.unwrap().unwrap();
+        }
+        for task in appends {
+            task.await.unwrap().unwrap();
+        }
+        let contents = contents(&memory).await;
+        let last = contents["notes"][0]["content"].as_str().unwrap();
+        assert!(last.starts_with(&format!("{round} 5 ")), "{}", &last[..10]);
+        let summaries = contents["summaries"].as_array().unwrap();
+        let steps: Vec<&str> = summaries[summaries.len() - 6..]
+            .iter()
+            .map(|summary| summary["stepId"].as_str().unwrap())
+            .collect();
+        let expected: Vec<String> = (0..6).map(|number| format!("{round} {number}")).collect();
+        assert_eq!(steps, expected);
+        assert!(summaries.is_sorted_by_key(|summary| summary["timestamp"].as_str().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn changes_in_flight_are_written_together() {
+    let disk = SimulatedDisk::new();
+    let file_system: Arc<dyn FileSystem> = Arc::new(disk.clone());
+    let memory = Memory::new(
+        MemoryOptions {
+            directory: directory_of(Path::new("/root"), &hash()),
+            repository: Some(repository()),
+            workspace: None,
+            durability: Durability::Full,
+            lock_timeout: Duration::from_secs(20),
+            summaries: SummaryBounds { entries: 100, bytes: 1 << 20 },
+            trust: crate::safety::Trust::default(),
+        },
+        &file_system,
+        Debug::default(),
+    );
+    upsert(&memory, json!({ "kind": "note", "content": "first" })).await.unwrap();
+    let before = disk.operations();
+    upsert(&memory, json!({ "kind": "note", "content": "alone" })).await.unwrap();
+    let one = disk.operations() - before;
+    let calls: Vec<_> = (0..100)
+        .map(|number| {
+            let draft = json!({ "kind": "note", "content": number.to_string() });
+            tokio::spawn(memory.upsert(serde_json::from_value(draft).unwrap(), None))
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap().unwrap();
+    }
+    assert!(disk.operations() - before <= 4 * one, "{one} operations for one change");
+    assert_eq!(contents(&memory).await["notes"].as_array().unwrap().len(), 102);
+}
+
+#[tokio::test]
+async fn the_first_change_removes_leftovers_of_memory_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory_in(folder.path());
+    let directory = directory_of(folder.path(), &hash());
+    fs::create_dir_all(&directory).unwrap();
+    let left = |name: &str, minutes: u64| {
+        let path = directory.join(names::replacement(name));
+        fs::write(&path, "half").unwrap();
+        let age = Duration::from_secs(60 * minutes);
+        let file = fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - age).unwrap();
+        path
+    };
+    let (old, young) = (left(names::MEMORY, 61), left(names::MEMORY, 59));
+    let of_another = left("package.json", 61);
+    upsert(&memory, json!({ "kind": "note", "content": "n" })).await.unwrap();
+    assert!(!old.exists() && young.exists() && of_another.exists());
 }

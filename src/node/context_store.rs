@@ -110,10 +110,10 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (draft, redaction) = (parse(&request)?, self.redaction());
-        self.run(
-            operation,
-            move |store| async move { changed(&store.write(draft, redaction).await?) },
-        )
+        self.run(operation, move |store| {
+            let written = store.write(draft, redaction);
+            async move { changed(&written.await?) }
+        })
     }
 
     /// Answers with an entry.
@@ -135,10 +135,10 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (update, redaction) = (parse(&request)?, self.redaction());
-        self.run(
-            operation,
-            move |store| async move { changed(&store.update(update, redaction).await?) },
-        )
+        self.run(operation, move |store| {
+            let updated = store.update(update, redaction);
+            async move { changed(&updated.await?) }
+        })
     }
 
     /// Writes an entry in another's place; answers with both, as `write`.
@@ -149,8 +149,9 @@ impl NativeStore {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (supersession, redaction) = (parse(&request)?, self.redaction());
-        self.run(operation, move |store| async move {
-            changed(&store.supersede(supersession, redaction).await?)
+        self.run(operation, move |store| {
+            let superseded = store.supersede(supersession, redaction);
+            async move { changed(&superseded.await?) }
         })
     }
 
@@ -226,6 +227,15 @@ impl NativeStore {
         })
     }
 
+    /// Removes the temporary files that ended processes left.
+    #[napi]
+    pub fn remove_leftovers(&self, operation: u32) -> Result<()> {
+        self.run(operation, move |store| async move {
+            store.remove_leftovers().await?;
+            Ok(Answer::Text(String::new()))
+        })
+    }
+
     /// Waits for every operation called before.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
@@ -250,17 +260,18 @@ impl NativeStore {
         self.redaction.as_ref().map(RedactionSource::current)
     }
 
-    /// The store, with a mark that it has something to do until the work is over.
+    /// The store, with a mark that it has something to do until the work is over. `work` is called at
+    /// once: calls of the store get their places in the order of the calls from JavaScript.
     fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
     where
         W: FnOnce(Arc<Store>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let store = Arc::clone(&self.store);
-        let under_way = store.begin();
+        let under_way = self.store.begin();
+        let working = work(Arc::clone(&self.store));
         async move {
             let _under_way = under_way;
-            work(store).await
+            working.await
         }
     }
 

@@ -225,9 +225,12 @@ impl NativeRepoMemory {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (draft, redaction) = (parse(&request)?, self.redaction());
-        self.run(operation, move |memory| async move {
-            let changed = memory.upsert(draft, redaction).await?;
-            redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+        self.run(operation, move |memory| {
+            let upserted = memory.upsert(draft, redaction);
+            async move {
+                let changed = upserted.await?;
+                redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+            }
         })
     }
 
@@ -239,8 +242,9 @@ impl NativeRepoMemory {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (RemovalRequest { kind, id }, redaction) = (parse(&request)?, self.redaction());
-        self.run(operation, move |memory| async move {
-            answer(&memory.remove(kind, id, redaction).await?)
+        self.run(operation, move |memory| {
+            let removed = memory.remove(kind, id, redaction);
+            async move { answer(&removed.await?) }
         })
     }
 
@@ -260,9 +264,12 @@ impl NativeRepoMemory {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (summary, redaction): (Summary, _) = (parse(&request)?, self.redaction());
-        self.run(operation, move |memory| async move {
-            let added = memory.append_summary(summary, redaction).await?;
-            redacted(super::answers::json(&added.stored)?, &added.report)
+        self.run(operation, move |memory| {
+            let appended = memory.append_summary(summary, redaction);
+            async move {
+                let added = appended.await?;
+                redacted(super::answers::json(&added.stored)?, &added.report)
+            }
         })
     }
 
@@ -363,17 +370,18 @@ impl NativeRepoMemory {
         self.redaction.as_ref().map(RedactionSource::current)
     }
 
-    /// The memory, with a mark that it has something to do until the work is over.
+    /// The memory, with a mark that it has something to do until the work is over. `work` is called at
+    /// once: calls of the memory get their places in the order of the calls from JavaScript.
     fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
     where
         W: FnOnce(Arc<Memory>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let memory = Arc::clone(&self.memory);
-        let under_way = memory.begin();
+        let under_way = self.memory.begin();
+        let working = work(Arc::clone(&self.memory));
         async move {
             let _under_way = under_way;
-            work(memory).await
+            working.await
         }
     }
 

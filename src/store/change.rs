@@ -1,6 +1,6 @@
 //! Changes of one entry, whoever wrote it: made under the lock, so that none is lost.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use serde::Deserialize;
 
@@ -9,6 +9,7 @@ use super::{
     corrupt, entry, time, write::read_back,
 };
 use crate::{
+    call_order::CallPlace,
     durable::Durability,
     error::{Code, Error, Result},
     file_system::Payload,
@@ -64,13 +65,24 @@ impl Update {
 }
 
 impl Store {
-    /// Changes an entry and says so in its changelog.
+    /// Changes an entry and says so in its changelog. Changes are made in the order of the calls, whether
+    /// or not one is awaited before the next.
     ///
     /// # Errors
     /// `InvalidArgument`, `OutsideDirectory`, `NotFound`, `Corrupt`, `Conflict` for a change of a
     /// revision that is not the entry's any more, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
-    pub async fn update(
+    pub fn update(
+        self: &Arc<Self>,
+        update: Update,
+        redaction: Option<Redaction>,
+    ) -> impl Future<Output = Result<Changed<Entry>>> + Send + use<> {
+        let (store, place) = (Arc::clone(self), self.order.exclusive());
+        async move { store.update_at(place, update, redaction).await }
+    }
+
+    async fn update_at(
         &self,
+        place: CallPlace,
         mut update: Update,
         redaction: Option<Redaction>,
     ) -> Result<Changed<Entry>> {
@@ -79,6 +91,7 @@ impl Store {
         let mut pass = Pass::new(redaction);
         // Before it becomes one line: there its secrets would no longer look like any.
         pass.text(&mut update.description)?;
+        let _permit = place.reached().await;
         let root = self.root_of(&location).await?;
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
         self.recover(&root).await?;

@@ -6,15 +6,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{Entry, Location, Store, index::Known, time};
-use crate::{
-    error::{Code, Error, Result},
-    names,
-};
-
-/// What a process that died left under a temporary name is taken for left after so long, in ms.
-const ABANDONED: i64 = 60 * 60 * 1000;
+use crate::error::{Code, Error, Result};
 
 /// Which entries are kept.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -113,10 +108,8 @@ impl Store {
         // Links to some of them may have been made since the plan.
         let expired = plan(policy, index.known()).expired;
         let expired: HashSet<&str> = expired.iter().map(|entry| entry.path.as_str()).collect();
-        let mut directories = HashSet::new();
         for path in paths {
             let location = Location::parse(path)?;
-            directories.insert(location.directory().to_owned());
             if !expired.contains(path.as_str()) {
                 removal.kept.push(path.clone());
                 continue;
@@ -131,10 +124,33 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
-        for directory in directories {
-            self.remove_abandoned(&root.join(directory), policy.now).await?;
-        }
         Ok(removal)
+    }
+
+    /// Removes the temporary files that ended processes left in the store, in all directories where
+    /// entries may be. What cannot be removed is reported and stays.
+    ///
+    /// # Errors
+    /// `LockTimeout`, `Io`
+    pub async fn remove_leftovers(&self) -> Result<()> {
+        let Some(root) = self.shared.root().await? else { return Ok(()) };
+        let mut waiting = vec![(root, 0)];
+        while let Some((directory, depth)) = waiting.pop() {
+            let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
+            if let Err(error) = self.shared.files.remove_leftovers(&directory).await {
+                self.debug.say(
+                    "Temporary files of the context store could not be removed",
+                    || json!({ "path": directory, "reason": error.to_string() }),
+                );
+            }
+            if depth < Location::MAX_DIRECTORIES {
+                let names = self.shared.file_system.directories(&directory).await;
+                let names = names.map_err(|error| self.shared.refused("list", error))?;
+                let names = names.iter().filter(|name| !name.starts_with('.'));
+                waiting.extend(names.map(|name| (directory.join(name), depth + 1)));
+            }
+        }
+        Ok(())
     }
 
     async fn remove_if_over(
@@ -172,19 +188,6 @@ impl Store {
         let removed = self.shared.file_system.remove(&path).await;
         self.note(location);
         removed.map_err(|error| self.refused("remove", location, error))
-    }
-
-    /// Removes what processes that died were writing.
-    async fn remove_abandoned(&self, directory: &Path, now: i64) -> Result<()> {
-        let refused = |error| self.shared.refused("clean", error);
-        for file in self.shared.file_system.list(directory).await.map_err(refused)? {
-            let is_old = file.modified.is_some_and(|modified| now - modified > ABANDONED);
-            if is_old && names::is_entry_replacement(&file.name) {
-                let path = directory.join(&file.name);
-                self.shared.file_system.remove(&path).await.map_err(refused)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -14,6 +14,9 @@ pub struct Location {
 }
 
 impl Location {
+    /// An entry is in at most so many directories.
+    pub(super) const MAX_DIRECTORIES: usize = 2;
+
     /// The place that a caller names.
     ///
     /// # Errors
@@ -44,7 +47,7 @@ impl Location {
     /// The place with these directories and this file name; `None` when no entry can be there.
     pub(super) fn of(parts: &[&str]) -> Option<Self> {
         let (name, directories) = parts.split_last()?;
-        let is_place = matches!(directories.len(), 1 | 2)
+        let is_place = (1..=Self::MAX_DIRECTORIES).contains(&directories.len())
             && name.len() > names::ENTRY_SUFFIX.len()
             && name.ends_with(names::ENTRY_SUFFIX)
             && parts.iter().all(|part| !part.starts_with('.') && !part.is_empty());

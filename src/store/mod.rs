@@ -44,6 +44,7 @@ use std::{
 };
 
 use crate::{
+    call_order::CallOrder,
     debug::Debug,
     durable::Durability,
     error::{Code, Error, Result},
@@ -93,6 +94,10 @@ pub struct Store {
     debug: Debug,
     /// The agent's own directories were compared with those that are there.
     is_named_well: OnceLock<()>,
+    /// Changes are made in the order of the calls; new entries are written beside each other.
+    order: CallOrder,
+    /// New entries get their names in the order of the calls.
+    naming: CallOrder,
     under_way: tokio::sync::watch::Sender<usize>,
     inspection: Inspection,
 }
@@ -132,6 +137,8 @@ impl Store {
             shared,
             debug,
             is_named_well: OnceLock::new(),
+            order: CallOrder::default(),
+            naming: CallOrder::default(),
             under_way: tokio::sync::watch::Sender::default(),
             inspection: Inspection::default(),
         })

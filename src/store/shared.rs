@@ -2,7 +2,7 @@
 //! known of them.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use super::index::EntryIndex;
+use super::{Location, index::EntryIndex};
 use crate::{
     debug::Debug,
     durable::{Durability, LockError, SharedFiles, Turn},
@@ -27,6 +27,21 @@ pub(super) struct Shared {
     pub files: SharedFiles,
     /// With the directory without symbolic links that it is about.
     index: Mutex<Option<(PathBuf, Arc<EntryIndex>)>>,
+    /// Where entries are about to be created.
+    reserved: Mutex<HashSet<Location>>,
+}
+
+/// The place of an entry that is about to be created, for nobody else in the process until it is
+/// dropped.
+pub(super) struct Reserved<'a> {
+    shared: &'a Shared,
+    pub location: Location,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.shared.reserved().remove(&self.location);
+    }
 }
 
 type Stores = Mutex<HashMap<(u64, PathBuf), Weak<Shared>>>;
@@ -41,15 +56,30 @@ impl Shared {
             return shared;
         }
         stores.retain(|_, shared| shared.strong_count() > 0);
-        let files = SharedFiles::new(Arc::clone(file_system), directory.join(names::STORE_LOCK));
+        let files = SharedFiles::new(
+            Arc::clone(file_system),
+            directory.join(names::STORE_LOCK),
+            names::is_store_replacement,
+        );
         let shared = Arc::new(Self {
             file_system: Arc::clone(file_system),
             directory: directory.to_owned(),
             files,
             index: Mutex::default(),
+            reserved: Mutex::default(),
         });
         stores.insert(key, Arc::downgrade(&shared));
         shared
+    }
+
+    fn reserved(&self) -> MutexGuard<'_, HashSet<Location>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves the place of an entry; `None` when it is reserved already.
+    pub fn reserve(&self, location: Location) -> Option<Reserved<'_>> {
+        let is_new = self.reserved().insert(location.clone());
+        is_new.then(|| Reserved { shared: self, location })
     }
 
     fn known(&self) -> MutexGuard<'_, Option<(PathBuf, Arc<EntryIndex>)>> {

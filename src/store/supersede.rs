@@ -1,14 +1,18 @@
 //! One entry in another's place: the new one, its mark in the old one, and the links between both, as
 //! one change.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     Changed, Draft, Entry, Location, Store, add_missing, changelog, entry,
     journal::{self, Journal},
+    time,
     write::read_back,
 };
 use crate::{
+    call_order::CallPlace,
     error::Result,
     redaction::{Pass, Redaction},
 };
@@ -35,29 +39,43 @@ pub struct Superseded {
 
 impl Store {
     /// Writes an entry in another's place: each links to the other, and the old one's changelog says
-    /// so. A crash leaves all of it or nothing.
+    /// so. A crash leaves all of it or nothing. Done in the order of the calls, as [`Store::update`].
     ///
     /// # Errors
     /// Those of [`Store::write`] and [`Store::update`]. Nothing is changed then, or all of it once
     /// somebody reads or changes entries.
-    pub async fn supersede(
+    pub fn supersede(
+        self: &Arc<Self>,
+        supersession: Supersession,
+        redaction: Option<Redaction>,
+    ) -> impl Future<Output = Result<Changed<Superseded>>> + Send + use<> {
+        let (store, place) = (Arc::clone(self), self.order.exclusive());
+        let called = time::now();
+        async move { store.supersede_at(place, called, supersession, redaction).await }
+    }
+
+    async fn supersede_at(
         &self,
+        place: CallPlace,
+        called: i64,
         supersession: Supersession,
         redaction: Option<Redaction>,
     ) -> Result<Changed<Superseded>> {
         let Supersession { path, mut replacement, reason } = supersession;
         let old = Location::parse(&path)?;
-        self.root_of(&old).await?;
         let mut pass = Pass::new(redaction);
         add_missing(&mut replacement.links, [path]);
-        let prepared = self.prepare(replacement, &mut pass)?;
+        let prepared = self.prepare(replacement, called, &mut pass)?;
+        let _permit = place.reached().await;
+        self.root_of(&old).await?;
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
         let root = self.own_root().await?;
         self.recover(&root).await?;
         self.document(&root, &old, None).await?;
         let mut number = 1;
         let (journal, location) = loop {
-            let location = self.free_location(&root, &prepared, &mut number).await?;
+            let reserved = self.reserve(&root, &prepared, &mut number).await?;
+            let location = &reserved.location;
             let mut description = changelog::superseded(location.as_str(), &reason);
             pass.text(&mut description)?;
             let journal = Journal {
@@ -70,12 +88,12 @@ impl Store {
             let path = root.join(location.as_str());
             let created = self.shared.files.create(&path, &prepared.text, journal::LEVEL).await;
             match created {
-                Ok(()) => break (journal, location),
-                // Whoever writes an entry waits for no turn.
+                Ok(()) => break (journal, location.clone()),
+                // Writers of new entries wait for no turn.
                 Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => {
                     self.drop_journal(&root).await?;
-                    return Err(self.refused("write", &location, error));
+                    return Err(self.refused("write", location, error));
                 }
             }
         };

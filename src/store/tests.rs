@@ -1,9 +1,9 @@
-use std::{fs, path::Path, sync::Mutex};
+use std::{fs, path::Path, sync::Mutex, time::SystemTime};
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::file_system::LocalDisk;
+use crate::{file_system::LocalDisk, names};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
@@ -39,17 +39,17 @@ fn draft(slug: &str, content: &str) -> Draft {
     }
 }
 
-async fn write(store: &Store, slug: &str, content: &str) -> Entry {
+async fn write(store: &Arc<Store>, slug: &str, content: &str) -> Entry {
     store.write(draft(slug, content), None).await.unwrap().stored
 }
 
-async fn update(store: &Store, path: &str, description: &str) -> Result<Entry> {
+async fn update(store: &Arc<Store>, path: &str, description: &str) -> Result<Entry> {
     let update =
         Update { path: path.to_owned(), description: description.to_owned(), ..Update::default() };
     store.update(update, None).await.map(|changed| changed.stored)
 }
 
-async fn supersede(store: &Store, path: &str) -> Result<Superseded> {
+async fn supersede(store: &Arc<Store>, path: &str) -> Result<Superseded> {
     let supersession = Supersession {
         path: path.to_owned(),
         replacement: draft("better", "It is worse."),
@@ -367,20 +367,94 @@ async fn housekeeping_removes_what_nobody_needs() {
     }
 }
 
+/// Plants a temporary file that was last changed so long ago.
+fn left(directory: &Path, place: &str, age: Duration) -> PathBuf {
+    let path = directory.join(place);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "half").unwrap();
+    let file = fs::File::options().append(true).open(&path).unwrap();
+    file.set_modified(SystemTime::now() - age).unwrap();
+    path
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
 #[tokio::test]
-async fn housekeeping_removes_what_the_dead_were_writing() {
+async fn leftovers_are_removed_from_all_directories_where_nothing_expires() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
-    plant(folder.path(), &name(1), 40, &[]);
-    let abandoned = folder.path().join("a/.20260221T143001-x.md.0123456789abcdef.tmp");
-    fs::write(&abandoned, "half").unwrap();
-    let soon = Policy { now: time::now(), ..policy() };
-    store.remove_expired(&soon, &[name(1)]).await.unwrap();
-    assert!(abandoned.exists(), "its writer may live");
-    plant(folder.path(), &name(1), 40, &[]);
-    let later = Policy { now: time::now() + 2 * 60 * 60 * 1000, ..policy() };
-    store.remove_expired(&later, &[name(1)]).await.unwrap();
-    assert!(!abandoned.exists());
+    let entry = names::replacement("20260221T143001-x.md");
+    let journal = names::replacement(names::STORE_JOURNAL);
+    let places = [
+        journal,
+        entry.clone(),
+        format!("a/{entry}"),
+        format!("a/s1/{entry}"),
+        format!("b/{entry}"),
+    ];
+    let old = places.each_ref().map(|place| left(folder.path(), place, 61 * MINUTE));
+    let deep = left(folder.path(), &format!("a/s1/deep/{entry}"), 61 * MINUTE);
+    store.remove_leftovers().await.unwrap();
+    assert!(old.iter().all(|path| !path.exists()));
+    assert!(deep.exists(), "no entry can be there");
+    let young = places.map(|place| left(folder.path(), &place, 59 * MINUTE));
+    store.remove_leftovers().await.unwrap();
+    assert!(young.iter().all(|path| path.exists()), "their writers may live");
+    assert!(store_in(&folder.path().join("missing")).remove_leftovers().await.is_ok());
+}
+
+#[tokio::test]
+async fn the_first_change_in_a_directory_removes_leftovers_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&store_in(folder.path()), "auth", "x").await.summary.path;
+    let entry = names::replacement("20260221T143001-x.md");
+    let index = left(folder.path(), &names::replacement(names::STORE_INDEX), 61 * MINUTE);
+    let beside = left(folder.path(), &format!("code-reviewer/{entry}"), 61 * MINUTE);
+    let elsewhere = left(folder.path(), &format!("other/{entry}"), 61 * MINUTE);
+    let store = store_in(folder.path());
+    update(&store, &path, "changed").await.unwrap();
+    assert!(!index.exists() && !beside.exists() && elsewhere.exists());
+    let later = left(folder.path(), &format!("code-reviewer/{entry}"), 61 * MINUTE);
+    update(&store, &path, "changed again").await.unwrap();
+    assert!(later.exists(), "a directory is listed once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_in_flight_take_effect_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    for round in 0..50 {
+        let path = write(&store, &format!("entry {round}"), "x").await.summary.path;
+        let change = |number: usize| Update {
+            path: path.clone(),
+            description: number.to_string(),
+            content: Some("x ".repeat(2000 / (number + 1))),
+            ..Update::default()
+        };
+        let updates: Vec<_> = (0..6).map(|number| store.update(change(number), None)).collect();
+        let writes: Vec<_> = (0..6)
+            .map(|number| store.write(draft(&format!("new {round}"), &number.to_string()), None))
+            .collect();
+        // Polled in another order than that of the calls.
+        let writes: Vec<_> = writes.into_iter().rev().map(tokio::spawn).collect();
+        let updates: Vec<_> = updates.into_iter().rev().map(tokio::spawn).collect();
+        for task in updates {
+            task.await.unwrap().unwrap();
+        }
+        let mut written = Vec::new();
+        for task in writes {
+            written.push(task.await.unwrap().unwrap().stored);
+        }
+        let changes = store.read(&path).await.unwrap().changelog;
+        let said: Vec<&str> = changes.iter().map(|change| change.description.as_str()).collect();
+        assert_eq!(said, ["0", "1", "2", "3", "4", "5"]);
+        written.sort_by_key(|entry| {
+            let name = entry.summary.path.trim_end_matches(".md").to_owned();
+            (name.len(), name)
+        });
+        let contents: Vec<&str> = written.iter().map(|entry| entry.content.trim()).collect();
+        assert_eq!(contents, ["0", "1", "2", "3", "4", "5"]);
+    }
 }
 
 #[tokio::test]

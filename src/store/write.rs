@@ -1,13 +1,18 @@
 //! New entries.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::Deserialize;
 
 use super::{
-    Changed, Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links, time,
+    Changed, Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links,
+    shared::Reserved, time,
 };
 use crate::{
+    call_order::CallPlace,
     error::{Code, Error, Result},
     file_system::Payload,
     names,
@@ -45,27 +50,41 @@ pub(super) struct Prepared {
 }
 
 impl Store {
-    /// Writes an entry. Nothing is ever overwritten.
+    /// Writes an entry. Nothing is ever overwritten. Entries get their names in the order of the calls,
+    /// after the changes that were called before.
     ///
     /// # Errors
     /// `InvalidArgument`, `OutsideDirectory`, `Conflict` for a directory that differs from another in
     /// letter case alone, `TooLarge`, `Redaction`, `Io`
-    pub async fn write(
+    pub fn write(
+        self: &Arc<Self>,
+        draft: Draft,
+        redaction: Option<Redaction>,
+    ) -> impl Future<Output = Result<Changed<Entry>>> + Send + use<> {
+        let places = (self.order.shared(), self.naming.exclusive());
+        let (store, called) = (Arc::clone(self), time::now());
+        async move { store.write_at(places, called, draft, redaction).await }
+    }
+
+    async fn write_at(
         &self,
+        (place, naming): (CallPlace, CallPlace),
+        called: i64,
         draft: Draft,
         redaction: Option<Redaction>,
     ) -> Result<Changed<Entry>> {
         let mut pass = Pass::new(redaction);
-        let prepared = self.prepare(draft, &mut pass)?;
+        let prepared = self.prepare(draft, called, &mut pass)?;
+        let _permit = place.reached().await;
         let root = self.own_root().await?;
-        let location = self.create_entry(&root, &prepared).await?;
+        let location = self.create_entry(&root, &prepared, naming).await?;
         self.note(&location);
         let stored = read_back(&location, &prepared.text)?;
         Ok(Changed { stored, report: pass.report() })
     }
 
-    /// Checks a draft, takes the secrets out and makes its text.
-    pub(super) fn prepare(&self, draft: Draft, pass: &mut Pass) -> Result<Prepared> {
+    /// Checks a draft, takes the secrets out and makes its text, as of the time of the call.
+    pub(super) fn prepare(&self, draft: Draft, called: i64, pass: &mut Pass) -> Result<Prepared> {
         let Draft { entry_type, mut slug, content, tags: given, links: linked } = draft;
         let (mut tags, mut links) = (Vec::new(), Vec::new());
         add_missing(&mut tags, given);
@@ -76,7 +95,7 @@ impl Store {
         let slug = names::slug(&slug).ok_or_else(|| {
             Error::new(Code::InvalidArgument, "slug must contain a letter or a digit")
         })?;
-        let now = time::whole_seconds(time::now());
+        let now = time::whole_seconds(called);
         let options = &self.options;
         let mut document = Document::new(NewEntry {
             agent: &options.agent,
@@ -139,48 +158,65 @@ impl Store {
     }
 
     /// Gives an entry the first free name.
-    async fn create_entry(&self, root: &Path, prepared: &Prepared) -> Result<Location> {
+    async fn create_entry(
+        &self,
+        root: &Path,
+        prepared: &Prepared,
+        naming: CallPlace,
+    ) -> Result<Location> {
+        let naming = naming.reached().await;
         // Only a disk refuses to replace a file by itself.
         let _turn = match self.shared.file_system.disk() {
             Some(_) => None,
             None => Some(self.shared.turn(self.options.lock_timeout, &self.debug).await?),
         };
         let mut number = 1;
+        let mut reserved = self.reserve(root, prepared, &mut number).await?;
+        // The files are written, and brought to stable storage, beside each other.
+        drop(naming);
         loop {
-            let location = self.free_location(root, prepared, &mut number).await?;
+            let location = &reserved.location;
             let path = root.join(location.as_str());
             let created =
                 self.shared.files.create(&path, &prepared.text, self.options.durability).await;
             match created {
-                Ok(()) => return Ok(location),
-                Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => number += 1,
+                Ok(()) => return Ok(location.clone()),
+                // Another process was faster.
+                Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => {
+                    number += 1;
+                    reserved = self.reserve(root, prepared, &mut number).await?;
+                }
                 Err(error) => {
                     if error.is_not_found() {
                         self.shared.files.forget_directory(&root.join(&prepared.directory));
                     }
-                    return Err(self.refused("write", &location, error));
+                    return Err(self.refused("write", location, error));
                 }
             }
         }
     }
 
-    /// The next place from `number` on where nothing is.
-    pub(super) async fn free_location(
+    /// The next place from `number` on where nothing is, and no other call of the process is about to
+    /// write.
+    pub(super) async fn reserve(
         &self,
         root: &Path,
         prepared: &Prepared,
         number: &mut u32,
-    ) -> Result<Location> {
+    ) -> Result<Reserved<'_>> {
         let Prepared { directory, compact_time, slug, .. } = prepared;
         while *number <= MAX_NUMBER {
             let name = names::entry(compact_time, slug, *number);
             let location = Location::parse(&format!("{directory}/{name}"))?;
-            let found = self.shared.file_system.read(root, Path::new(location.as_str()), 0).await;
-            match found {
-                Err(error) if error.is_not_found() => return Ok(location),
+            if let Some(reserved) = self.shared.reserve(location) {
+                let path = Path::new(reserved.location.as_str());
+                let found = self.shared.file_system.read(root, path, 0).await;
                 // A link or a directory may have the name as well.
-                _ => *number += 1,
+                if found.is_err_and(|error| error.is_not_found()) {
+                    return Ok(reserved);
+                }
             }
+            *number += 1;
         }
         Err(Error::new(
             Code::Conflict,

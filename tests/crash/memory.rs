@@ -57,7 +57,7 @@ fn memory_on(disk: &SimulatedDisk, digit: char, durability: Durability) -> Arc<M
     Memory::new(options(digit, durability), &process_on(disk), Debug::default())
 }
 
-async fn upsert(memory: &Memory, draft: Value) -> Result<String, Error> {
+async fn upsert(memory: &Arc<Memory>, draft: Value) -> Result<String, Error> {
     let draft: Draft = serde_json::from_value(draft).unwrap();
     let stored = memory.upsert(draft, None).await?.stored;
     Ok(serde_json::from_str::<Value>(&stored).unwrap()["id"].as_str().unwrap().to_owned())

@@ -49,11 +49,11 @@ fn draft(slug: &str, length: usize) -> Draft {
     }
 }
 
-async fn write(store: &Store, slug: &str, length: usize) -> Result<Entry, Error> {
+async fn write(store: &Arc<Store>, slug: &str, length: usize) -> Result<Entry, Error> {
     store.write(draft(slug, length), None).await.map(|changed| changed.stored)
 }
 
-async fn update(store: &Store, path: &str, length: usize) -> Result<Entry, Error> {
+async fn update(store: &Arc<Store>, path: &str, length: usize) -> Result<Entry, Error> {
     let update = Update {
         path: path.to_owned(),
         description: format!("now {length}"),
@@ -63,7 +63,7 @@ async fn update(store: &Store, path: &str, length: usize) -> Result<Entry, Error
     store.update(update, None).await.map(|changed| changed.stored)
 }
 
-async fn supersede(store: &Store, path: &str, slug: &str) -> Result<Superseded, Error> {
+async fn supersede(store: &Arc<Store>, path: &str, slug: &str) -> Result<Superseded, Error> {
     let supersession = Supersession {
         path: path.to_owned(),
         replacement: draft(slug, 5000),

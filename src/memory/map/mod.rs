@@ -70,9 +70,6 @@ pub use render::{MappedFile, RenderedMap};
 pub use skipped::{SkipReason, Skipped, SkippedFile};
 pub use snapshot::Snapshot;
 
-/// Nobody writes a cache for so long, in ms.
-const ABANDONED: i64 = 60 * 60 * 1000;
-
 /// What is looked at.
 #[derive(Debug, Clone)]
 struct Limits {
@@ -357,20 +354,10 @@ impl RepoMap {
         let name = names::symbols(&self.workspace);
         let (path, temporary) = (directory.join(&name), directory.join(names::replacement(&name)));
         let target = Target { directory, temporary: &temporary, path: &path };
-        self.sweep(&name);
-        durable::replace_cache(file_system, target, contents, durability).await
-    }
-
-    /// Removes what a process left that ended while it wrote the cache.
-    fn sweep(&self, name: &str) {
-        let now = Utc::now().timestamp_millis();
         // What cannot be listed or removed stays, and harms nobody.
-        for entry in self.disk.list(&self.indexes).unwrap_or_default() {
-            let is_old = entry.modified.is_some_and(|modified| modified + ABANDONED < now);
-            if is_old && names::is_replacement(&entry.name, name) {
-                let _ = self.disk.remove(&self.indexes.join(&entry.name));
-            }
-        }
+        let is_temporary = |candidate: &str| names::is_replacement(candidate, &name);
+        let _ = durable::remove_leftovers(self.disk.as_ref(), directory, is_temporary);
+        durable::replace_cache(file_system, target, contents, durability).await
     }
 
     fn head(&self, rules: Option<u64>) -> Head {
