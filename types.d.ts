@@ -207,6 +207,19 @@ export interface ContextManagerOptions {
   durability?: 'process' | 'full'
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number
   /** Replaces the description of an output. */
   describe?: (toolName: string, args: Record<string, unknown>) => string
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
@@ -236,6 +249,19 @@ export interface ContextHistoryOptions {
   path?: string
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number
   /**
    * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
@@ -357,6 +383,11 @@ export interface CompactPolicy extends CancellationOptions {
    * another process changed the file meanwhile. Nothing is locked while it works.
    */
   summarise?: (entries: ContextEntry[]) => string | Promise<string>
+  /**
+   * How long `summarise` may take, in ms; `Infinity` means no bound. Then nothing is removed, as when it fails.
+   * @default 10000
+   */
+  summariseTimeout?: number
 }
 
 /** What `compact` did. */

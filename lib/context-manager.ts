@@ -24,14 +24,14 @@ import type {
   TaskId,
 } from '../types.d.ts'
 import { leastBytes } from './binary.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
 import { checkArguments, checkObject, checkText, checkWhole, optional, readSignal, taskToken } from './checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from './errors.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
 import { tooLarge } from './messages.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
-import { type CheckedOptions, checkOptions } from './options.ts'
+import { type CheckedOptions, checkCloseTimeout, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { checkRedaction, reportSave } from './redaction.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
@@ -65,6 +65,7 @@ const DEFAULT_LATEST = 20
 export class ContextManager<Task extends TaskId = number> {
   readonly #native: NativeManager
   readonly #options: CheckedOptions
+  readonly #closeTimeout: number
   readonly #hooks: Hooks
   readonly #details: SaveDetails
   readonly #offloading: Offloading
@@ -79,6 +80,7 @@ export class ContextManager<Task extends TaskId = number> {
     }
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
+    this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined, redaction }
     this.#details = new SaveDetails(this.#hooks, given)
@@ -458,14 +460,11 @@ export class ContextManager<Task extends TaskId = number> {
 
   /**
    * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-   * `retention`. A later save begins the session again.
+   * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+   * `closeTimeout`.
    */
   async close(): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {},
-    )
+    return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
   /** `await using`: the session ends with the block. */
