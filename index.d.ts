@@ -161,17 +161,28 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
   /**
    * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
    * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
-   * wrong falls back to the ranker and is reported to `onDebug`. It may take as long as `signal` lets it.
+   * wrong falls back to the ranker and is reported to `onDebug`.
    */
   selector?: ContextSelector | null | undefined
+  /**
+   * How long `selector` may take, in ms; `Infinity` means no bound. Then the ranker chooses.
+   * @default 60000
+   */
+  selectorTimeout?: number | null | undefined
   /**
    * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
    * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
    * and the beginning of the result, 2 000 characters), latest first, as often as it takes, then with the query. Vectors
    * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
-   * to the ranker and is reported to `onDebug`.
+   * to the ranker and is reported to `onDebug`. Calls at the same time share the work and do not wait for each other's
+   * `embed`: one of them may embed again what another has not finished.
    */
   embed?: Embed | null | undefined
+  /**
+   * How long each call of `embed` may take, in ms; `Infinity` means no bound. Then the ranker chooses alone.
+   * @default 10000
+   */
+  embedTimeout?: number | null | undefined
   /**
    * Say of each pointer which terms of which field counted.
    * @default false
@@ -661,6 +672,19 @@ interface ContextManagerOptions {
   allowShared?: boolean | null | undefined
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /** Replaces the description of an output. */
   describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
@@ -690,6 +714,19 @@ interface ContextHistoryOptions {
   path?: string | null | undefined
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /**
    * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
@@ -824,6 +861,11 @@ interface CompactPolicy extends CancellationOptions {
    * another process changed the file meanwhile. Nothing is locked while it works.
    */
   summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
+  /**
+   * How long `summarise` may take, in ms; `Infinity` means no bound. Then nothing is removed, as when it fails.
+   * @default 10000
+   */
+  summariseTimeout?: number | null | undefined
 }
 
 /** What `compact` did. */
@@ -848,7 +890,7 @@ interface VerifyReport {
   entries: number
   /** Size of the file, in bytes. */
   bytes: number
-  /** Lines that are no entries. `read` and `search` skip them. */
+  /** Lines that are no entries, a torn last line included. `read` and `search` skip them. */
   badLines: number
   /** The first 100 of them. */
   problems: {
@@ -858,7 +900,7 @@ interface VerifyReport {
     offset: number
     reason: string
   }[]
-  /** The last line is not whole: its writer was interrupted, or is writing. */
+  /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
   hasTornTail: boolean
   /** The index beside the file, which only makes reading faster. */
   index: 'missing' | 'valid' | 'stale' | 'damaged'
@@ -1172,6 +1214,11 @@ interface WorkflowStepOptions<T> {
    * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
    */
   summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
+  /**
+   * How long `summarise` may take, in ms; `Infinity` means no bound. Then the default is used, as when it fails.
+   * @default 10000
+   */
+  summariseTimeout?: number | null | undefined
   /** What to find the summary by: at most 50 non-empty single lines. */
   tags?: readonly string[] | null | undefined
 }
@@ -1315,6 +1362,19 @@ interface ContextStoreOptions {
   durability?: 'full' | 'process' | null | undefined
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /**
    * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
@@ -1640,7 +1700,10 @@ declare class ContextHistory {
     compact(policy: CompactPolicy): Promise<CompactReport>;
     /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
     verify(options?: CancellationOptions | null): Promise<VerifyReport>;
-    /** Waits for every append called before, whether it succeeds or fails. The history can be used again afterwards. */
+    /**
+     * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+     * than `closeTimeout`. The history can be used again afterwards.
+     */
     close(): Promise<void>;
     /** `await using`: the block waits for its appends. */
     [Symbol.asyncDispose](): Promise<void>;
@@ -1858,7 +1921,8 @@ declare class ContextManager<Task extends TaskId = number> {
     clearContexts(): Promise<void>;
     /**
      * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-     * `retention`. A later save begins the session again.
+     * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+     * `closeTimeout`.
      */
     close(): Promise<void>;
     /** `await using`: the session ends with the block. */
@@ -1941,7 +2005,8 @@ declare class ContextStore {
     list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]>;
     /**
      * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
-     * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes.
+     * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
+     * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
      *
      * @param path relative to the store
      * @param description what was changed and why, for the changelog; it becomes one line
@@ -1975,8 +2040,8 @@ declare class ContextStore {
      */
     related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]>;
     /**
-     * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
-     * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+     * Removes entries that are old, whoever wrote them, and, in all directories of the store, temporary files that ended
+     * processes left more than an hour ago. Nothing else is touched: only whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
      * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
      *
      * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
@@ -1994,7 +2059,10 @@ declare class ContextStore {
      * @param sessionId this store's by default
      */
     contextFiles(sessionId?: string | null): string[];
-    /** Waits for every change called before, whether it succeeds or fails. The store can be used again afterwards. */
+    /**
+     * Waits for every change called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+     * than `closeTimeout`. The store can be used again afterwards.
+     */
     close(): Promise<void>;
     /** `await using`: the block waits for its changes. */
     [Symbol.asyncDispose](): Promise<void>;
@@ -2421,7 +2489,8 @@ declare class RepoMemory {
     getRepoMemory(): Promise<RepoMemoryContents>;
     /**
      * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-     * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock.
+     * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
+     * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
      *
      * @returns the convention as it is stored
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
@@ -2441,7 +2510,8 @@ declare class RepoMemory {
      */
     remove(kind: RecordKind, id: string): Promise<boolean>;
     /**
-     * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go.
+     * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go. Summaries stand
+     * in the order of the calls.
      *
      * @param runId one line of at most 300 bytes, as `stepId`
      * @param summaryText 1 byte to 64 KiB

@@ -326,7 +326,7 @@ function taskToken(value, name) {
 
 // lib/context-history.ts
 import { Buffer as Buffer2 } from "node:buffer";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as setTimeout3 } from "node:timers/promises";
 import { NativeHistory } from "./native.js";
 
 // lib/binary.ts
@@ -385,7 +385,7 @@ function isByte(value) {
 }
 
 // lib/border.ts
-import { setInterval } from "node:timers";
+import { clearTimeout as clearTimeout2, setInterval, setTimeout as setTimeout2 } from "node:timers";
 import { newScope, Outbox } from "./native.js";
 
 // lib/messages.ts
@@ -446,6 +446,33 @@ function tooLarge(redactor, what, toolName, maximum, option) {
     "ERR_CONTEXT_TOO_LARGE",
     `the ${what} of ${name} takes more than ${maximum} bytes of JSON; raise ${option} or store less of it`
   );
+}
+
+// lib/signals.ts
+import { clearTimeout, setTimeout } from "node:timers";
+var LONGEST_TIMEOUT = 2147483647;
+function callWithin(call2, { name, timeout, signal }) {
+  return new Promise((resolve2, reject) => {
+    const abort = () => settle2(() => reject(signal?.reason));
+    const timer = timeout <= LONGEST_TIMEOUT ? setTimeout(() => settle2(() => reject(timedOut(name, timeout))), timeout) : void 0;
+    function settle2(how) {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      how();
+    }
+    if (signal?.aborted) {
+      abort();
+      return;
+    }
+    signal?.addEventListener("abort", abort, { once: true });
+    new Promise((answer) => answer(call2())).then(
+      (value) => settle2(() => resolve2(value)),
+      (error) => settle2(() => reject(error))
+    );
+  });
+}
+function timedOut(name, timeout) {
+  return Object.assign(new Error(`${name} did not settle within ${timeout} ms`), { code: "ETIMEDOUT" });
 }
 
 // lib/border.ts
@@ -515,6 +542,26 @@ function cancellable(hooks, native, signal, start, settle2, progress) {
   };
   signal.addEventListener("abort", cancel, { once: true });
   return promise.finally(() => signal.removeEventListener("abort", cancel));
+}
+function close(hooks, native, timeout) {
+  let started = 0;
+  const closed2 = operate(
+    hooks,
+    (operation) => {
+      started = operation;
+      native.close(operation);
+    },
+    () => {
+    }
+  );
+  if (hooks.fileSystem === void 0 || timeout > LONGEST_TIMEOUT) {
+    return closed2;
+  }
+  const timer = setTimeout2(() => {
+    debug(hooks, "close gave up: calls of the fileSystem are still under way", { closeTimeout: timeout });
+    finish(started)?.settle("", NO_TEXTS);
+  }, timeout);
+  return closed2.finally(() => clearTimeout2(timer));
 }
 function abandon(operation, reason) {
   finish(operation)?.reject(reason);
@@ -600,8 +647,10 @@ function tell(hooks, message, data) {
   } catch {
   }
 }
+var CHANGES = /* @__PURE__ */ new Set(["writeFile", "appendFile", "rename", "unlink"]);
+var pathsInDoubt = /* @__PURE__ */ new WeakMap();
 async function call(id, text2) {
-  const { scope, method, path, argument } = JSON.parse(text2);
+  const { scope, method, path, argument, timeout } = JSON.parse(text2);
   try {
     const content = outbox.content(id);
     const fileSystem = fileSystemsByScope.get(scope)?.deref();
@@ -612,11 +661,47 @@ async function call(id, text2) {
     if (typeof fileSystem[method] !== "function") {
       throw new TypeError(`fileSystem.${method} is not a function`);
     }
-    const answer = await fileSystem[method](...parameters);
+    const paths = CHANGES.has(method) ? [path, ...method === "rename" ? [String(argument)] : []] : [];
+    const answer = await callChecked(fileSystem, method, parameters, paths, timeout ?? Number.POSITIVE_INFINITY);
     outbox.answer(id, false, answerText(method, answer));
   } catch (thrown) {
     outbox.answer(id, true, JSON.stringify(describeThrown(thrown)));
   }
+}
+async function callChecked(fileSystem, method, parameters, paths, timeout) {
+  const inDoubt = pathsInDoubt.get(fileSystem);
+  const doubtful = inDoubt === void 0 ? void 0 : paths.find((path) => inDoubt.has(path));
+  if (doubtful !== void 0) {
+    throw new Error(`an earlier change of ${doubtful} by the fileSystem did not settle in time and may still come`);
+  }
+  let isSettled = false;
+  let called;
+  const call2 = () => {
+    called = new Promise((resolve2) => resolve2(fileSystem[method]?.(...parameters)));
+    return called.finally(() => {
+      isSettled = true;
+    });
+  };
+  try {
+    return await callWithin(call2, { name: `fileSystem.${method}`, timeout });
+  } finally {
+    if (!isSettled && method !== "appendFile") {
+      markInDoubt(fileSystem, paths, called);
+    }
+  }
+}
+function markInDoubt(fileSystem, paths, call2) {
+  const inDoubt = pathsInDoubt.get(fileSystem) ?? /* @__PURE__ */ new Set();
+  pathsInDoubt.set(fileSystem, inDoubt);
+  for (const path of paths) {
+    inDoubt.add(path);
+  }
+  const clear = () => {
+    for (const path of paths) {
+      inDoubt.delete(path);
+    }
+  };
+  call2.then(clear, clear);
 }
 function answerText(method, answer) {
   switch (method) {
@@ -1108,6 +1193,8 @@ var managerOptions = named("ContextManagerOptions", {
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   describe: true,
   offload: true,
   redaction: true,
@@ -1148,7 +1235,9 @@ var selectOptions = named("SelectOptions", {
   recencyWeight: true,
   neighbours: true,
   selector: true,
+  selectorTimeout: true,
   embed: true,
+  embedTimeout: true,
   explain: true
 });
 var searchOptions = named("SearchOptions", {
@@ -1214,6 +1303,8 @@ var contextStoreToolsOptions = named("ContextStoreToolsOptions", {
 var historyOptions = named("ContextHistoryOptions", {
   path: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   durability: true,
   trustLocks: true,
   allowShared: true,
@@ -1241,7 +1332,8 @@ var compactPolicy = named("CompactPolicy", {
   keepLast: true,
   maxAge: true,
   maxBytes: true,
-  summarise: true
+  summarise: true,
+  summariseTimeout: true
 });
 var storeOptions = named("ContextStoreOptions", {
   agent: true,
@@ -1252,6 +1344,8 @@ var storeOptions = named("ContextStoreOptions", {
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   redaction: true,
   lockTimeout: true,
   maxEntryBytes: true,
@@ -1328,25 +1422,12 @@ var repoMapOptions = named("RepoMapOptions", {
 });
 var workflowStepOptions = named("WorkflowStepOptions", {
   summarise: true,
+  summariseTimeout: true,
   tags: true
 });
 
-// lib/signals.ts
-function untilAborted(promise, signal) {
-  if (signal === void 0) {
-    return promise;
-  }
-  return new Promise((resolve2, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) {
-      abort();
-    }
-    promise.then(resolve2, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
-}
-
 // lib/compaction.ts
+var DEFAULT_SUMMARISE_TIMEOUT = 1e4;
 function checkPolicy(policy) {
   compactPolicy(policy, "policy");
   const keepLast = optional(policy.keepLast, "policy.keepLast", checkWhole);
@@ -1363,7 +1444,8 @@ function checkPolicy(policy) {
       ...maxBytes === void 0 ? {} : { maxBytes },
       wantsEntries: summarise2 !== void 0
     },
-    summarise: summarise2
+    summarise: summarise2,
+    summariseTimeout: count(policy.summariseTimeout, "policy.summariseTimeout", DEFAULT_SUMMARISE_TIMEOUT)
   };
 }
 function checkAge(value, name) {
@@ -1376,10 +1458,10 @@ function spanOf(dropped) {
     to: dropped.at(-1)?.timestamp ?? null
   };
 }
-async function summarise(ask2, dropped, signal) {
+async function summarise(ask2, dropped, timeout, signal) {
   let summary2;
   try {
-    summary2 = await untilAborted(Promise.resolve(ask2(dropped)), signal);
+    summary2 = await callWithin(() => ask2(dropped), { name: "policy.summarise", timeout, signal });
   } catch (cause) {
     signal?.throwIfAborted();
     throw contextError("ERR_CONTEXT_INVALID_ARGUMENT", "policy.summarise failed; nothing was removed", cause);
@@ -1458,10 +1540,11 @@ function checkMethod(fileSystem, name, method) {
 function isMethod(object, name) {
   return typeof object[name] === "function";
 }
-function describeFileSystem(fileSystem, prefix) {
+function describeFileSystem(fileSystem, prefix, timeout) {
   return {
     scope: scopeOf(fileSystem),
     prefix,
+    timeout,
     canRename: isMethod(fileSystem, "rename"),
     canAppend: isMethod(fileSystem, "appendFile"),
     canChmod: isMethod(fileSystem, "chmod")
@@ -1474,14 +1557,14 @@ function resolveDirectory(path, name, fileSystem) {
   }
   return { directory, prefix: prefixOf(directory, fileSystem) };
 }
-function resolveFile(path, name, fileSystem) {
+function resolveFile(path, name, fileSystem, timeout) {
   const resolved = resolvePath(path, name, fileSystem);
   if (fileSystem === void 0) {
     return { path: resolved };
   }
   checkMethod(fileSystem, "fileSystem", "dirname");
   const directory = checkAnswer(fileSystem.dirname(resolved), "dirname");
-  return { path: resolved, fileSystem: describeFileSystem(fileSystem, prefixOf(directory, fileSystem)) };
+  return { path: resolved, fileSystem: describeFileSystem(fileSystem, prefixOf(directory, fileSystem), timeout) };
 }
 function resolvePath(path, name, fileSystem) {
   if (fileSystem === void 0) {
@@ -1720,11 +1803,20 @@ var DEFAULT_MAXIMUM_FILES = 1e4;
 var DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024;
 var DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024;
 var MAXIMUM_SESSION_ID_LENGTH = 200;
+var DEFAULT_FILE_SYSTEM_TIMEOUT = 1e4;
+var DEFAULT_CLOSE_TIMEOUT = 3e4;
 var DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
 var DEFAULT_LOCK_TIMEOUT = 1e4;
 var DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024;
+function checkFileSystemTimeout(value) {
+  return count(value, "fileSystemTimeout", DEFAULT_FILE_SYSTEM_TIMEOUT);
+}
+function checkCloseTimeout(value) {
+  return count(value, "closeTimeout", DEFAULT_CLOSE_TIMEOUT);
+}
 function checkOptions(options, redaction) {
   const fileSystem = optional(options.fileSystem, "fileSystem", checkFileSystem);
+  const timeout = checkFileSystemTimeout(options.fileSystemTimeout);
   const directory = resolveDirectory(
     optional(options.contextDir, "contextDir", checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
     "contextDir",
@@ -1756,7 +1848,7 @@ function checkOptions(options, redaction) {
     maxResultBytes: count(retention.maxResultBytes, "retention.maxResultBytes", DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
     ...checkTrust(options),
-    ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) },
+    ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix, timeout) },
     hasDebug: typeof options.onDebug === "function",
     reportsRedaction: redaction?.onRedaction !== void 0
   };
@@ -1766,7 +1858,7 @@ function checkHistoryOptions(options) {
   const path = optional(options.path, "path", checkPath) ?? DEFAULT_HISTORY_PATH;
   optional(options.onDebug, "onDebug", checkFunction);
   return {
-    ...resolveFile(path, "path", fileSystem),
+    ...resolveFile(path, "path", fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
     isDurable: optional(options.durability, "durability", checkDurability) === "full",
     lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, "maxEntryBytes", DEFAULT_MAXIMUM_ENTRY_BYTES),
@@ -2116,12 +2208,14 @@ var COMPACT_PAUSE = 50;
 var ContextHistory = class {
   #native;
   #options;
+  #closeTimeout;
   #hooks;
   /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options) {
     const given2 = optional(options, "options", historyOptions) ?? {};
     const redaction = checkRedaction(given2.redaction, "redaction");
     this.#options = checkHistoryOptions(given2);
+    this.#closeTimeout = checkCloseTimeout(given2.closeTimeout);
     this.#hooks = { fileSystem: given2.fileSystem ?? void 0, onDebug: given2.onDebug ?? void 0, redaction };
     this.#native = new NativeHistory(
       outbox,
@@ -2277,7 +2371,7 @@ var ContextHistory = class {
           throw error;
         }
         debug(this.#hooks, "the file was replaced during a compaction: it is planned again", { path: this.path });
-        await setTimeout(Math.random() * COMPACT_PAUSE, void 0, signal === void 0 ? {} : { signal });
+        await setTimeout3(Math.random() * COMPACT_PAUSE, void 0, signal === void 0 ? {} : { signal });
       }
     }
   }
@@ -2304,7 +2398,7 @@ var ContextHistory = class {
     if (policy.summarise !== void 0 && droppedEntries > 0) {
       const dropped = parseEntries(texts, this.path);
       const span = spanOf(dropped);
-      summary2 = summaryLine(span, await summarise(policy.summarise, dropped, signal));
+      summary2 = summaryLine(span, await summarise(policy.summarise, dropped, policy.summariseTimeout, signal));
       if (Buffer2.byteLength(summary2.line) > this.#options.maxEntryBytes) {
         throw this.#tooLarge(summary2.entry.toolName);
       }
@@ -2330,14 +2424,12 @@ var ContextHistory = class {
       (text2) => JSON.parse(text2)
     );
   }
-  /** Waits for every append called before, whether it succeeds or fails. The history can be used again afterwards. */
+  /**
+   * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+   * than `closeTimeout`. The history can be used again afterwards.
+   */
   async close() {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {
-      }
-    );
+    return close(this.#hooks, this.#native, this.#closeTimeout);
   }
   /** `await using`: the block waits for its appends. */
   async [Symbol.asyncDispose]() {
@@ -3114,7 +3206,9 @@ function checkSnippetLength(value, name) {
 var BATCH2 = 64;
 var PAGE = 8 * BATCH2;
 var Embeddings = class {
-  #turn = Promise.resolve();
+  /** The contexts, by their numbers, that calls are having embedded, or had while others were under way. */
+  #claimed = /* @__PURE__ */ new Set();
+  #callsUnderWay = 0;
   /**
    * Has every context in question embedded that has no vector yet, and then the query.
    *
@@ -3122,61 +3216,100 @@ var Embeddings = class {
    */
   async vectorOf(embedding) {
     const { hooks, query, signal } = embedding;
+    this.#callsUnderWay++;
     try {
-      await this.#inTurn(() => embedContexts(embedding), signal);
-      return (await ask(embedding, [query.toWellFormed()])).numbers;
+      const isComplete = await this.#embedContexts(embedding, true);
+      const { numbers: numbers2 } = await ask(embedding, [query.toWellFormed()]);
+      if (!isComplete) {
+        await this.#embedContexts(embedding, false);
+      }
+      return numbers2;
     } catch (error) {
       signal?.throwIfAborted();
       debug(hooks, "embed failed: the ranker chooses alone", { error });
       return void 0;
+    } finally {
+      this.#callsUnderWay--;
+      if (this.#callsUnderWay === 0) {
+        this.#claimed.clear();
+      }
     }
   }
-  /** Waits until the calls before are through. */
-  async #inTurn(work, signal) {
-    const before = this.#turn;
-    let leave = () => {
-    };
-    const over = new Promise((resolve2) => {
-      leave = resolve2;
-    });
-    this.#turn = before.then(() => over);
+  /**
+   * Has contexts embedded, a batch at a time.
+   *
+   * @param skipsClaimed leaves out the contexts that other calls have claimed
+   * @returns whether nothing was left out
+   */
+  async #embedContexts(embedding, skipsClaimed) {
+    const { native } = embedding;
+    let expected;
+    for (; ; ) {
+      const waiting = await withoutVector(embedding);
+      let isAnyEmbedded = false;
+      let isAnyLeftOut = false;
+      for (let position2 = 0; position2 < waiting.length; ) {
+        const batch = [];
+        for (; position2 < waiting.length && batch.length < BATCH2; position2++) {
+          const context = waiting[position2];
+          if (skipsClaimed && this.#claimed.has(context.sequence)) {
+            isAnyLeftOut = true;
+          } else {
+            batch.push(context);
+          }
+        }
+        if (batch.length > 0) {
+          const vectors = await this.#claim(
+            batch,
+            () => ask(
+              embedding,
+              batch.map(({ text: text2 }) => text2)
+            )
+          );
+          expected ??= vectors.length;
+          if (vectors.length !== expected) {
+            throw new Error(`embed gave vectors of ${expected} and of ${vectors.length} numbers`);
+          }
+          native.addVectors(
+            Float64Array.from(batch, ({ sequence }) => sequence),
+            vectors.numbers
+          );
+          isAnyEmbedded = true;
+        }
+      }
+      if (!isAnyEmbedded) {
+        return !isAnyLeftOut;
+      }
+    }
+  }
+  async #claim(batch, work) {
+    for (const { sequence } of batch) {
+      this.#claimed.add(sequence);
+    }
     try {
-      await untilAborted(before, signal);
-      await work();
-    } finally {
-      leave();
+      return await work();
+    } catch (error) {
+      for (const { sequence } of batch) {
+        this.#claimed.delete(sequence);
+      }
+      throw error;
     }
   }
 };
-async function embedContexts(embedding) {
-  const { native, hooks, request, signal } = embedding;
-  let expected;
-  for (; ; ) {
-    const [sequences = "[]", ...texts] = await cancellable(
-      hooks,
-      native,
-      signal,
-      (operation) => native.textsWithoutVector(operation, request, PAGE),
-      (_, answer) => answer
-    );
-    if (texts.length === 0) {
-      return;
-    }
-    const numbers2 = Float64Array.from(JSON.parse(sequences));
-    for (let start = 0; start < texts.length; start += BATCH2) {
-      const vectors = await ask(embedding, texts.slice(start, start + BATCH2));
-      expected ??= vectors.length;
-      if (vectors.length !== expected) {
-        throw new Error(`embed gave vectors of ${expected} and of ${vectors.length} numbers`);
-      }
-      native.addVectors(numbers2.slice(start, start + BATCH2), vectors.numbers);
-    }
-  }
+async function withoutVector({ hooks, native, request, signal }) {
+  const [sequences = "[]", ...texts] = await cancellable(
+    hooks,
+    native,
+    signal,
+    (operation) => native.textsWithoutVector(operation, request, PAGE),
+    (_, answer) => answer
+  );
+  const numbers2 = JSON.parse(sequences);
+  return texts.map((text2, index) => ({ sequence: numbers2[index], text: text2 }));
 }
-async function ask({ embed, signal }, texts) {
-  signal?.throwIfAborted();
-  const asked = new Promise((resolve2) => resolve2(embed(texts, signal === void 0 ? {} : { signal })));
-  const vectors = await untilAborted(asked, signal);
+async function ask({ embed, timeout, signal }, texts) {
+  const call2 = () => embed(texts, signal === void 0 ? {} : { signal });
+  const vectors = await callWithin(call2, { name: "embed", timeout, signal });
   if (!Array.isArray(vectors) || vectors.length !== texts.length) {
     const given2 = Array.isArray(vectors) ? `${vectors.length} vectors` : inspect(vectors);
     throw new Error(`embed must give ${texts.length} vectors, not ${given2}`);
@@ -3219,7 +3352,7 @@ var UNITS2 = [
   ["min", 6e4],
   ["s", 1e3]
 ];
-async function askSelector(selector, query, given2, signal) {
+async function askSelector(selector, query, given2, timeout, signal) {
   const count2 = given2.length;
   const request = {
     prompt: promptOf(query, given2),
@@ -3228,8 +3361,7 @@ async function askSelector(selector, query, given2, signal) {
     candidates: given2,
     ...signal === void 0 ? {} : { signal }
   };
-  const asked = new Promise((resolve2) => resolve2(selector(request)));
-  return positionsOf(await untilAborted(asked, signal), count2);
+  return positionsOf(await callWithin(() => selector(request), { name: "selector", timeout, signal }), count2);
 }
 function promptOf(query, candidates) {
   const latest = candidates.reduce((latest2, { timestamp }) => Math.max(latest2, timestamp), 0);
@@ -3333,6 +3465,8 @@ function tokensOf(countTokens, counted, name) {
 // lib/select-contexts.ts
 var OFFERED = 50;
 var MAXIMUM_NEIGHBOURS = 100;
+var DEFAULT_SELECTOR_TIMEOUT = 6e4;
+var DEFAULT_EMBED_TIMEOUT = 1e4;
 var Selecting = class {
   #native;
   #hooks;
@@ -3345,15 +3479,22 @@ var Selecting = class {
   }
   async select(query, options) {
     const selection = checkSelection(options);
-    const { request, embed, signal } = selection;
+    const { request, embed, embedTimeout, signal } = selection;
     signal?.throwIfAborted();
     if (request.bounds.limit === 0) {
       return [];
     }
     let vector;
     if (embed !== void 0) {
-      const asked = { native: this.#native, hooks: this.#hooks, query, request: JSON.stringify(request), embed, signal };
-      vector = await this.#embeddings.vectorOf(asked);
+      vector = await this.#embeddings.vectorOf({
+        native: this.#native,
+        hooks: this.#hooks,
+        query,
+        request: JSON.stringify(request),
+        embed,
+        timeout: embedTimeout,
+        signal
+      });
     }
     return await this.#byModel(query, selection, vector) ?? this.#byRank(query, selection, vector);
   }
@@ -3381,7 +3522,7 @@ var Selecting = class {
     return isMatched ? packing.taken : packing.taken.reverse();
   }
   /** What a model chooses of the ranker's choice; `undefined` when it is to be left to the ranker. */
-  async #byModel(query, { request, selector, countTokens, signal }, vector) {
+  async #byModel(query, { request, selector, selectorTimeout, countTokens, signal }, vector) {
     if (selector === void 0) {
       return void 0;
     }
@@ -3393,7 +3534,7 @@ var Selecting = class {
     let positions;
     try {
       const copies = pages.flatMap((page2) => this.#read(page2));
-      positions = await askSelector(selector, query, copies, signal);
+      positions = await askSelector(selector, query, copies, selectorTimeout, signal);
     } catch (error) {
       signal?.throwIfAborted();
       debug(this.#hooks, "The selector failed: the ranker chooses", { error });
@@ -3485,7 +3626,9 @@ function checkSelection(options) {
     },
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? void 0 : countTokens,
     selector: optional(given2.selector, "options.selector", checkFunction),
+    selectorTimeout: count(given2.selectorTimeout, "options.selectorTimeout", DEFAULT_SELECTOR_TIMEOUT),
     embed: optional(given2.embed, "options.embed", checkFunction),
+    embedTimeout: count(given2.embedTimeout, "options.embedTimeout", DEFAULT_EMBED_TIMEOUT),
     signal
   };
 }
@@ -3601,6 +3744,7 @@ var DEFAULT_LATEST = 20;
 var ContextManager = class {
   #native;
   #options;
+  #closeTimeout;
   #hooks;
   #details;
   #offloading;
@@ -3611,6 +3755,7 @@ var ContextManager = class {
     const given2 = optional(options, "options", managerOptions) ?? {};
     const redaction = checkRedaction(given2.redaction, "redaction");
     this.#options = checkOptions(given2, redaction);
+    this.#closeTimeout = checkCloseTimeout(given2.closeTimeout);
     const fileSystem = given2.fileSystem ?? void 0;
     this.#hooks = { fileSystem, onDebug: given2.onDebug ?? void 0, redaction };
     this.#details = new SaveDetails(this.#hooks, given2);
@@ -3944,15 +4089,11 @@ var ContextManager = class {
   }
   /**
    * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-   * `retention`. A later save begins the session again.
+   * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+   * `closeTimeout`.
    */
   async close() {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {
-      }
-    );
+    return close(this.#hooks, this.#native, this.#closeTimeout);
   }
   /** `await using`: the session ends with the block. */
   async [Symbol.asyncDispose]() {
@@ -4151,6 +4292,8 @@ async function housekeep({ policy, dryRun, onProgress, signal }, housekeeper) {
     done += batch.length;
     tellProgress(onProgress, { done, total: plan.expired.length });
   }
+  signal?.throwIfAborted();
+  await housekeeper.removeLeftovers();
   return report2;
 }
 function addBatch(report2, batch, { removed, kept, problems }) {
@@ -4228,6 +4371,7 @@ var DEFAULT_LOCK_TIMEOUT2 = 1e4;
 var DEFAULT_MAXIMUM_ENTRY_BYTES2 = 16 * 1024 * 1024;
 function checkStoreOptions(options, redaction) {
   const fileSystem = optional(options.fileSystem, "fileSystem", checkFileSystem);
+  const timeout = checkFileSystemTimeout(options.fileSystemTimeout);
   const agent = checkDirectoryName(options.agent, "agent", redaction);
   const path = optional(options.path, "path", checkPath);
   const { directory, prefix } = storeDirectory(options.config, path, fileSystem);
@@ -4240,7 +4384,7 @@ function checkStoreOptions(options, redaction) {
     lockTimeout: optional(options.lockTimeout, "lockTimeout", checkWhole) ?? DEFAULT_LOCK_TIMEOUT2,
     maxEntryBytes: count(options.maxEntryBytes, "maxEntryBytes", DEFAULT_MAXIMUM_ENTRY_BYTES2),
     ...checkTrust(options),
-    ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, prefix) },
+    ...fileSystem === void 0 ? {} : { fileSystem: describeFileSystem(fileSystem, prefix, timeout) },
     hasDebug: typeof options.onDebug === "function"
   };
   return { checked, prefix };
@@ -4340,6 +4484,7 @@ var ContextStore = class {
   #native;
   #options;
   #prefix;
+  #closeTimeout;
   #hooks;
   #files;
   /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
@@ -4349,6 +4494,7 @@ var ContextStore = class {
     const { checked, prefix } = checkStoreOptions(options, redaction);
     this.#options = checked;
     this.#prefix = prefix;
+    this.#closeTimeout = checkCloseTimeout(options.closeTimeout);
     this.#hooks = { fileSystem: options.fileSystem ?? void 0, onDebug: options.onDebug ?? void 0, redaction };
     this.#files = new SessionFiles(checked.path, this.#hooks.fileSystem);
     this.#native = new NativeStore(outbox, { ...checked, id: registerHooks(this.#hooks) }, redaction?.redactor.native);
@@ -4445,7 +4591,8 @@ var ContextStore = class {
   }
   /**
    * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
-   * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes.
+   * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
+   * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
    *
    * @param path relative to the store
    * @param description what was changed and why, for the changelog; it becomes one line
@@ -4517,8 +4664,8 @@ var ContextStore = class {
     );
   }
   /**
-   * Removes entries that are old, whoever wrote them, and what writers that crashed left. Nothing else is touched: only
-   * whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
+   * Removes entries that are old, whoever wrote them, and, in all directories of the store, temporary files that ended
+   * processes left more than an hour ago. Nothing else is touched: only whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
    * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
    *
    * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
@@ -4541,6 +4688,12 @@ var ContextStore = class {
         this.#hooks,
         (operation) => this.#native.removeExpired(operation, request),
         (_, texts) => first(texts)
+      ),
+      removeLeftovers: () => operate(
+        this.#hooks,
+        (operation) => this.#native.removeLeftovers(operation),
+        () => {
+        }
       )
     });
   }
@@ -4564,14 +4717,12 @@ var ContextStore = class {
     optional(sessionId, "sessionId", checkText);
     return this.#files.of(sessionId ?? this.sessionId);
   }
-  /** Waits for every change called before, whether it succeeds or fails. The store can be used again afterwards. */
+  /**
+   * Waits for every change called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+   * than `closeTimeout`. The store can be used again afterwards.
+   */
   async close() {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {
-      }
-    );
+    return close(this.#hooks, this.#native, this.#closeTimeout);
   }
   /** `await using`: the block waits for its changes. */
   async [Symbol.asyncDispose]() {
@@ -6541,6 +6692,7 @@ var RepoWorkflow = class {
     checkFunction(run, "run");
     const given2 = optional(options, "options", workflowStepOptions) ?? {};
     const summarise2 = optional(given2.summarise, "summarise", checkFunction);
+    const timeout = count(given2.summariseTimeout, "summariseTimeout", DEFAULT_SUMMARISE_TIMEOUT);
     const tags = optional(given2.tags, "tags", checkSummaryTags);
     const context = (maxChars, options2) => this.#memory.context(maxChars, options2);
     let result;
@@ -6551,7 +6703,7 @@ var RepoWorkflow = class {
       await this.#record(name, all, () => this.#cut(`Step ${name} failed: ${messageOf(error)}`));
       throw error;
     }
-    await this.#record(name, tags, () => this.#textOf(name, result, summarise2));
+    await this.#record(name, tags, () => this.#textOf(name, result, summarise2, timeout));
     return result;
   }
   /** A failure is told, and breaks nothing. */
@@ -6563,10 +6715,10 @@ var RepoWorkflow = class {
       this.#memory.debug("The summary of a step could not be stored", { runId: this.runId, stepId, error });
     }
   }
-  async #textOf(stepId, result, summarise2) {
+  async #textOf(stepId, result, summarise2, timeout) {
     if (summarise2 !== void 0) {
       try {
-        const answer = await summarise2(result);
+        const answer = await callWithin(() => summarise2(result), { name: "summarise", timeout });
         return this.#cut(told(answer) ?? stepText(answer));
       } catch (error) {
         this.#memory.debug("The summary of a step was not made: its result is shown", {
@@ -6736,7 +6888,8 @@ var RepoMemory = class _RepoMemory {
   }
   /**
    * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock.
+   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
+   * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
    *
    * @returns the convention as it is stored
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
@@ -6769,7 +6922,8 @@ var RepoMemory = class _RepoMemory {
     );
   }
   /**
-   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go.
+   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go. Summaries stand
+   * in the order of the calls.
    *
    * @param runId one line of at most 300 bytes, as `stepId`
    * @param summaryText 1 byte to 64 KiB

@@ -287,6 +287,11 @@ export interface WorkflowStepOptions<T> {
    * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
    */
   summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
+  /**
+   * How long `summarise` may take, in ms; `Infinity` means no bound. Then the default is used, as when it fails.
+   * @default 10000
+   */
+  summariseTimeout?: number | null | undefined
   /** What to find the summary by: at most 50 non-empty single lines. */
   tags?: readonly string[] | null | undefined
 }

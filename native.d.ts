@@ -189,6 +189,8 @@ export declare class NativeStore {
   planHousekeeping(operation: number, request: string): void
   /** Removes entries that are over; answers with which. */
   removeExpired(operation: number, request: string): void
+  /** Removes the temporary files that ended processes left. */
+  removeLeftovers(operation: number): void
   /** Waits for every operation called before. */
   close(operation: number): void
   /** Stops a cancellable operation. */
@@ -257,6 +259,8 @@ export interface NativeFileSystem {
   canRename: boolean
   canAppend: boolean
   canChmod: boolean
+  /** How long a call may take, in ms; infinite: no bound. */
+  timeout: number
 }
 
 /** What the constructor is told. Checked and completed on the JavaScript side. */

@@ -65,17 +65,28 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
   /**
    * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
    * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
-   * wrong falls back to the ranker and is reported to `onDebug`. It may take as long as `signal` lets it.
+   * wrong falls back to the ranker and is reported to `onDebug`.
    */
   selector?: ContextSelector | null | undefined
+  /**
+   * How long `selector` may take, in ms; `Infinity` means no bound. Then the ranker chooses.
+   * @default 60000
+   */
+  selectorTimeout?: number | null | undefined
   /**
    * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
    * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
    * and the beginning of the result, 2 000 characters), latest first, as often as it takes, then with the query. Vectors
    * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
-   * to the ranker and is reported to `onDebug`.
+   * to the ranker and is reported to `onDebug`. Calls at the same time share the work and do not wait for each other's
+   * `embed`: one of them may embed again what another has not finished.
    */
   embed?: Embed | null | undefined
+  /**
+   * How long each call of `embed` may take, in ms; `Infinity` means no bound. Then the ranker chooses alone.
+   * @default 10000
+   */
+  embedTimeout?: number | null | undefined
   /**
    * Say of each pointer which terms of which field counted.
    * @default false

@@ -49,6 +49,19 @@ export interface ContextStoreOptions {
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
+  /**
    * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */

@@ -222,6 +222,19 @@ export interface ContextManagerOptions {
   allowShared?: boolean | null | undefined
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /** Replaces the description of an output. */
   describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
@@ -251,6 +264,19 @@ export interface ContextHistoryOptions {
   path?: string | null | undefined
   /** Takes the place of the local disk. */
   fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /**
    * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
    * as well.
@@ -385,6 +411,11 @@ export interface CompactPolicy extends CancellationOptions {
    * another process changed the file meanwhile. Nothing is locked while it works.
    */
   summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
+  /**
+   * How long `summarise` may take, in ms; `Infinity` means no bound. Then nothing is removed, as when it fails.
+   * @default 10000
+   */
+  summariseTimeout?: number | null | undefined
 }
 
 /** What `compact` did. */

@@ -3,12 +3,13 @@
  * and calls of injected file systems come back, many per wake-up.
  */
 
-import { setInterval } from 'node:timers'
+import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import { newScope, Outbox } from '../native.js'
 import type { IFileSystem } from '../types.d.ts'
 import { contextError, fromNative, keepThrown } from './errors.ts'
 import { quoteValue } from './messages.ts'
 import type { Redacting } from './redaction.ts'
+import { callWithin, LONGEST_TIMEOUT } from './signals.ts'
 
 /** What an object of this package lets the native side call. */
 export interface Hooks {
@@ -143,6 +144,30 @@ export function cancellable<T>(
   return promise.finally(() => signal.removeEventListener('abort', cancel))
 }
 
+/**
+ * Closes an object: waits for its operations. Those of an injected file system are given up after `timeout` ms; operations of
+ * the local disk never are.
+ */
+export function close(hooks: Hooks, native: { close(operation: number): void }, timeout: number): Promise<void> {
+  let started = 0
+  const closed = operate(
+    hooks,
+    (operation) => {
+      started = operation
+      native.close(operation)
+    },
+    () => {},
+  )
+  if (hooks.fileSystem === undefined || timeout > LONGEST_TIMEOUT) {
+    return closed
+  }
+  const timer = setTimeout(() => {
+    debug(hooks, 'close gave up: calls of the fileSystem are still under way', { closeTimeout: timeout })
+    finish(started)?.settle('', NO_TEXTS)
+  }, timeout)
+  return closed.finally(() => clearTimeout(timer))
+}
+
 /** Gives an operation up: its promise rejects now, whatever comes of it is ignored. */
 function abandon(operation: number, reason: unknown): void {
   finish(operation)?.reject(reason)
@@ -251,11 +276,21 @@ interface FileSystemCall {
   path: string
   /** The other path of `rename`, the mode of `chmod`. */
   argument: unknown
+  /** How long it may take, in ms; `null`: no bound. */
+  timeout: number | null
 }
+
+/** Methods that change what is at a path. */
+const CHANGES: ReadonlySet<keyof IFileSystem> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
+/**
+ * Paths with a change that took too long. It may still come: a change after it would be lost then. A late `appendFile`
+ * harms nothing.
+ */
+const pathsInDoubt = new WeakMap<object, Set<string>>()
 
 /** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
 async function call(id: number, text: string): Promise<void> {
-  const { scope, method, path, argument } = JSON.parse(text) as FileSystemCall
+  const { scope, method, path, argument, timeout } = JSON.parse(text) as FileSystemCall
   try {
     const content = outbox.content(id)
     const fileSystem = fileSystemsByScope.get(scope)?.deref() as unknown as
@@ -268,11 +303,61 @@ async function call(id: number, text: string): Promise<void> {
     if (typeof fileSystem[method] !== 'function') {
       throw new TypeError(`fileSystem.${method} is not a function`)
     }
-    const answer = await fileSystem[method](...parameters)
+    const paths = CHANGES.has(method) ? [path, ...(method === 'rename' ? [String(argument)] : [])] : []
+    const answer = await callChecked(fileSystem, method, parameters, paths, timeout ?? Number.POSITIVE_INFINITY)
     outbox.answer(id, false, answerText(method, answer))
   } catch (thrown) {
     outbox.answer(id, true, JSON.stringify(describeThrown(thrown)))
   }
+}
+
+/**
+ * Calls a method that may not settle.
+ *
+ * @param paths what it changes
+ */
+async function callChecked(
+  fileSystem: Record<string, (...parameters: unknown[]) => unknown>,
+  method: keyof IFileSystem,
+  parameters: readonly unknown[],
+  paths: readonly string[],
+  timeout: number,
+): Promise<unknown> {
+  const inDoubt = pathsInDoubt.get(fileSystem)
+  const doubtful = inDoubt === undefined ? undefined : paths.find((path) => inDoubt.has(path))
+  if (doubtful !== undefined) {
+    throw new Error(`an earlier change of ${doubtful} by the fileSystem did not settle in time and may still come`)
+  }
+  let isSettled = false
+  let called: Promise<unknown> | undefined
+  const call = (): Promise<unknown> => {
+    called = new Promise((resolve) => resolve(fileSystem[method]?.(...parameters)))
+    return called.finally(() => {
+      isSettled = true
+    })
+  }
+  try {
+    return await callWithin(call, { name: `fileSystem.${method}`, timeout })
+  } finally {
+    if (!isSettled && method !== 'appendFile') {
+      markInDoubt(fileSystem, paths, called as Promise<unknown>)
+    }
+  }
+}
+
+/** Marks paths until a late call settles. */
+function markInDoubt(fileSystem: object, paths: readonly string[], call: Promise<unknown>): void {
+  const inDoubt = pathsInDoubt.get(fileSystem) ?? new Set()
+  pathsInDoubt.set(fileSystem, inDoubt)
+  for (const path of paths) {
+    inDoubt.add(path)
+  }
+  const clear = (): void => {
+    for (const path of paths) {
+      inDoubt.delete(path)
+    }
+  }
+  call.then(clear, clear)
 }
 
 function answerText(method: keyof IFileSystem, answer: unknown): string {

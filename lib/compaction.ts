@@ -1,11 +1,11 @@
 /** What compactions keep, and the entry that sums up what goes. */
 
 import type { CompactPolicy, ContextEntry } from '../types.d.ts'
-import { checkFunction, checkWhole, duration, optional } from './checks.ts'
+import { checkFunction, checkWhole, count, duration, optional } from './checks.ts'
 import { LINE_KEY } from './context-entry.ts'
 import { contextError, invalidArgument } from './errors.ts'
 import { compactPolicy } from './option-names.ts'
-import { untilAborted } from './signals.ts'
+import { callWithin } from './signals.ts'
 
 /** What the native side is told, as JSON. */
 interface Bounds {
@@ -19,7 +19,11 @@ interface Bounds {
 export interface CheckedPolicy {
   readonly bounds: Bounds
   readonly summarise: NonNullable<CompactPolicy['summarise']> | undefined
+  readonly summariseTimeout: number
 }
+
+/** How long a caller's function may take to sum something up, in ms. */
+export const DEFAULT_SUMMARISE_TIMEOUT = 10_000
 
 /** Checks a policy, its signal aside. */
 export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
@@ -39,6 +43,7 @@ export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
       wantsEntries: summarise !== undefined,
     },
     summarise,
+    summariseTimeout: count(policy.summariseTimeout, 'policy.summariseTimeout', DEFAULT_SUMMARISE_TIMEOUT),
   }
 }
 
@@ -62,15 +67,16 @@ export function spanOf(dropped: readonly ContextEntry[]): Span {
   }
 }
 
-/** Has the entries summed up by the caller's function, unless the signal stops it. */
+/** Has the entries summed up by the caller's function, unless the signal or the timeout, in ms, stops it. */
 export async function summarise(
   ask: NonNullable<CompactPolicy['summarise']>,
   dropped: ContextEntry[],
+  timeout: number,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   let summary: string
   try {
-    summary = await untilAborted(Promise.resolve(ask(dropped)), signal)
+    summary = await callWithin(() => ask(dropped), { name: 'policy.summarise', timeout, signal })
   } catch (cause) {
     signal?.throwIfAborted()
     throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'policy.summarise failed; nothing was removed', cause)

@@ -17,7 +17,7 @@ import type {
   VerifyReport,
 } from '../types.d.ts'
 import { leastBytes } from './binary.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkText, checkWhole, count, optional, readSignal } from './checks.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkEntry, parseEntries } from './context-entry.ts'
@@ -25,7 +25,7 @@ import { asContextError, invalidArgument } from './errors.ts'
 import { checkFilter } from './history-filter.ts'
 import { tooLarge } from './messages.ts'
 import { historyOptions, readCancellation, readOptions } from './option-names.ts'
-import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
+import { type CheckedHistoryOptions, checkCloseTimeout, checkHistoryOptions } from './options.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
 import { encode, FLAT } from './snapshot.ts'
 import { stringify } from './stringify.ts'
@@ -61,6 +61,7 @@ interface Plan {
 export class ContextHistory {
   readonly #native: NativeHistory
   readonly #options: CheckedHistoryOptions
+  readonly #closeTimeout: number
   readonly #hooks: Hooks
 
   /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
@@ -68,6 +69,7 @@ export class ContextHistory {
     const given = optional(options, 'options', historyOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
+    this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
     this.#hooks = { fileSystem: given.fileSystem ?? undefined, onDebug: given.onDebug ?? undefined, redaction }
     this.#native = new NativeHistory(
       outbox,
@@ -266,7 +268,7 @@ export class ContextHistory {
       const dropped = parseEntries(texts, this.path)
       // Noted before the caller's function has them, which may change them.
       const span = spanOf(dropped)
-      summary = summaryLine(span, await summarise(policy.summarise, dropped, signal))
+      summary = summaryLine(span, await summarise(policy.summarise, dropped, policy.summariseTimeout, signal))
       if (Buffer.byteLength(summary.line) > this.#options.maxEntryBytes) {
         throw this.#tooLarge(summary.entry.toolName)
       }
@@ -296,13 +298,12 @@ export class ContextHistory {
     )
   }
 
-  /** Waits for every append called before, whether it succeeds or fails. The history can be used again afterwards. */
+  /**
+   * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+   * than `closeTimeout`. The history can be used again afterwards.
+   */
   async close(): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {},
-    )
+    return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
   /** `await using`: the block waits for its appends. */

@@ -24,7 +24,7 @@ import type {
   TaskId,
 } from '../types.d.ts'
 import { leastBytes } from './binary.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkPointer, selectable } from './candidates.ts'
 import { checkArguments, checkText, checkWhole, optional, taskToken } from './checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from './errors.ts'
@@ -32,7 +32,7 @@ import { loadContext, loadContexts } from './load-contexts.ts'
 import { tooLarge } from './messages.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
 import { latestOptions, managerOptions, readCancellation } from './option-names.ts'
-import { type CheckedOptions, checkOptions } from './options.ts'
+import { type CheckedOptions, checkCloseTimeout, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import { checkRedaction, reportSave } from './redaction.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
@@ -66,6 +66,7 @@ const DEFAULT_LATEST = 20
 export class ContextManager<Task extends TaskId = number> {
   readonly #native: NativeManager
   readonly #options: CheckedOptions
+  readonly #closeTimeout: number
   readonly #hooks: Hooks
   readonly #details: SaveDetails
   readonly #offloading: Offloading
@@ -77,6 +78,7 @@ export class ContextManager<Task extends TaskId = number> {
     const given = optional(options, 'options', managerOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
+    this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined, redaction }
     this.#details = new SaveDetails(this.#hooks, given)
@@ -456,14 +458,11 @@ export class ContextManager<Task extends TaskId = number> {
 
   /**
    * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-   * `retention`. A later save begins the session again.
+   * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+   * `closeTimeout`.
    */
   async close(): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {},
-    )
+    return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
   /** `await using`: the session ends with the block. */

@@ -19,10 +19,11 @@ import type {
   UpdateOptions,
 } from '../store.d.ts'
 import type { CancellationOptions } from '../types.d.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from './border.ts'
 import { checkFilled, checkText, optional, readSignal } from './checks.ts'
 import { asContextError } from './errors.ts'
 import { readCancellation, storeOptions, updateOptions } from './option-names.ts'
+import { checkCloseTimeout } from './options.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
 import { checkChange, checkEntryPath, checkNewEntry, checkSaying } from './store-entry.ts'
 import { SessionFiles } from './store-files.ts'
@@ -55,6 +56,7 @@ export class ContextStore {
   readonly #native: NativeStore
   readonly #options: CheckedStoreOptions
   readonly #prefix: string
+  readonly #closeTimeout: number
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
@@ -65,6 +67,7 @@ export class ContextStore {
     const { checked, prefix } = checkStoreOptions(options, redaction)
     this.#options = checked
     this.#prefix = prefix
+    this.#closeTimeout = checkCloseTimeout(options.closeTimeout)
     this.#hooks = { fileSystem: options.fileSystem ?? undefined, onDebug: options.onDebug ?? undefined, redaction }
     this.#files = new SessionFiles(checked.path, this.#hooks.fileSystem)
     this.#native = new NativeStore(outbox, { ...checked, id: registerHooks(this.#hooks) }, redaction?.redactor.native)
@@ -320,13 +323,12 @@ export class ContextStore {
     return this.#files.of(sessionId ?? this.sessionId)
   }
 
-  /** Waits for every change called before, whether it succeeds or fails. The store can be used again afterwards. */
+  /**
+   * Waits for every change called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+   * than `closeTimeout`. The store can be used again afterwards.
+   */
   async close(): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {},
-    )
+    return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
   /** `await using`: the block waits for its changes. */

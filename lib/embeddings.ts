@@ -4,7 +4,7 @@ import type { NativeManager } from '../native.js'
 import type { Embed } from '../retrieval.d.ts'
 import { cancellable, debug, type Hooks } from './border.ts'
 import { inspect } from './errors.ts'
-import { untilAborted } from './signals.ts'
+import { callWithin } from './signals.ts'
 
 /** Texts that the caller's function is given at once. */
 const BATCH = 64
@@ -19,12 +19,16 @@ export interface Embedding {
   /** Which contexts come into question, as the native side is told. */
   readonly request: string
   readonly embed: Embed
+  /** How long each call of `embed` may take, in ms. */
+  readonly timeout: number
   readonly signal: AbortSignal | undefined
 }
 
-/** Sees to it that no context is embedded by two calls at once. */
+/** Has the contexts of one manager embedded. Concurrent calls share the work; none waits for another's `embed`. */
 export class Embeddings {
-  #turn: Promise<void> = Promise.resolve()
+  /** The contexts, by their numbers, that calls are having embedded, or had while others were under way. */
+  readonly #claimed = new Set<number>()
+  #callsUnderWay = 0
 
   /**
    * Has every context in question embedded that has no vector yet, and then the query.
@@ -33,57 +37,106 @@ export class Embeddings {
    */
   async vectorOf(embedding: Embedding): Promise<Float32Array | undefined> {
     const { hooks, query, signal } = embedding
+    this.#callsUnderWay++
     try {
-      await this.#inTurn(() => embedContexts(embedding), signal)
-      return (await ask(embedding, [query.toWellFormed()])).numbers
+      const isComplete = await this.#embedContexts(embedding, true)
+      const { numbers } = await ask(embedding, [query.toWellFormed()])
+      if (!isComplete) {
+        // Other calls have had the time that embedding the query took: what they have not finished by now is embedded here.
+        await this.#embedContexts(embedding, false)
+      }
+      return numbers
     } catch (error) {
       signal?.throwIfAborted()
       debug(hooks, 'embed failed: the ranker chooses alone', { error })
       return undefined
+    } finally {
+      this.#callsUnderWay--
+      if (this.#callsUnderWay === 0) {
+        this.#claimed.clear()
+      }
     }
   }
 
-  /** Waits until the calls before are through. */
-  async #inTurn(work: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-    const before = this.#turn
-    let leave = (): void => {}
-    const over = new Promise<void>((resolve) => {
-      leave = resolve
-    })
-    this.#turn = before.then(() => over)
+  /**
+   * Has contexts embedded, a batch at a time.
+   *
+   * @param skipsClaimed leaves out the contexts that other calls have claimed
+   * @returns whether nothing was left out
+   */
+  async #embedContexts(embedding: Embedding, skipsClaimed: boolean): Promise<boolean> {
+    const { native } = embedding
+    let expected: number | undefined
+    for (;;) {
+      const waiting = await withoutVector(embedding)
+      let isAnyEmbedded = false
+      let isAnyLeftOut = false
+      for (let position = 0; position < waiting.length; ) {
+        const batch: Waiting[] = []
+        for (; position < waiting.length && batch.length < BATCH; position++) {
+          const context = waiting[position] as Waiting
+          if (skipsClaimed && this.#claimed.has(context.sequence)) {
+            isAnyLeftOut = true
+          } else {
+            batch.push(context)
+          }
+        }
+        if (batch.length > 0) {
+          const vectors = await this.#claim(batch, () =>
+            ask(
+              embedding,
+              batch.map(({ text }) => text),
+            ),
+          )
+          expected ??= vectors.length
+          if (vectors.length !== expected) {
+            throw new Error(`embed gave vectors of ${expected} and of ${vectors.length} numbers`)
+          }
+          native.addVectors(
+            Float64Array.from(batch, ({ sequence }) => sequence),
+            vectors.numbers,
+          )
+          isAnyEmbedded = true
+        }
+      }
+      if (!isAnyEmbedded) {
+        return !isAnyLeftOut
+      }
+    }
+  }
+
+  async #claim<T>(batch: readonly Waiting[], work: () => Promise<T>): Promise<T> {
+    for (const { sequence } of batch) {
+      this.#claimed.add(sequence)
+    }
     try {
-      await untilAborted(before, signal)
-      await work()
-    } finally {
-      leave()
+      return await work()
+    } catch (error) {
+      for (const { sequence } of batch) {
+        this.#claimed.delete(sequence)
+      }
+      throw error
     }
   }
 }
 
-async function embedContexts(embedding: Embedding): Promise<void> {
-  const { native, hooks, request, signal } = embedding
-  let expected: number | undefined
-  for (;;) {
-    const [sequences = '[]', ...texts] = await cancellable(
-      hooks,
-      native,
-      signal,
-      (operation) => native.textsWithoutVector(operation, request, PAGE),
-      (_, answer) => answer,
-    )
-    if (texts.length === 0) {
-      return
-    }
-    const numbers = Float64Array.from(JSON.parse(sequences) as number[])
-    for (let start = 0; start < texts.length; start += BATCH) {
-      const vectors = await ask(embedding, texts.slice(start, start + BATCH))
-      expected ??= vectors.length
-      if (vectors.length !== expected) {
-        throw new Error(`embed gave vectors of ${expected} and of ${vectors.length} numbers`)
-      }
-      native.addVectors(numbers.slice(start, start + BATCH), vectors.numbers)
-    }
-  }
+/** A context without a vector. */
+interface Waiting {
+  readonly sequence: number
+  readonly text: string
+}
+
+/** The latest contexts in question that have no vector. */
+async function withoutVector({ hooks, native, request, signal }: Embedding): Promise<Waiting[]> {
+  const [sequences = '[]', ...texts] = await cancellable(
+    hooks,
+    native,
+    signal,
+    (operation) => native.textsWithoutVector(operation, request, PAGE),
+    (_, answer) => answer,
+  )
+  const numbers = JSON.parse(sequences) as number[]
+  return texts.map((text, index) => ({ sequence: numbers[index] as number, text }))
 }
 
 /** Vectors of one length, one after the other. */
@@ -92,10 +145,9 @@ interface Vectors {
   readonly length: number
 }
 
-async function ask({ embed, signal }: Embedding, texts: readonly string[]): Promise<Vectors> {
-  signal?.throwIfAborted()
-  const asked = new Promise<unknown>((resolve) => resolve(embed(texts, signal === undefined ? {} : { signal })))
-  const vectors = await untilAborted(asked, signal)
+async function ask({ embed, timeout, signal }: Embedding, texts: readonly string[]): Promise<Vectors> {
+  const call = (): unknown => embed(texts, signal === undefined ? {} : { signal })
+  const vectors = await callWithin(call, { name: 'embed', timeout, signal })
   if (!Array.isArray(vectors) || vectors.length !== texts.length) {
     const given = Array.isArray(vectors) ? `${vectors.length} vectors` : inspect(vectors)
     throw new Error(`embed must give ${texts.length} vectors, not ${given}`)

@@ -29,11 +29,16 @@ function isMethod(object: object, name: string): boolean {
   return typeof (object as Record<string, unknown>)[name] === 'function'
 }
 
-/** What the native side has to know of an injected file system. */
-export function describeFileSystem(fileSystem: IFileSystem, prefix: string): NativeFileSystem {
+/**
+ * What the native side has to know of an injected file system.
+ *
+ * @param timeout how long each of its calls may take, in ms
+ */
+export function describeFileSystem(fileSystem: IFileSystem, prefix: string, timeout: number): NativeFileSystem {
   return {
     scope: scopeOf(fileSystem),
     prefix,
+    timeout,
     canRename: isMethod(fileSystem, 'rename'),
     canAppend: isMethod(fileSystem, 'appendFile'),
     canChmod: isMethod(fileSystem, 'chmod'),
@@ -62,6 +67,7 @@ export function resolveFile(
   path: string,
   name: string,
   fileSystem: IFileSystem | undefined,
+  timeout: number,
 ): { path: string; fileSystem?: NativeFileSystem } {
   const resolved = resolvePath(path, name, fileSystem)
   if (fileSystem === undefined) {
@@ -69,7 +75,7 @@ export function resolveFile(
   }
   checkMethod(fileSystem, 'fileSystem', 'dirname')
   const directory = checkAnswer(fileSystem.dirname(resolved), 'dirname')
-  return { path: resolved, fileSystem: describeFileSystem(fileSystem, prefixOf(directory, fileSystem)) }
+  return { path: resolved, fileSystem: describeFileSystem(fileSystem, prefixOf(directory, fileSystem), timeout) }
 }
 
 function resolvePath(path: string, name: string, fileSystem: IFileSystem | undefined): string {

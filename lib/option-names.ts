@@ -193,6 +193,8 @@ export const managerOptions = named<ContextManagerOptions>('ContextManagerOption
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   describe: true,
   offload: true,
   redaction: true,
@@ -238,7 +240,9 @@ export const selectOptions = named<SelectOptions>('SelectOptions', {
   recencyWeight: true,
   neighbours: true,
   selector: true,
+  selectorTimeout: true,
   embed: true,
+  embedTimeout: true,
   explain: true,
 })
 
@@ -316,6 +320,8 @@ export const contextStoreToolsOptions = named<ContextStoreToolsOptions>('Context
 export const historyOptions = named<ContextHistoryOptions>('ContextHistoryOptions', {
   path: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   durability: true,
   trustLocks: true,
   allowShared: true,
@@ -347,6 +353,7 @@ export const compactPolicy = named<CompactPolicy>('CompactPolicy', {
   maxAge: true,
   maxBytes: true,
   summarise: true,
+  summariseTimeout: true,
 })
 
 export const storeOptions = named<ContextStoreOptions>('ContextStoreOptions', {
@@ -358,6 +365,8 @@ export const storeOptions = named<ContextStoreOptions>('ContextStoreOptions', {
   trustLocks: true,
   allowShared: true,
   fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   redaction: true,
   lockTimeout: true,
   maxEntryBytes: true,
@@ -448,5 +457,6 @@ export const repoMapOptions = named<RepoMapOptions>('RepoMapOptions', {
 
 export const workflowStepOptions = named<WorkflowStepOptions<never>>('WorkflowStepOptions', {
   summarise: true,
+  summariseTimeout: true,
   tags: true,
 })

@@ -26,6 +26,8 @@ const DEFAULT_MAXIMUM_FILES = 10_000
 const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
 const DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024
 const MAXIMUM_SESSION_ID_LENGTH = 200
+const DEFAULT_FILE_SYSTEM_TIMEOUT = 10_000
+const DEFAULT_CLOSE_TIMEOUT = 30_000
 
 export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
 const DEFAULT_LOCK_TIMEOUT = 10_000
@@ -37,9 +39,20 @@ export type CheckedOptions = Omit<NativeOptions, 'id'>
 /** What the native history is told, without what only this side knows. */
 export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
 
+/** How long a call of an injected file system may take, in ms. */
+export function checkFileSystemTimeout(value: number | null | undefined): number {
+  return count(value, 'fileSystemTimeout', DEFAULT_FILE_SYSTEM_TIMEOUT)
+}
+
+/** How long `close()` waits for callers' functions, in ms. */
+export function checkCloseTimeout(value: number | null | undefined): number {
+  return count(value, 'closeTimeout', DEFAULT_CLOSE_TIMEOUT)
+}
+
 /** Checks the options of a manager, those of redaction aside. */
 export function checkOptions(options: ContextManagerOptions, redaction: Redacting | undefined): CheckedOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
+  const timeout = checkFileSystemTimeout(options.fileSystemTimeout)
   const directory = resolveDirectory(
     optional(options.contextDir, 'contextDir', checkPath) ?? DEFAULT_CONTEXT_DIRECTORY,
     'contextDir',
@@ -71,7 +84,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
     maxResultBytes: count(retention.maxResultBytes, 'retention.maxResultBytes', DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     ...checkTrust(options),
-    ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix) }),
+    ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix, timeout) }),
     hasDebug: typeof options.onDebug === 'function',
     reportsRedaction: redaction?.onRedaction !== undefined,
   }
@@ -83,7 +96,7 @@ export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHist
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
   optional(options.onDebug, 'onDebug', checkFunction)
   return {
-    ...resolveFile(path, 'path', fileSystem),
+    ...resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),

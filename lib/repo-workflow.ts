@@ -2,13 +2,15 @@
 
 import type { ContextPackOptions, StepSummary, Workflow, WorkflowStep, WorkflowStepOptions } from '../memory.d.ts'
 import type { RedactionFinding } from '../redaction.d.ts'
-import { checkFunction, optional } from './checks.ts'
+import { checkFunction, count, optional } from './checks.ts'
+import { DEFAULT_SUMMARISE_TIMEOUT } from './compaction.ts'
 import { cutText, enoughFor } from './cut-text.ts'
 import { workflowStepOptions } from './option-names.ts'
 import { preview } from './preview.ts'
 import type { Redacting } from './redaction.ts'
 import { type CheckedSummary, checkName, checkSummaryTags, MAXIMUM_SUMMARY_TAGS } from './repo-records.ts'
 import { isStepSummary, SUMMARY_LIMIT, stepText, VALUE_LIMIT } from './repo-step-summary.ts'
+import { callWithin } from './signals.ts'
 import { readMember } from './stringify.ts'
 
 const FAILED = 'failed'
@@ -44,6 +46,7 @@ export class RepoWorkflow implements Workflow {
     checkFunction(run, 'run')
     const given = optional(options, 'options', workflowStepOptions) ?? {}
     const summarise = optional(given.summarise, 'summarise', checkFunction)
+    const timeout = count(given.summariseTimeout, 'summariseTimeout', DEFAULT_SUMMARISE_TIMEOUT)
     const tags = optional(given.tags, 'tags', checkSummaryTags)
     const context: WorkflowStep['context'] = (maxChars, options) => this.#memory.context(maxChars, options)
     let result: T
@@ -54,7 +57,7 @@ export class RepoWorkflow implements Workflow {
       await this.#record(name, all, () => this.#cut(`Step ${name} failed: ${messageOf(error)}`))
       throw error
     }
-    await this.#record(name, tags, () => this.#textOf(name, result, summarise))
+    await this.#record(name, tags, () => this.#textOf(name, result, summarise, timeout))
     return result
   }
 
@@ -72,10 +75,11 @@ export class RepoWorkflow implements Workflow {
     stepId: string,
     result: T,
     summarise: NonNullable<WorkflowStepOptions<T>['summarise']> | undefined,
+    timeout: number,
   ): Promise<Text> {
     if (summarise !== undefined) {
       try {
-        const answer: unknown = await summarise(result)
+        const answer: unknown = await callWithin(() => summarise(result), { name: 'summarise', timeout })
         return this.#cut(told(answer) ?? stepText(answer as StepSummary))
       } catch (error) {
         this.#memory.debug('The summary of a step was not made: its result is shown', {

@@ -17,6 +17,8 @@ import { tokensOf } from './tokens.ts'
 /** Candidates that a selector is offered at most. */
 const OFFERED = 50
 const MAXIMUM_NEIGHBOURS = 100
+const DEFAULT_SELECTOR_TIMEOUT = 60_000
+const DEFAULT_EMBED_TIMEOUT = 10_000
 
 type CountTokens = NonNullable<SelectOptions['countTokens']>
 
@@ -42,7 +44,9 @@ interface CheckedSelection {
   readonly request: SelectionRequest
   readonly countTokens: CountTokens | undefined
   readonly selector: ContextSelector | undefined
+  readonly selectorTimeout: number
   readonly embed: Embed | undefined
+  readonly embedTimeout: number
   readonly signal: AbortSignal | undefined
 }
 
@@ -71,15 +75,22 @@ export class Selecting<Task extends TaskId> {
 
   async select(query: string, options: SelectOptions | null | undefined): Promise<SelectedContext<Task>[]> {
     const selection = checkSelection(options)
-    const { request, embed, signal } = selection
+    const { request, embed, embedTimeout, signal } = selection
     signal?.throwIfAborted()
     if (request.bounds.limit === 0) {
       return []
     }
     let vector: Float32Array | undefined
     if (embed !== undefined) {
-      const asked = { native: this.#native, hooks: this.#hooks, query, request: JSON.stringify(request), embed, signal }
-      vector = await this.#embeddings.vectorOf(asked)
+      vector = await this.#embeddings.vectorOf({
+        native: this.#native,
+        hooks: this.#hooks,
+        query,
+        request: JSON.stringify(request),
+        embed,
+        timeout: embedTimeout,
+        signal,
+      })
     }
     return (await this.#byModel(query, selection, vector)) ?? this.#byRank(query, selection, vector)
   }
@@ -117,7 +128,7 @@ export class Selecting<Task extends TaskId> {
   /** What a model chooses of the ranker's choice; `undefined` when it is to be left to the ranker. */
   async #byModel(
     query: string,
-    { request, selector, countTokens, signal }: CheckedSelection,
+    { request, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
     vector: Float32Array | undefined,
   ): Promise<SelectedContext<Task>[] | undefined> {
     if (selector === undefined) {
@@ -132,7 +143,7 @@ export class Selecting<Task extends TaskId> {
     try {
       // Copies, which the selector may change.
       const copies: ContextPointer<Task>[] = pages.flatMap((page) => this.#read(page))
-      positions = await askSelector(selector, query, copies, signal)
+      positions = await askSelector(selector, query, copies, selectorTimeout, signal)
     } catch (error) {
       signal?.throwIfAborted()
       debug(this.#hooks, 'The selector failed: the ranker chooses', { error })
@@ -240,7 +251,9 @@ function checkSelection(options: SelectOptions | null | undefined): CheckedSelec
     },
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? undefined : countTokens,
     selector: optional(given.selector, 'options.selector', checkFunction),
+    selectorTimeout: count(given.selectorTimeout, 'options.selectorTimeout', DEFAULT_SELECTOR_TIMEOUT),
     embed: optional(given.embed, 'options.embed', checkFunction),
+    embedTimeout: count(given.embedTimeout, 'options.embedTimeout', DEFAULT_EMBED_TIMEOUT),
     signal,
   }
 }

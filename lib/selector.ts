@@ -3,7 +3,7 @@
 import type { ContextSelector } from '../retrieval.d.ts'
 import type { ContextPointer, TaskId } from '../types.d.ts'
 import { inspect } from './errors.ts'
-import { untilAborted } from './signals.ts'
+import { callWithin } from './signals.ts'
 
 /** Characters of a stored description that the prompt shows. */
 const MAXIMUM_DESCRIPTION = 200
@@ -24,12 +24,14 @@ const UNITS: readonly [name: string, milliseconds: number][] = [
  * Asks a selector which of the candidates are needed.
  *
  * @param given what the selector is handed: copies, which it may change
+ * @param timeout how long it may take, in ms
  * @returns their positions in its order; throws what is wrong with the answer
  */
 export async function askSelector<Task extends TaskId>(
   selector: ContextSelector,
   query: string,
   given: readonly ContextPointer<Task>[],
+  timeout: number,
   signal: AbortSignal | undefined,
 ): Promise<number[]> {
   const count = given.length
@@ -40,8 +42,7 @@ export async function askSelector<Task extends TaskId>(
     candidates: given as readonly ContextPointer<TaskId>[],
     ...(signal === undefined ? {} : { signal }),
   }
-  const asked = new Promise<unknown>((resolve) => resolve(selector(request)))
-  return positionsOf(await untilAborted(asked, signal), count)
+  return positionsOf(await callWithin(() => selector(request), { name: 'selector', timeout, signal }), count)
 }
 
 /** The same for the same query and candidates: ages are counted from the latest of them. */

@@ -4,6 +4,7 @@ import type { NativeStoreOptions } from '../native.js'
 import type { ContextStoreOptions } from '../store.d.ts'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, count, optional } from './checks.ts'
 import { checkFileSystem, describeFileSystem } from './file-system.ts'
+import { checkFileSystemTimeout } from './options.ts'
 import type { Redacting } from './redaction.ts'
 import { checkDirectoryName, storeDirectory, storeSession } from './store-location.ts'
 
@@ -19,6 +20,7 @@ export function checkStoreOptions(
   redaction: Redacting | undefined,
 ): { checked: CheckedStoreOptions; prefix: string } {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
+  const timeout = checkFileSystemTimeout(options.fileSystemTimeout)
   const agent = checkDirectoryName(options.agent, 'agent', redaction)
   const path = optional(options.path, 'path', checkPath)
   const { directory, prefix } = storeDirectory(options.config, path, fileSystem)
@@ -31,7 +33,7 @@ export function checkStoreOptions(
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
     ...checkTrust(options),
-    ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, prefix) }),
+    ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, prefix, timeout) }),
     hasDebug: typeof options.onDebug === 'function',
   }
   return { checked, prefix }

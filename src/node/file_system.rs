@@ -30,6 +30,7 @@ pub struct InjectedFileSystem {
     can_rename: bool,
     can_append: bool,
     can_chmod: bool,
+    timeout: f64,
 }
 
 /// What the JavaScript side tells of an injected file system. Checked there.
@@ -42,6 +43,8 @@ pub struct NativeFileSystem {
     pub can_rename: bool,
     pub can_append: bool,
     pub can_chmod: bool,
+    /// How long a call may take, in ms; infinite: no bound.
+    pub timeout: f64,
 }
 
 /// A number that no other file system in this process has.
@@ -80,6 +83,7 @@ impl InjectedFileSystem {
             can_rename: options.can_rename,
             can_append: options.can_append,
             can_chmod: options.can_chmod,
+            timeout: options.timeout,
         }
     }
 
@@ -92,7 +96,7 @@ impl InjectedFileSystem {
     ) -> Outcome<String> {
         let error =
             |kind, origin| FileError { kind, operation: method, path: path.to_owned(), origin };
-        let scope = self.scope;
+        let (scope, timeout) = (self.scope, self.timeout);
         let answer = self
             .queue
             .call(|_| {
@@ -101,6 +105,8 @@ impl InjectedFileSystem {
                     "method": method,
                     "path": path.to_str().unwrap_or_default(),
                     "argument": argument,
+                    // JSON has no infinity: that becomes null.
+                    "timeout": timeout,
                 });
                 (call.to_string(), content)
             })
@@ -151,6 +157,7 @@ fn kind_of(code: Option<&str>) -> io::ErrorKind {
         Some("EROFS") => io::ErrorKind::ReadOnlyFilesystem,
         Some("ENOSPC") => io::ErrorKind::StorageFull,
         Some("ENOTDIR") => io::ErrorKind::NotADirectory,
+        Some("ETIMEDOUT") => io::ErrorKind::TimedOut,
         _ => io::ErrorKind::Other,
     }
 }
