@@ -312,7 +312,8 @@ fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
 }
 
 /// The bytes of a window that a search may have looked at before it gave up. An expression that begins
-/// with its anchor gives up soon, unless it skips the words of a command line.
+/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
+/// command line.
 fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {
@@ -320,7 +321,10 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     } else if rule.pattern.contains(r"[^\r\n") {
         line()
     } else {
-        line().min(SOON)
+        let is_of_token = |byte: &&u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
+        };
+        window.iter().take_while(is_of_token).count().max(line().min(SOON))
     }
 }
 
