@@ -32,6 +32,9 @@ mod structure;
 mod tests;
 mod value;
 mod vendor;
+mod work;
+#[cfg(test)]
+mod work_tests;
 
 use std::{ops::Range, sync::Arc};
 
@@ -46,11 +49,14 @@ use names::NameClass;
 use rules::{Detector, Method, RULES};
 use scanner::{Anchors, Hit};
 use structure::{Edit, NotRedacted};
+use work::Work;
 
 use crate::error::{Code, Error, Result};
 
 /// The name of the rule for values of environment variables.
 const ENVIRONMENT: &str = "environment";
+/// What stands in place of a run of text that would take too much work. It cannot be switched off.
+const UNSCANNED: &str = "unscanned";
 /// Taking secrets out can bring others to light, but not for long.
 const MAX_PASSES: usize = 8;
 
@@ -86,12 +92,12 @@ impl Redactor {
         let names: Vec<Arc<str>> = RULES
             .iter()
             .map(|rule| Arc::from(rule.name))
-            .chain([Arc::from(ENVIRONMENT)])
+            .chain([Arc::from(ENVIRONMENT), Arc::from(UNSCANNED)])
             .chain(own)
             .collect();
         let mut disabled = vec![false; names.len()];
         for name in &options.disabled {
-            let rule = names.iter().position(|known| **known == **name);
+            let rule = names.iter().position(|known| **known == **name && **name != *UNSCANNED);
             match rule.and_then(|rule| disabled.get_mut(rule)) {
                 Some(is_disabled) => *is_disabled = true,
                 None => return Err(unknown_rule(name)),
@@ -199,12 +205,12 @@ impl Redaction {
         report: &mut Report,
         complete: impl Fn(&str, &mut String),
     ) -> Result<Option<String>> {
-        let mut redacted = None;
+        let (mut redacted, mut work) = (None, Work::default());
         // All of it first, and then what is near secrets that did not stand apart.
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
             let text = redacted.as_deref().unwrap_or(text);
-            let mut edits = self.edits_near(text, &parts, 0).map_err(failed)?;
+            let mut edits = self.edits_near(text, &parts, 0, &mut work).map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
@@ -248,10 +254,10 @@ impl Redaction {
     /// # Errors
     /// `Redaction`, as [`Redaction::text`], and for what is not JSON.
     pub fn json(&self, json: &[u8], report: &mut Report) -> Result<Option<Vec<u8>>> {
-        let mut redacted: Option<Vec<u8>> = None;
+        let (mut redacted, mut work) = (None::<Vec<u8>>, Work::default());
         for _ in 0..MAX_PASSES {
             let json = redacted.as_deref().unwrap_or(json);
-            let edits = structure::edits(self, json, 0).map_err(failed)?;
+            let edits = structure::edits(self, json, 0, &mut work).map_err(failed)?;
             if edits.is_empty() {
                 break;
             }
@@ -297,8 +303,13 @@ impl Redaction {
 
     /// The edits that take the secrets out of a text, in order. JSON is walked, in strings of JSON
     /// (`embedded` is how deep) as well.
-    fn edits(&self, text: &str, embedded: usize) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded)
+    fn edits(
+        &self,
+        text: &str,
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded, work)
     }
 
     /// As [`Redaction::edits`], where anchors stand in these parts of a text. JSON is always walked as
@@ -308,9 +319,12 @@ impl Redaction {
         text: &str,
         parts: &[Range<usize>],
         embedded: usize,
+        work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        if embedded <= structure::MAX_EMBEDDED && may_be_json(text) {
-            match structure::edits(self, text.as_bytes(), embedded) {
+        // What is no JSON in the end is not walked to there.
+        let may_be_json = embedded <= structure::MAX_EMBEDDED && may_be_json(text);
+        if may_be_json && structure::is_json(text.as_bytes()) {
+            match structure::edits(self, text.as_bytes(), embedded, work) {
                 Err(NotRedacted::Json(_)) => {}
                 outcome => return outcome,
             }
@@ -319,9 +333,10 @@ impl Redaction {
         let mut hits = Vec::new();
         for part in parts {
             let part = part.start..part.end.min(text.len());
-            redactor.anchors.find(text, part, &redactor.further, &redactor.disabled, &mut hits);
+            let (further, disabled) = (&redactor.further, &redactor.disabled);
+            redactor.anchors.find(text, part, further, disabled, work, &mut hits);
         }
-        let (environment, custom) = (RULES.len(), RULES.len() + 1);
+        let (environment, custom) = (RULES.len(), RULES.len() + 2);
         if redactor.disabled.get(environment) == Some(&false) {
             let mut ranges = Vec::new();
             self.environment.find(text, &mut ranges).map_err(NotRedacted::Failed)?;
@@ -331,7 +346,10 @@ impl Redaction {
         redactor.custom.find(text, &mut own).map_err(NotRedacted::Failed)?;
         replacement::without_labels(text, 0, &mut own, |(range, _)| range);
         hits.extend(own.into_iter().map(|(range, rule)| Hit { range, rule: custom + rule }));
-        hits.retain(|hit| !self.is_allowed(text.get(hit.range.clone()).unwrap_or_default()));
+        hits.retain(|hit| {
+            let secret = text.get(hit.range.clone()).unwrap_or_default();
+            hit.rule == scanner::UNSCANNED || !self.is_allowed(secret)
+        });
         Ok(merged(hits)
             .into_iter()
             .map(|Hit { range, rule }| {

@@ -12,8 +12,18 @@ use super::{
     assignment, basic, dotted_token, private_key, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
+    work::Work,
 };
 
+/// The number of the rule for runs of text that would take too much work: behind that for the
+/// environment's values.
+pub(super) const UNSCANNED: usize = RULES.len() + 1;
+/// Steps of looking at a name, at least.
+const NAME_STEPS: usize = 100;
+/// An expression that fails has looked at so many bytes, at most.
+const SOON: usize = 64;
+/// Steps of trying an expression, at least.
+const PATTERN_STEPS: usize = 60;
 /// A match that fills its window may go on: the window grows up to this.
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
@@ -147,6 +157,7 @@ impl Anchors {
         part: Range<usize>,
         further: &[String],
         disabled: &[bool],
+        work: &mut Work,
         hits: &mut Vec<Hit>,
     ) {
         let rule = self.dotted_token;
@@ -157,9 +168,22 @@ impl Anchors {
         // What a rule has looked at is not looked at again for its next anchor in there.
         let mut name_end = 0;
         let mut tables = assignment::Tables::default();
+        let mut values = assignment::Values::default();
+        // Up to here the text is replaced without a look at it, and so many bytes were.
+        let (mut unscanned, mut skipped) = (0, 0);
+        let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
+            if found.start < unscanned {
+                return true;
+            }
+            if work.is_exceeded((found.start - whole.start).saturating_sub(skipped)) {
+                unscanned = run_end(text, found.end);
+                skipped += unscanned - found.start;
+                hits.push(Hit { range: found.start..unscanned, rule: UNSCANNED });
+                return true;
+            }
             for &seek in seeks {
                 match seek {
                     Seek::Name => {
@@ -167,25 +191,30 @@ impl Anchors {
                             continue;
                         }
                         let position = found.end - 1;
-                        let (name, value) = assignment::find(text, position, further);
-                        name_end = name.end;
+                        let (name, value) = values.find(text, position, further);
+                        work.add(NAME_STEPS + values.take_steps());
+                        // Names in a value end where it ends.
+                        name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
                         if is_label(text, found.start) {
                             continue;
                         }
                         let hit = |range| Hit { range, rule: self.assignment };
                         hits.extend(value.map(hit));
-                        tables.find(text, &name, further, |range| hits.push(hit(range)));
+                        work.add(tables.find(text, &name, further, |range| hits.push(hit(range))));
                     }
                     Seek::PrivateKey(rule) if !is_disabled(rule) => {
                         let key = private_key::find(text, found.start);
+                        work.add(NAME_STEPS + key.as_ref().map_or(0, Range::len));
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
                     Seek::Basic(rule) if !is_disabled(rule) => {
                         let credentials = basic::find(text, found.end);
+                        work.add(NAME_STEPS);
                         hits.extend(credentials.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
                         let key = vendor::find(text, found.start, found.end);
+                        work.add(NAME_STEPS);
                         let key = key.filter(|_| !is_label(text, found.start));
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
@@ -200,7 +229,7 @@ impl Anchors {
                         if found.end <= *end {
                             continue;
                         }
-                        if let Some((whole, secret)) = matched(text, found.clone(), rule) {
+                        if let Some((whole, secret)) = matched(text, found.clone(), rule, work) {
                             *end = whole.end;
                             hits.push(Hit { range: secret, rule });
                         }
@@ -210,7 +239,15 @@ impl Anchors {
             }
             true
         });
+        work.finish(&whole, skipped);
     }
+}
+
+/// Where the run of text ends that holds a position: at the next white space.
+fn run_end(text: &str, position: usize) -> usize {
+    let rest = text.as_bytes().get(position..).unwrap_or_default();
+    let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+    text.ceil_char_boundary(position + length)
 }
 
 /// The match of a rule's expression that holds an anchor, and the secret in it.
@@ -218,6 +255,7 @@ fn matched(
     text: &str,
     anchor: Range<usize>,
     number: usize,
+    work: &mut Work,
 ) -> Option<(Range<usize>, Range<usize>)> {
     let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
     let bytes = text.as_bytes();
@@ -230,7 +268,11 @@ fn matched(
     loop {
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
-        let whole = expression.find(window)?;
+        let Some(whole) = expression.find(window) else {
+            work.add(PATTERN_STEPS + likely_scanned(rule, window));
+            return None;
+        };
+        work.add(PATTERN_STEPS + whole.end() * expression.captures_len());
         let (start, end) = (at + whole.start(), at + whole.end());
         if end == window_end && end < bytes.len() && length < MAX_WINDOW {
             length *= 4;
@@ -267,6 +309,23 @@ fn matched(
 /// kinds have one each.
 fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
     SECRET_GROUPS.into_iter().find_map(|name| groups.name(name))
+}
+
+/// The bytes of a window that a search may have looked at before it gave up. An expression that begins
+/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
+/// command line.
+fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
+    let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
+    if rule.reach > 0 {
+        window.len()
+    } else if rule.pattern.contains(r"[^\r\n") {
+        line()
+    } else {
+        let is_of_token = |byte: &&u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
+        };
+        window.iter().take_while(is_of_token).count().max(line().min(SOON))
+    }
 }
 
 /// Whether a name stands in the label of something that was redacted, which names the rule.

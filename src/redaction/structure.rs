@@ -11,6 +11,7 @@ use super::{
     commands::{is_password_flag, password_flags},
     names::{self, NameClass},
     value::{self, Look},
+    work::Work,
 };
 use crate::json::{self, ScanError, Token};
 
@@ -80,6 +81,12 @@ struct Place {
     in_private_key: bool,
 }
 
+/// Whether a text is one value of JSON.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    json::walk_value(text, 0, |_| ControlFlow::Continue(()))
+        .is_ok_and(|end| json::skip_whitespace(text, end) >= text.len())
+}
+
 /// The edits that take the secrets out of a JSON text, in order.
 ///
 /// # Errors
@@ -88,9 +95,17 @@ pub(super) fn edits(
     redaction: &Redaction,
     text: &[u8],
     embedded: usize,
+    work: &mut Work,
 ) -> Result<Vec<Edit>, NotRedacted> {
-    let mut walk =
-        Walk { redaction, text, embedded, frames: Vec::new(), edits: Vec::new(), failure: None };
+    let mut walk = Walk {
+        redaction,
+        text,
+        embedded,
+        frames: Vec::new(),
+        edits: Vec::new(),
+        failure: None,
+        work,
+    };
     let end = json::walk_value(text, 0, |token| walk.visit(token)).map_err(NotRedacted::Json)?;
     if let Some(failure) = walk.failure {
         return Err(failure);
@@ -124,6 +139,7 @@ struct Walk<'a> {
     frames: Vec<Frame<'a>>,
     edits: Vec<Edit>,
     failure: Option<NotRedacted>,
+    work: &'a mut Work,
 }
 
 impl<'a> Walk<'a> {
@@ -276,8 +292,8 @@ impl<'a> Walk<'a> {
     }
 
     /// The rule that finds most of a text: it tells more than the name beside it.
-    fn rule_of(&self, text: &str) -> Result<Option<usize>, NotRedacted> {
-        let edits = self.redaction.edits(text, self.embedded + 1)?;
+    fn rule_of(&mut self, text: &str) -> Result<Option<usize>, NotRedacted> {
+        let edits = self.redaction.edits(text, self.embedded + 1, self.work)?;
         let longest = edits.into_iter().max_by_key(|edit| edit.range.len());
         Ok(longest.filter(|edit| edit.range.len() * 2 > text.len()).map(|edit| edit.rule))
     }
@@ -356,7 +372,7 @@ impl<'a> Walk<'a> {
 
     /// Takes the secrets out of what a string says.
     fn text_edits(&mut self, raw: &[u8], at: usize, text: &str) -> Result<(), NotRedacted> {
-        let found = self.redaction.edits(text, self.embedded + 1)?;
+        let found = self.redaction.edits(text, self.embedded + 1, self.work)?;
         if found.is_empty() {
             return Ok(());
         }

@@ -24,11 +24,11 @@ const RANDOM_LENGTH: usize = 16;
 /// Digits alone are an identifier or a secret from this length on.
 const DIGITS_LENGTH: usize = 15;
 /// Longer values are judged by their beginning.
-const JUDGED: usize = 4096;
+const JUDGED: usize = 1024;
 
 /// Judges a value without its quotes.
 pub(super) fn look(value: &str) -> Look {
-    let value = value.trim();
+    let value = value.get(..value.floor_char_boundary(JUDGED)).unwrap_or(value).trim();
     if value.is_empty() || is_no_secret(value) {
         return Look::Nothing;
     }

@@ -13,6 +13,7 @@ use crate::redaction::{
 /// Whether the value is taken for the secret that its name speaks of.
 pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
     let Some(value) = text.get(found.range.clone()) else { return false };
+    let value = value.get(..value.floor_char_boundary(super::JUDGED)).unwrap_or(value);
     if name.class == NameClass::Plain {
         return false;
     }

@@ -7,6 +7,11 @@ use super::{joint::Joint, lines::Lines};
 /// Values are at most so long.
 const MAX_VALUE: usize = 16 << 10;
 
+/// Spaces behind a value, at most.
+const MAX_SPACE: usize = 256;
+/// Closing brackets behind a value, at most.
+const MAX_CLOSING: usize = 16;
+
 /// How a section of XML begins whose characters are as they are.
 const SECTION: &str = "<![CDATA[";
 
@@ -23,7 +28,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub fn read(text: &str, start: usize, joint: Joint) -> Option<Self> {
+    pub fn read(text: &str, start: usize, joint: Joint, run: &mut PlainRun) -> Option<Self> {
         let rest = text.get(start..)?;
         if let Some(section) = rest.strip_prefix(SECTION) {
             let limit = section.floor_char_boundary(MAX_VALUE);
@@ -41,7 +46,7 @@ impl Found {
                 let (line, _) = Lines::around(text, start).rest(start, MAX_VALUE)?;
                 Some(Self::inside(start, text.get(line)?.trim_end()))
             }
-            _ => Self::quoted(text, start).or_else(|| Self::plain(text, start, joint)),
+            _ => Self::quoted(text, start).or_else(|| Self::plain(text, start, joint, run)),
         }
     }
 
@@ -113,35 +118,19 @@ impl Found {
         Some(Self { range, end: length, is_quoted: true, ends_line: false, after })
     }
 
-    /// A value without quotes ends with white space, or where the format around it goes on.
-    fn plain(text: &str, start: usize, joint: Joint) -> Option<Self> {
-        let rest = text.get(start..)?;
-        let bytes = rest.as_bytes();
-        let mut end = 0;
-        while let Some(&byte) = bytes.get(end) {
-            let next = bytes.get(end + 1).copied().unwrap_or_default();
-            let stops = match byte {
-                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' => true,
-                b'\\' => matches!(next, b'n' | b'r' | b't' | b'"' | b'\'' | b'\\'),
-                b'&' | b';' | b',' => goes_on(bytes, end + 1),
-                b'#' => false,
-                _ => end >= MAX_VALUE,
-            };
-            if stops {
-                break;
-            }
-            end += 1;
-        }
-        let end = rest.floor_char_boundary(end);
-        let value = rest.get(..end)?;
+    /// A value without quotes.
+    fn plain(text: &str, start: usize, joint: Joint, run: &mut PlainRun) -> Option<Self> {
+        let end = text.floor_char_boundary(run.end(text.as_bytes(), start));
+        let value = text.get(start..end)?;
         let trimmed = trim_punctuation(value, joint);
-        let behind = rest.get(end..)?.trim_start_matches([' ', '\t']);
+        let behind = text.get(end..text.floor_char_boundary(end + MAX_SPACE))?;
+        let behind = behind.trim_start_matches([' ', '\t']);
         let ends_line = behind.is_empty()
             || behind.starts_with(['\n', '\r', '#'])
             || behind.starts_with("\\n")
             || behind.starts_with("//");
-        let after = bytes.get(trimmed.len()).copied().unwrap_or_default();
         let end = start + trimmed.len();
+        let after = text.as_bytes().get(end).copied().unwrap_or_default();
         (!trimmed.is_empty()).then_some(Self {
             range: start..end,
             end,
@@ -152,10 +141,47 @@ impl Found {
     }
 }
 
+/// Where plain values end. All that begin in one of them end where it does: it is read once.
+#[derive(Debug, Default)]
+pub(super) struct PlainRun {
+    start: usize,
+    /// Up to here nothing ends a value.
+    read: usize,
+}
+
+impl PlainRun {
+    /// Where the value that begins at `start` ends: with white space, or where the format around it
+    /// goes on.
+    fn end(&mut self, bytes: &[u8], start: usize) -> usize {
+        let is_known = self.start <= start && start < self.read;
+        let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
+        let mut end = if is_known { self.read } else { start };
+        while end < limit && !ends_plain(bytes, end) {
+            end += 1;
+        }
+        if !is_known {
+            self.start = start;
+        }
+        self.read = end;
+        end.min(limit)
+    }
+}
+
+/// Whether a plain value ends before the byte at `at`.
+fn ends_plain(bytes: &[u8], at: usize) -> bool {
+    let next = bytes.get(at + 1).copied().unwrap_or_default();
+    match bytes.get(at) {
+        Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<') | None => true,
+        Some(b'\\') => matches!(next, b'n' | b'r' | b't' | b'"' | b'\'' | b'\\'),
+        Some(b'&' | b';' | b',') => goes_on(bytes, at + 1),
+        Some(_) => false,
+    }
+}
+
 /// Whether behind `&`, `;` or `,` the next field begins, or nothing.
 fn goes_on(bytes: &[u8], start: usize) -> bool {
     let rest = bytes.get(start..).unwrap_or_default();
-    let space = rest.iter().take_while(|&&byte| byte == b' ').count();
+    let space = rest.iter().take(MAX_SPACE).take_while(|&&byte| byte == b' ').count();
     let name = rest.get(space..).unwrap_or_default();
     let length = name
         .iter()
@@ -179,7 +205,7 @@ fn goes_on(bytes: &[u8], start: usize) -> bool {
 /// Takes off what closes sentences, calls and lists around a value.
 fn trim_punctuation(value: &str, joint: Joint) -> &str {
     let mut value = value;
-    loop {
+    for _ in 0..MAX_CLOSING {
         let Some(last) = value.chars().next_back() else { return value };
         let opens = match last {
             ')' => '(',
@@ -200,6 +226,7 @@ fn trim_punctuation(value: &str, joint: Joint) -> &str {
         }
         value = value.get(..value.len() - 1).unwrap_or_default();
     }
+    value
 }
 
 /// The quote that closes a value: with as many backslashes as the opening one, on the same line.

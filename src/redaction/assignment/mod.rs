@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::names::{self, NameClass};
 use acceptance::accepts;
-use found::Found;
+use found::{Found, PlainRun};
 use joint::{Joint, joint};
 
 pub(super) use table::Tables;
@@ -32,34 +32,68 @@ struct Name<'a> {
     quote: &'a str,
 }
 
-/// Finds the value that belongs to the name which holds the byte at `position`. Returns the name's
-/// range, and the value's.
-pub(super) fn find(
-    text: &str,
-    position: usize,
-    further: &[String],
-) -> (Range<usize>, Option<Range<usize>>) {
-    let range = name_at(text, position);
-    (range.clone(), value_of(text, range, further))
+/// The values of a text's names. Names are given in order: what was read for one serves the next.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    plain: PlainRun,
+    steps: usize,
 }
 
-fn value_of(text: &str, range: Range<usize>, further: &[String]) -> Option<Range<usize>> {
-    let whole = text.get(range.clone())?;
-    let quote = quote_before(text, range.start);
-    let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
-    // The class last: it takes longest, and most names have no value behind them.
-    let (joint, start) = joint(text, &name)?;
-    let found = Found::read(text, start, joint)?;
-    if text.get(found.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
-        || joint == Joint::Space
-            && found.range.len() < SHORTEST_APART
-            && !text.get(..found.range.start)?.ends_with(" is ")
-    {
-        return None;
+impl Values {
+    /// Finds the value that belongs to the name which holds the byte at `position`. Returns the name's
+    /// range, and the value's.
+    pub fn find(
+        &mut self,
+        text: &str,
+        position: usize,
+        further: &[String],
+    ) -> (Range<usize>, Option<Range<usize>>) {
+        let range = name_at(text, position);
+        let value = self.value_of(text, range.clone(), further);
+        (range, value)
     }
-    name.class = names::classify(whole, further);
-    accepts(text, &name, joint, &found).then_some(found.range.start..found.end)
+
+    /// The steps since they were asked for last.
+    pub const fn take_steps(&mut self) -> usize {
+        std::mem::replace(&mut self.steps, 0)
+    }
+
+    fn value_of(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        further: &[String],
+    ) -> Option<Range<usize>> {
+        let whole = text.get(range.clone())?;
+        let quote = quote_before(text, range.start);
+        let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
+        // The class last: it takes longest, and most names have no value behind them.
+        let (joint, start) = joint(text, &name)?;
+        let found = Found::read(text, start, joint, &mut self.plain)?;
+        if text.get(found.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
+            || joint == Joint::Space
+                && found.range.len() < SHORTEST_APART
+                && !text.get(..found.range.start)?.ends_with(" is ")
+        {
+            return None;
+        }
+        self.steps += STEPS_OF_CLASS;
+        name.class = names::classify(whole, further);
+        if name.class == NameClass::Plain {
+            return None;
+        }
+        self.steps += STEPS_OF_BYTE * found.range.len().min(JUDGED);
+        let is_secret = accepts(text, &name, joint, &found);
+        is_secret.then_some(found.range.start..found.end)
+    }
 }
+
+/// Longer values are judged by their beginning.
+const JUDGED: usize = 1024;
+/// Steps of telling what a name says.
+const STEPS_OF_CLASS: usize = 150;
+/// Steps of judging a byte of a value.
+const STEPS_OF_BYTE: usize = 8;
 
 /// The name around a position: letters, digits and what joins them.
 fn name_at(text: &str, position: usize) -> Range<usize> {
@@ -105,6 +139,7 @@ fn quote_before(text: &str, start: usize) -> &str {
     if !is_quote {
         return "";
     }
-    let backslashes = bytes.iter().rev().skip(1).take_while(|&&byte| byte == b'\\').count().min(64);
+    let backslashes =
+        bytes.iter().rev().skip(1).take(64).take_while(|&&byte| byte == b'\\').count();
     before.get(before.len() - 1 - backslashes..).unwrap_or_default()
 }

@@ -12,6 +12,8 @@ const MAX_LINE: usize = 4096;
 const MAX_NAME: usize = 64;
 /// Words of the name of a column.
 const MAX_WORDS: usize = 4;
+/// Steps for a byte of a line: it is read as a header, as what is before one and as a row.
+const STEPS_OF_BYTE: usize = 4;
 /// Separators of cells. What a frame is drawn with is longer than a byte.
 const SEPARATORS: [&str; 6] = [",", "\t", ";", "|", "│", "┃"];
 
@@ -24,30 +26,33 @@ pub(in crate::redaction) struct Tables {
 
 impl Tables {
     /// Appends the secrets of the table whose header the name is a cell of. Names are given in order.
+    /// Returns the steps it took.
     pub fn find(
         &mut self,
         text: &str,
         name: &Range<usize>,
         further: &[String],
         mut hit: impl FnMut(Range<usize>),
-    ) {
+    ) -> usize {
         if name.start < self.seen {
-            return;
+            return 0;
         }
-        let Some(separator) = separator_around(text, name) else { return };
+        let Some(separator) = separator_around(text, name) else { return 0 };
         let lines = Lines::around(text, name.end);
         let start = lines.start(name.start, MAX_LINE);
         let header = start.and_then(|start| lines.rest(start, MAX_LINE));
         let Some((line, Some(next))) = header else {
             self.seen = name.end + MAX_LINE;
-            return;
+            return MAX_LINE;
         };
+        let start = line.start;
         self.seen = line.end;
         let cells = cells(text, line.clone(), separator);
         if let Some(table) = Table::below(text, lines, &line, next, separator, &cells) {
             let columns = secret_columns(text, &cells, further);
             self.seen = table.read(text, &columns, &mut hit);
         }
+        STEPS_OF_BYTE * (self.seen - start)
     }
 }
 

@@ -1,0 +1,63 @@
+//! Texts that are made to take long: a few tokens, repeated, joined and nested.
+
+/// What rules look for and what joins it to values, one in a line, in libFuzzer's format.
+const DICTIONARY: &str = include_str!("../redaction.dict");
+/// Tokens of a unit, at most.
+const TOKENS: u64 = 8;
+/// Parts of a text, at most: each repeats a unit.
+const PARTS: u64 = 3;
+/// A text has at least and at most so many bytes.
+const LENGTH: (u64, u64) = (4 << 10, 64 << 10);
+
+/// The same numbers for the same seed: splitmix64.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below a limit.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+/// The words of the dictionary, and signs and letters.
+pub fn tokens() -> Vec<String> {
+    let quoted = DICTIONARY.lines().filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
+    let words = quoted.map(|word| {
+        let word = word.replace("\\x0a", "\n").replace("\\x0d", "\r").replace("\\x09", "\t");
+        word.replace("\\\"", "\"").replace("\\\\", "\\")
+    });
+    let more =
+        ["sig", "sig=", "a", "0", "aZ3", "é", "x1y2z3w4", "9f1c2b3a4d5e6f70", "curl ", "zip -P"];
+    words.chain(more.map(str::to_owned)).collect()
+}
+
+/// A text of 4 to 64 KB: units of 1 to 8 tokens, repeated, one in the other or one behind the other.
+pub fn text(random: &mut Random, tokens: &[String]) -> String {
+    let length = LENGTH.0 + random.below(LENGTH.1 - LENGTH.0);
+    let parts = 1 + random.below(PARTS);
+    let mut text = String::new();
+    for part in 1..=parts {
+        let end = (length * part / parts) as usize;
+        let mut unit = unit(random, tokens);
+        // Nested: a unit repeated some times, between others.
+        if random.below(3) == 0 {
+            let inner = self::unit(random, tokens);
+            let times = 1 + random.below(200) as usize;
+            unit.push_str(&inner.repeat(times));
+        }
+        while text.len() < end {
+            text.push_str(&unit);
+        }
+        text.truncate(text.floor_char_boundary(end));
+    }
+    text
+}
+
+fn unit(random: &mut Random, tokens: &[String]) -> String {
+    let count = 1 + random.below(TOKENS);
+    (0..count).map(|_| tokens[random.below(tokens.len() as u64) as usize].as_str()).collect()
+}
