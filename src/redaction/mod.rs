@@ -23,11 +23,13 @@ mod rules;
 #[cfg(test)]
 mod rules_tests;
 mod scanner;
+mod split_key;
 mod structure;
 #[cfg(test)]
 mod tests;
 mod value;
 mod vendor;
+mod view;
 
 use std::{ops::Range, sync::Arc};
 
@@ -42,6 +44,7 @@ use names::NameClass;
 use rules::{Detector, Method, RULES};
 use scanner::{Anchors, Hit};
 use structure::{Edit, NotRedacted};
+use view::View;
 
 use crate::error::{Code, Error, Result};
 
@@ -311,11 +314,64 @@ impl Redaction {
                 outcome => return outcome,
             }
         }
+        let mut hits = self.hits(text, parts)?;
+        if let Some(view) = View::of(text) {
+            // Of a secret in colours the colours around it stay.
+            for Hit { range, .. } in &mut hits {
+                *range = view.trimmed(range);
+            }
+            hits.extend(self.hits_in_view(&view, parts, embedded)?);
+        }
+        Ok(merged(hits)
+            .into_iter()
+            .map(|Hit { range, rule }| {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                Edit { replacement: self.replacement(secret, rule), range, rule }
+            })
+            .collect())
+    }
+
+    /// The secrets of a text of which a reader sees less than is in it, where anchors stand in these
+    /// parts of it.
+    fn hits_in_view(
+        &self,
+        view: &View,
+        parts: &[Range<usize>],
+        embedded: usize,
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
+        let text = view.text();
+        let is_json = embedded <= structure::MAX_EMBEDDED && may_be_json(text);
+        let mut hits = match is_json.then(|| structure::edits(self, text.as_bytes(), embedded)) {
+            Some(Ok(edits)) => {
+                edits.into_iter().map(|Edit { range, rule, .. }| Hit { range, rule }).collect()
+            }
+            Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
+            Some(Err(NotRedacted::Json(_))) | None => {
+                let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
+                self.hits(text, &parts)?
+            }
+        };
+        for Hit { range, .. } in &mut hits {
+            *range = view.original(range);
+        }
+        Ok(hits)
+    }
+
+    /// The secrets of a text that is not JSON, where anchors stand in these parts of it, in no
+    /// particular order.
+    fn hits(
+        &self,
+        text: &str,
+        parts: &[Range<usize>],
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
         let mut hits = Vec::new();
         for part in parts {
             let part = part.start..part.end.min(text.len());
             redactor.anchors.find(text, part, &redactor.further, &redactor.disabled, &mut hits);
+        }
+        if let Some(rule) = redactor.private_key {
+            private_key::find(text, |range| hits.push(Hit { range, rule }));
         }
         let (environment, custom) = (RULES.len(), RULES.len() + 1);
         if redactor.disabled.get(environment) == Some(&false) {
@@ -328,13 +384,7 @@ impl Redaction {
         replacement::without_labels(text, 0, &mut own, |(range, _)| range);
         hits.extend(own.into_iter().map(|(range, rule)| Hit { range, rule: custom + rule }));
         hits.retain(|hit| !self.is_allowed(text.get(hit.range.clone()).unwrap_or_default()));
-        Ok(merged(hits)
-            .into_iter()
-            .map(|Hit { range, rule }| {
-                let secret = text.get(range.clone()).unwrap_or_default();
-                Edit { replacement: self.replacement(secret, rule), range, rule }
-            })
-            .collect())
+        Ok(hits)
     }
 
     fn key_class(&self, name: &str) -> NameClass {

@@ -43,7 +43,7 @@ pub(super) struct PatternRule {
 pub(super) enum Detector {
     /// The value after a name that looks secret.
     Assignment,
-    /// Private keys: whole, escaped, on one line, cut short.
+    /// Private keys: whole, escaped, on one line, cut short, framed by what tools write.
     PrivateKey,
     /// Tokens of Discord, which have no anchor.
     DottedToken,

@@ -9,7 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
     anchors::AnchorSet,
-    assignment, dotted_token, private_key, replacement,
+    assignment, dotted_token, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
 };
@@ -28,7 +28,6 @@ const MAX_COMPILED: usize = 4 << 20;
 enum Seek {
     /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
     Pattern(usize, Option<&'static str>),
-    PrivateKey(usize),
     /// The name of a service.
     Vendor(usize),
     /// A name that may be followed by a secret.
@@ -87,7 +86,7 @@ impl Anchors {
         for (number, rule) in RULES.iter().enumerate() {
             let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
                 Method::Pattern(_) => Seek::Pattern,
-                Method::Detector(Detector::PrivateKey) => |number, _| Seek::PrivateKey(number),
+                Method::Detector(Detector::PrivateKey) => continue,
                 Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
                 Method::Detector(Detector::DottedToken) => {
                     dotted_token = number;
@@ -166,10 +165,6 @@ impl Anchors {
                         let value = value.filter(|_| !is_label(text, found.start));
                         hits.extend(value.map(|range| Hit { range, rule: self.assignment }));
                     }
-                    Seek::PrivateKey(rule) if !is_disabled(rule) => {
-                        let key = private_key::find(text, found.start);
-                        hits.extend(key.map(|range| Hit { range, rule }));
-                    }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
                         let key = vendor::find(text, found.start, found.end);
                         let key = key.filter(|_| !is_label(text, found.start));
@@ -191,7 +186,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::PrivateKey(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
+                    Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
             true
