@@ -14,6 +14,8 @@ export interface Case {
   readonly label: 0 | 1
   readonly tier: string
   readonly source: string
+  /** The kind of secret, or of text without one. */
+  readonly rule?: string
   /** Fragments that must survive. */
   readonly keep: readonly string[]
 }
@@ -56,9 +58,14 @@ export function leaks(secret: string, output: string): boolean {
   return false
 }
 
-/** The groups that a case counts in: its tier, and the cases of its tier from its source. */
-function groupsOf({ label, tier, source }: Case): string[] {
-  return label === 1 ? [`recall, ${tier}`, `recall, ${tier}: ${source}`] : [`altered, ${tier}`]
+/** The end of the name of a group of cases of one rule. */
+export const byRule = (rule: string): string => `, rule ${rule}`
+
+/** The groups that a case counts in: its tier, and the cases of its tier from its source and of its rule. */
+function groupsOf({ label, tier, source, rule }: Case): string[] {
+  const group = label === 1 ? `recall, ${tier}` : `altered, ${tier}`
+  const ofRule = rule === undefined ? [] : [`${group}${byRule(rule)}`]
+  return [group, ...(label === 1 ? [`${group}: ${source}`] : []), ...ofRule]
 }
 
 /** The scores by group, tiers before their sources. */

@@ -9,7 +9,8 @@ import { parseArgs } from 'node:util'
 import { runCommand } from './command.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { firstLine, Peers } from './peer-packages.ts'
-import { type Case, KEPT, readCases, type Score, scoreCases, share } from './redaction-cases.ts'
+import { BASELINE, baselineContenders } from './redaction-baseline.ts'
+import { byRule, type Case, KEPT, readCases, type Score, scoreCases, share } from './redaction-cases.ts'
 import { type RedactionContender, redactionContenders } from './redaction-contenders.ts'
 import type { LoadTimes, PeakMemory } from './redaction-process.ts'
 import { benchRedactedSaves, benchSpeed, DENSE, ORDINARY } from './redaction-speed.ts'
@@ -24,6 +25,7 @@ const USAGE = `npm run bench:redaction -- [FOLDER] [options]
   --quick          a smoke run
   --only LIST      some of ${SECTIONS.join(',')}
   --without-peers  this package and a plain list of expressions alone
+  --baseline FILE  another build of the addon beside them (.node); rules that it finds more of or less are listed
   --failed         which cases are not as they should be
   --json FILE      the figures`
 const QUALITY = 'redaction quality'
@@ -46,6 +48,7 @@ async function main(parameters: string[]): Promise<void> {
       only: { type: 'string', default: SECTIONS.join(',') },
       'without-peers': { type: 'boolean', default: false },
       failed: { type: 'boolean', default: false },
+      baseline: { type: 'string' },
       json: { type: 'string' },
     },
   })
@@ -63,7 +66,7 @@ async function main(parameters: string[]): Promise<void> {
   const peers = values['without-peers']
     ? undefined
     : await Peers.load(['@secretlint/core', '@secretlint/secretlint-rule-preset-recommend'])
-  const contenders = redactionContenders(peers)
+  const contenders = [...redactionContenders(peers), ...baselineContenders(values.baseline)]
   await measure(report, peers, contenders, cases, { isQuick: values.quick, tellsFailed: values.failed, only })
   tellTargets(report)
   if (values.json !== undefined) {
@@ -123,10 +126,14 @@ async function benchQuality(
     const ofContender = await scoreCases(cases, redact)
     scores.set(name, ofContender)
     for (const [group, score] of ofContender) {
+      if (group.includes(byRule(''))) {
+        continue
+      }
       report.measure({ section: QUALITY, case: group, contender: name, values: { percent: share(score) } })
     }
   }
-  const groups = [...(scores.get(OURS) ?? new Map<string, Score>())]
+  const ours = scores.get(OURS) ?? new Map<string, Score>()
+  const groups = [...ours].filter(([group]) => !group.includes(byRule('')))
   report.heading('Quality')
   report.table({
     title: '% of the cases',
@@ -137,6 +144,15 @@ async function benchQuality(
       ...[...scores.values()].map((ofContender) => percent(ofContender.get(group))),
     ]),
   })
+  const baseline = scores.get(BASELINE)
+  if (baseline !== undefined) {
+    const changed = [...ours].filter(([group, score]) => percent(score) !== percent(baseline.get(group)))
+    report.table({
+      title: '% of the cases in each group that is not as in the baseline',
+      columns: ['', 'cases', BASELINE, OURS],
+      rows: changed.map(([group, score]) => [group, String(score.cases), percent(baseline.get(group)), percent(score)]),
+    })
+  }
   if (tellsFailed) {
     const tiers = groups.filter(([group, { failed }]) => failed.length > 0 && !group.includes(':'))
     report.lines(tiers.map(([group, { failed }]) => `${group}: ${failed.join(' ')}`))

@@ -27,11 +27,13 @@ mod rules;
 #[cfg(test)]
 mod rules_tests;
 mod scanner;
+mod split_key;
 mod structure;
 #[cfg(test)]
 mod tests;
 mod value;
 mod vendor;
+mod view;
 mod work;
 #[cfg(test)]
 mod work_tests;
@@ -49,6 +51,7 @@ use names::NameClass;
 use rules::{Detector, Method, RULES};
 use scanner::{Anchors, Hit};
 use structure::{Edit, NotRedacted};
+use view::View;
 use work::Work;
 
 use crate::error::{Code, Error, Result};
@@ -329,12 +332,70 @@ impl Redaction {
                 outcome => return outcome,
             }
         }
+        let mut hits = self.hits(text, parts, work)?;
+        if let Some(view) = View::of(text) {
+            // Of a secret in colours the colours around it stay.
+            for Hit { range, .. } in &mut hits {
+                *range = view.trimmed(range);
+            }
+            hits.extend(self.hits_in_view(&view, parts, embedded, work)?);
+        }
+        Ok(merged(hits)
+            .into_iter()
+            .map(|Hit { range, rule }| {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                Edit { replacement: self.replacement(secret, rule), range, rule }
+            })
+            .collect())
+    }
+
+    /// The secrets of a text of which a reader sees less than is in it, where anchors stand in these
+    /// parts of it.
+    fn hits_in_view(
+        &self,
+        view: &View,
+        parts: &[Range<usize>],
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
+        let text = view.text();
+        let is_json = embedded <= structure::MAX_EMBEDDED
+            && may_be_json(text)
+            && structure::is_json(text.as_bytes());
+        let mut edits = || structure::edits(self, text.as_bytes(), embedded, work);
+        let mut hits = match is_json.then(&mut edits) {
+            Some(Ok(edits)) => {
+                edits.into_iter().map(|Edit { range, rule, .. }| Hit { range, rule }).collect()
+            }
+            Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
+            Some(Err(NotRedacted::Json(_))) | None => {
+                let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
+                self.hits(text, &parts, work)?
+            }
+        };
+        for Hit { range, .. } in &mut hits {
+            *range = view.original(range);
+        }
+        Ok(hits)
+    }
+
+    /// The secrets of a text that is not JSON, where anchors stand in these parts of it, in no
+    /// particular order.
+    fn hits(
+        &self,
+        text: &str,
+        parts: &[Range<usize>],
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
         let mut hits = Vec::new();
         for part in parts {
             let part = part.start..part.end.min(text.len());
             let (further, disabled) = (&redactor.further, &redactor.disabled);
             redactor.anchors.find(text, part, further, disabled, work, &mut hits);
+        }
+        if let Some(rule) = redactor.private_key {
+            private_key::find(text, |range| hits.push(Hit { range, rule }));
         }
         let (environment, custom) = (RULES.len(), RULES.len() + 2);
         if redactor.disabled.get(environment) == Some(&false) {
@@ -350,13 +411,7 @@ impl Redaction {
             let secret = text.get(hit.range.clone()).unwrap_or_default();
             hit.rule == scanner::UNSCANNED || !self.is_allowed(secret)
         });
-        Ok(merged(hits)
-            .into_iter()
-            .map(|Hit { range, rule }| {
-                let secret = text.get(range.clone()).unwrap_or_default();
-                Edit { replacement: self.replacement(secret, rule), range, rule }
-            })
-            .collect())
+        Ok(hits)
     }
 
     fn key_class(&self, name: &str) -> NameClass {

@@ -45,7 +45,7 @@ pub(super) enum Detector {
     Assignment,
     /// A user's name and password in base64, behind the name of the scheme.
     Basic,
-    /// Private keys: whole, escaped, on one line, cut short.
+    /// Private keys: whole, escaped, on one line, cut short, framed by what tools write.
     PrivateKey,
     /// Tokens of Discord, which have no anchor.
     DottedToken,

@@ -9,7 +9,7 @@ use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
 use super::{
     anchors::AnchorSet,
-    assignment, basic, dotted_token, private_key, replacement,
+    assignment, basic, dotted_token, replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
     work::Work,
@@ -40,7 +40,6 @@ const MAX_COMPILED: usize = 4 << 20;
 enum Seek {
     /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
     Pattern(usize, Option<&'static str>),
-    PrivateKey(usize),
     /// The scheme `Basic`.
     Basic(usize),
     /// The name of a service.
@@ -101,7 +100,7 @@ impl Anchors {
         for (number, rule) in RULES.iter().enumerate() {
             let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
                 Method::Pattern(_) => Seek::Pattern,
-                Method::Detector(Detector::PrivateKey) => |number, _| Seek::PrivateKey(number),
+                Method::Detector(Detector::PrivateKey) => continue,
                 Method::Detector(Detector::Basic) => |number, _| Seek::Basic(number),
                 Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
                 Method::Detector(Detector::DottedToken) => {
@@ -202,11 +201,6 @@ impl Anchors {
                         hits.extend(value.map(hit));
                         work.add(tables.find(text, &name, further, |range| hits.push(hit(range))));
                     }
-                    Seek::PrivateKey(rule) if !is_disabled(rule) => {
-                        let key = private_key::find(text, found.start);
-                        work.add(NAME_STEPS + key.as_ref().map_or(0, Range::len));
-                        hits.extend(key.map(|range| Hit { range, rule }));
-                    }
                     Seek::Basic(rule) if !is_disabled(rule) => {
                         let credentials = basic::find(text, found.end);
                         work.add(NAME_STEPS);
@@ -234,7 +228,7 @@ impl Anchors {
                             hits.push(Hit { range: secret, rule });
                         }
                     }
-                    Seek::PrivateKey(_) | Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
+                    Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
             true

@@ -10,7 +10,10 @@ use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
     names::{self, NameClass},
+    private_key,
+    split_key::{self, Part},
     value::{self, Look},
+    view::visible,
     work::Work,
 };
 use crate::json::{self, ScanError, Token};
@@ -103,6 +106,7 @@ pub(super) fn edits(
         embedded,
         frames: Vec::new(),
         edits: Vec::new(),
+        may_hold_keys: false,
         failure: None,
         work,
     };
@@ -114,6 +118,11 @@ pub(super) fn edits(
         return Err(NotRedacted::Json(ScanError::Invalid { offset: end }));
     }
     let mut edits = walk.edits;
+    if walk.may_hold_keys
+        && let Some(rule) = redaction.private_key()
+    {
+        add_key_parts(redaction, text, rule, &mut edits);
+    }
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     // Of a string that goes as a whole, its parts do not count.
     let mut end = 0;
@@ -123,6 +132,33 @@ pub(super) fn edits(
         is_apart
     });
     Ok(edits)
+}
+
+/// Adds the edits that take out private keys whose lines are strings of their own.
+fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Vec<Edit>) {
+    edits.sort_by_key(|edit| edit.range.start);
+    let mut parts = Vec::new();
+    for Part { token, range } in split_key::find(json) {
+        let raw = json.get(token.clone()).unwrap_or_default();
+        let text = json::decode_string(raw).unwrap_or_default();
+        let first = edits.partition_point(|edit| edit.range.end <= token.start);
+        let is_alone = edits.get(first).is_none_or(|edit| edit.range.start >= token.end);
+        // Where something else was found in the string, all of it goes.
+        let range = if is_alone { range } else { 0..text.len() };
+        let secret = text.get(range.clone()).unwrap_or_default();
+        if redaction.is_allowed(secret) {
+            continue;
+        }
+        let content = raw.get(1..raw.len() - 1).unwrap_or_default();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let start = token.start + 1;
+        parts.push(Edit {
+            range: start + offsets.of(range.start)..start + offsets.of(range.end),
+            replacement: escaped(&redaction.replacement(secret, rule)),
+            rule,
+        });
+    }
+    edits.append(&mut parts);
 }
 
 /// Why a text could not be redacted.
@@ -138,6 +174,8 @@ struct Walk<'a> {
     embedded: usize,
     frames: Vec<Frame<'a>>,
     edits: Vec<Edit>,
+    /// Whether a string may be a line of a private key.
+    may_hold_keys: bool,
     failure: Option<NotRedacted>,
     work: &'a mut Work,
 }
@@ -231,7 +269,8 @@ impl<'a> Walk<'a> {
         let at = self.offset(raw);
         // Names of packages and paths are no names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
-        let found = if is_path { NameClass::Plain } else { self.redaction.key_class(&text) };
+        let found =
+            if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
         // A key can hold a secret itself.
         self.text_edits(raw, at, &text)?;
         if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
@@ -260,6 +299,7 @@ impl<'a> Walk<'a> {
         let text = json::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
         let range = at..at + raw.len();
+        self.may_hold_keys = self.may_hold_keys || private_key::may_hold_part(&text);
         let place = self.place(&text, &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {

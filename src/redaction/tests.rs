@@ -65,6 +65,9 @@ fn text() -> impl Strategy<Value = String> {
             "=", ": ", " = ", ":", " ", "\n", "\"", "'", "\": \"", "\\\"", "\\n", ",", ";", "&", "{", "}", "[", "]", ">",
             "(", ")", "\r\n", " | ", "`", "\\", "@", "\t", "=>", ":=",
         ]).prop_map(str::to_owned),
+        2 => prop::sample::select(vec![
+            "\x1b[31m", "\x1b[0m", "\x1b]8;;https://h.example\x1b\\", "\x1b", "\\u001b[1m", "\u{200b}", "\u{ad}",
+        ]).prop_map(str::to_owned),
         1 => "\\PC{0,6}",
         1 => any::<char>().prop_map(String::from),
     ];
@@ -245,12 +248,80 @@ fn strings_are_looked_at_as_what_they_say() {
 }
 
 #[test]
+fn colours_hide_nothing() {
+    let cases = [
+        (
+            "\x1b[31mPASSWORD\x1b[0m=\x1b[32mhunter2\x1b[0m",
+            "\x1b[31mPASSWORD\x1b[0m=\x1b[32m[REDACTED:assignment]\x1b[0m",
+        ),
+        // rg and git
+        (
+            "\x1b[0m\x1b[32m7\x1b[0m:DB_\x1b[1m\x1b[31mPASSWORD\x1b[0m=hunter2",
+            "\x1b[0m\x1b[32m7\x1b[0m:DB_\x1b[1m\x1b[31mPASSWORD\x1b[0m=[REDACTED:assignment]",
+        ),
+        (
+            "\x1b[32m+\x1b[m\x1b[32mpassword: hunter2\x1b[m",
+            "\x1b[32m+\x1b[m\x1b[32mpassword: [REDACTED:assignment]\x1b[m",
+        ),
+        // node's inspection, and JSON
+        (
+            "{ password: \x1b[32m'hunter2'\x1b[39m }",
+            "{ password: \x1b[32m'[REDACTED:assignment]'\x1b[39m }",
+        ),
+        (
+            "{\x1b[34m\"password\"\x1b[0m: \x1b[32m\"hunter2\"\x1b[0m, \"n\": \x1b[33m1\x1b[0m}",
+            "{\x1b[34m\"password\"\x1b[0m: \x1b[32m\"[REDACTED:assignment]\"\x1b[0m, \"n\": \x1b[33m1\x1b[0m}",
+        ),
+        // A secret in two colours goes with what is in it.
+        ("PASSWORD=hun\x1b[1mter2\x1b[0m\nPORT=1", "PASSWORD=[REDACTED:assignment]\x1b[0m\nPORT=1"),
+        ("pass\u{200b}word=hun\u{ad}ter2", "pass\u{200b}word=[REDACTED:assignment]"),
+        // What has no secret keeps its colours.
+        ("\x1b[31mPORT\x1b[0m=1 caf\u{e9}\u{200b}", "\x1b[31mPORT\x1b[0m=1 caf\u{e9}\u{200b}"),
+    ];
+    for (text, expected) in cases {
+        let once = redacted(&standard(), text);
+        assert_eq!(once, expected);
+        assert_eq!(redacted(&standard(), &once), once);
+    }
+    let json = r#"{"log":"\u001b[31mPASSWORD\u001b[0m=\u001b[32mhunter2\u001b[0m","pass\u200bword":"hunter2"}"#;
+    assert_eq!(redacted_json(&standard(), json), json.replace("hunter2", "[REDACTED:assignment]"));
+}
+
+#[test]
+fn values_of_the_environment_are_found_in_colours() {
+    let variables = [("DEPLOY_TOKEN".to_owned(), "velvet-Otter-91".to_owned())];
+    let environment = Arc::new(EnvironmentValues::new(variables));
+    let redaction =
+        Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), environment);
+    assert_eq!(redacted(&redaction, "velvet-\x1b[31mOtter\x1b[0m-91!"), "[REDACTED:environment]!");
+}
+
+#[test]
 fn the_lines_of_a_key_in_an_array_are_told() {
     let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaW";
     let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
     let json = format!(r#"["{begin}","{line}","{end}","{line}"]"#);
     let expected = format!(r#"["{begin}","[REDACTED:private-key]","{end}","{line}"]"#);
     assert_eq!(redacted_json(&standard(), &json), expected);
+}
+
+#[test]
+fn the_lines_of_a_key_in_objects_are_told() {
+    let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM";
+    let rows = ["-----BEGIN PRIVATE KEY-----", line, line, "dGVzdA==", "-----END PRIVATE KEY-----"];
+    let json = |rows: [&str; 5]| {
+        let rows = rows.iter().enumerate();
+        let rows: Vec<String> = rows
+            .map(|(number, row)| {
+                format!(r#"{{"line":{number},"path":"key.pem","text":"{row}\n"}}"#)
+            })
+            .collect();
+        format!("[{}]", rows.join(","))
+    };
+    let label = "[REDACTED:private-key]";
+    let once = redacted_json(&standard(), &json(rows));
+    assert_eq!(once, json([rows[0], label, label, label, rows[4]]));
+    assert_eq!(redacted_json(&standard(), &once), once);
 }
 
 /// The text with the same mark for every rule.

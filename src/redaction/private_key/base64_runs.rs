@@ -1,0 +1,124 @@
+//! Runs of base64 characters of a least length.
+
+use std::ops::Range;
+
+/// The runs of at least so many characters, in order. Of other text only about one byte in
+/// `least` is looked at.
+#[derive(Debug, Clone)]
+pub(super) struct Runs<'t> {
+    bytes: &'t [u8],
+    /// No run that begins before is left.
+    at: usize,
+    /// All bytes from `at` up to here are base64.
+    known: usize,
+    end: usize,
+    least: usize,
+}
+
+impl<'t> Runs<'t> {
+    /// Of a part of a text; `least` is not zero.
+    pub fn new(bytes: &'t [u8], part: Range<usize>, least: usize) -> Self {
+        let end = part.end.min(bytes.len());
+        Self { bytes, at: part.start, known: part.start, end, least }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        loop {
+            let last = self.at + self.least - 1;
+            if last >= self.end {
+                return None;
+            }
+            let unknown = self.bytes.get(self.known..=last)?;
+            if let Some(other) = unknown.iter().rposition(|&byte| !is_base64(byte)) {
+                self.at = self.known + other + 1;
+                self.known = last + 1;
+                continue;
+            }
+            let start = self.at;
+            let rest = self.bytes.get(last + 1..self.end)?;
+            let end = last + 1 + rest.iter().take_while(|&&byte| is_base64(byte)).count();
+            (self.at, self.known) = (end, end);
+            return Some(start..end);
+        }
+    }
+}
+
+/// A character of base64 that is not padding.
+pub(super) const fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
+}
+
+/// The range without the escape of a line end that it begins with: of `\nMII…` the `n` is no base64.
+pub(super) fn without_escape(bytes: &[u8], run: Range<usize>) -> Range<usize> {
+    let hex = |from: usize, count: usize| {
+        let digits = bytes.get(run.start + from..run.start + from + count);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let before = run.start.checked_sub(1).and_then(|before| bytes.get(before));
+    let length = match (before, bytes.get(run.start)) {
+        (Some(b'\\'), Some(b'n' | b'r' | b't')) => 1,
+        (Some(b'\\'), Some(b'x')) if hex(1, 2) => 3,
+        (Some(b'\\'), Some(b'u')) if hex(1, 4) => 5,
+        (Some(b'%'), _) if hex(0, 2) => 2,
+        _ => 0,
+    };
+    (run.start + length).min(run.end)..run.end
+}
+
+/// Whether the characters are as mixed as those of encoded bytes are: hexadecimal numbers, words and
+/// sequences of bases are not.
+pub(super) fn is_mixed(run: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
+    has(u8::is_ascii_digit)
+        && run.iter().filter(|byte| byte.is_ascii_lowercase()).count() * 8 >= run.len()
+        && run.iter().filter(|byte| byte.is_ascii_uppercase()).count() * 8 >= run.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_escape_before_a_line_is_no_part_of_it() {
+        for escape in [r"\n", r"\r", r"\x0a", r"\u000A", "%0A", "\\\\n", "\n", " ", ">", ""] {
+            let text = format!("{escape}MIIE");
+            let run = Runs::new(text.as_bytes(), 0..text.len(), 4).last().unwrap();
+            assert_eq!(text.get(without_escape(text.as_bytes(), run)), Some("MIIE"), "{escape:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_words_are_not_mixed() {
+        assert!(is_mixed(b"MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1"));
+        assert!(is_mixed(
+            b"b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW"
+        ));
+        for text in
+            ["0123456789abcdef0123456789abcdef", "GATTACAGATTACA1", "docs/reference/Api/v1/things"]
+        {
+            assert!(!is_mixed(text.as_bytes()), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_run_is_found_once(text in "[ab/ .é]{0,60}", least in 1..9_usize) {
+            let mut expected = Vec::new();
+            let mut start = 0;
+            for piece in text.split_inclusive(|character: char| !character.is_ascii() || !is_base64(character as u8)) {
+                let length = piece.bytes().take_while(|&byte| is_base64(byte)).count();
+                if length >= least {
+                    expected.push(start..start + length);
+                }
+                start += piece.len();
+            }
+            prop_assert_eq!(Runs::new(text.as_bytes(), 0..text.len(), least).collect::<Vec<_>>(), expected);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The lines of a key behind its header, where nothing but white space, quotes, escaped line ends and
+//! signs of comments stand between them.
+
+use super::base64_runs;
+
+/// Characters of a line; only the last one may be shorter.
+pub(super) const SHORTEST_LINE: usize = 16;
+/// Bytes to look ahead for the end of a block.
+const MAX_AHEAD: usize = 64;
+
+/// Where the last line of a key ends. The lines begin at `start` and end before `limit`, which is the
+/// footer if `is_closed`. `None` when there is no line.
+pub(super) fn end(text: &str, start: usize, limit: usize, is_closed: bool) -> Option<usize> {
+    let mut at = start;
+    let mut end = None;
+    loop {
+        at = skip_separators(text, at, limit);
+        let rest = text.get(at..limit).unwrap_or_default();
+        let length = rest.bytes().take_while(|byte| is_base64(*byte)).count();
+        if length == 0 {
+            return end;
+        }
+        let piece = rest.get(..length).unwrap_or_default();
+        let after = rest.get(length..).unwrap_or_default();
+        if after.starts_with(": ") {
+            // `Proc-Type: 4,ENCRYPTED`, `Version: …`: to the line's end.
+            at += length + after.find(['\n', '\\', '"']).unwrap_or(after.len());
+            continue;
+        }
+        // Lines of keys are long; the last one may be short, and prose is not of this kind.
+        let is_line = length >= SHORTEST_LINE
+            || piece.starts_with('=')
+            || end.is_some() && closes(text, at + length, limit, is_closed);
+        if !is_line {
+            return end;
+        }
+        at += length;
+        end = Some(at);
+    }
+}
+
+/// Whether only separators stand between here and a footer.
+fn closes(text: &str, at: usize, limit: usize, is_closed: bool) -> bool {
+    let next = skip_separators(text, at, limit.min(at + MAX_AHEAD));
+    let rest = text.get(next..).unwrap_or_default();
+    is_closed && next == limit || rest.starts_with('=') || rest.starts_with("...")
+}
+
+const fn is_base64(byte: u8) -> bool {
+    base64_runs::is_base64(byte) || matches!(byte, b'=' | b'-' | b'_')
+}
+
+/// Skips what stands between the lines of a key: white space, escaped line ends, quotes and commas
+/// of lists, signs of comments and citations.
+pub(super) fn skip_separators(text: &str, start: usize, limit: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start;
+    while at < limit {
+        match bytes.get(at) {
+            Some(
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b',' | b'>' | b'|' | b'#' | b'*'
+                | b'.',
+            ) => at += 1,
+            Some(b'\\') => {
+                let run = bytes
+                    .get(at..)
+                    .unwrap_or_default()
+                    .iter()
+                    .take_while(|&&byte| byte == b'\\')
+                    .count();
+                let is_line_end = matches!(bytes.get(at + run), Some(b'n' | b'r' | b't'));
+                at += run + usize::from(is_line_end);
+            }
+            // `+` joins literals in code, but is a character of keys as well.
+            Some(b'+') if matches!(bytes.get(at + 1), Some(b' ' | b'\n' | b'\r')) => at += 1,
+            // A literal's end and the sign between literals, escaped for a shell.
+            Some(b'$') if bytes.get(at + 1) == Some(&b'\'') => at += 2,
+            _ => break,
+        }
+    }
+    at
+}

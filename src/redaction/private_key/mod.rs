@@ -1,0 +1,115 @@
+//! Private keys in their armour: whole, escaped, on one line, cut short, and with whatever a tool
+//! writes before their lines. Also lines of keys whose header is not in the text.
+
+mod armour;
+mod base64_runs;
+mod block;
+mod body;
+mod framed;
+mod gap;
+#[cfg(test)]
+mod tests;
+
+use std::{ops::Range, sync::LazyLock};
+
+use memchr::memmem::Finder;
+
+use armour::{Delimiter, Holds};
+use base64_runs::{Runs, is_mixed, without_escape};
+
+/// Longer keys are not known.
+const MAX_KEY: usize = 64 << 10;
+/// Characters of a run that is counted as a line of a key.
+const LINE: usize = 40;
+/// Between a header and an end so many lines make a key, whatever stands between them.
+const KEY_LINES: usize = 3;
+/// Bytes of a key that has fewer lines, with what tools write before them.
+const MAX_SHORT_KEY: usize = 2 << 10;
+
+static PRIVATE: LazyLock<Finder> = LazyLock::new(|| Finder::new("PRIVATE"));
+static PUTTY: LazyLock<Finder> = LazyLock::new(|| Finder::new("Private-Lines: "));
+
+/// Appends the keys of a text, and the parts of keys, in no particular order.
+pub(super) fn find(text: &str, mut hit: impl FnMut(Range<usize>)) {
+    if text.len() < body::SHORTEST_LINE {
+        return;
+    }
+    let bytes = text.as_bytes();
+    let delimiters = armour::delimiters(bytes);
+    let mut before: Option<&Delimiter> = None;
+    for (index, delimiter) in delimiters.iter().enumerate() {
+        let next = delimiters.get(index + 1);
+        if delimiter.holds == Holds::PrivateKey {
+            let key = if delimiter.is_end {
+                block::before_end(bytes, before, delimiter)
+            } else {
+                let limit = next.map_or(text.len(), |next| next.range.start);
+                of_header(text, &delimiter.range, limit, next)
+            };
+            if let Some(key) = key {
+                hit(key);
+            }
+        }
+        before = Some(delimiter);
+    }
+    let mut headers = PUTTY.find_iter(bytes).peekable();
+    while let Some(start) = headers.next() {
+        let limit = headers.peek().copied().unwrap_or(text.len());
+        if let Some(key) = of_header(text, &(start..start + PUTTY.needle().len()), limit, None) {
+            hit(key);
+        }
+    }
+    block::find(bytes, &delimiters, hit);
+}
+
+/// Whether a text may hold a part of a key of which other texts hold more.
+pub(super) fn may_hold_part(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    block::has_line(bytes) || PRIVATE.find(bytes).is_some() || PUTTY.find(bytes).is_some()
+}
+
+/// Whether a text is nothing but the beginning or the end of a block.
+pub(super) fn is_delimiter(text: &str) -> bool {
+    let text = text.trim();
+    let delimiters = armour::delimiters(text.as_bytes());
+    delimiters.first().is_some_and(|delimiter| delimiter.range == (0..text.len()))
+}
+
+/// The key behind a header, up to its end or to where what follows is none of it, before `limit` at
+/// the latest. What is only spoken of, without anything of a key behind it, is none.
+fn of_header(
+    text: &str,
+    header: &Range<usize>,
+    limit: usize,
+    next: Option<&Delimiter>,
+) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let limit = text.floor_char_boundary(limit.min(header.end + MAX_KEY));
+    let end =
+        next.filter(|next| next.range.start == limit && next.is_end && next.holds != Holds::Other);
+    if let Some(end) = end
+        && holds_key(bytes, header.end..limit)
+    {
+        return Some(header.start..end.range.end);
+    }
+    let plain = body::end(text, header.end, limit, end.is_some());
+    let framed = framed::end(bytes, header, limit, end.is_some());
+    let last = plain.max(framed)?;
+    let closing = end.filter(|_| body::skip_separators(text, last, limit) == limit);
+    Some(header.start..closing.map_or(last, |end| end.range.end))
+}
+
+/// Whether lines of a key stand between a header and an end.
+fn holds_key(bytes: &[u8], between: Range<usize>) -> bool {
+    let is_short = between.len() <= MAX_SHORT_KEY;
+    let lines = Runs::new(bytes, between, LINE).map(|run| without_escape(bytes, run));
+    let lines = lines.filter(|line| line.len() >= LINE);
+    let mut count = 0;
+    for line in lines.take(KEY_LINES) {
+        count += 1;
+        if is_short && is_mixed(bytes.get(line).unwrap_or_default()) {
+            return true;
+        }
+    }
+    count == KEY_LINES
+}

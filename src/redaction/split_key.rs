@@ -1,0 +1,208 @@
+//! Private keys whose lines are strings of their own in JSON: elements of an array, or the same member
+//! of objects that follow each other (`[{"line": 1, "text": "…"}, …]`).
+
+use std::{borrow::Cow, ops::ControlFlow, ops::Range};
+
+use rustc_hash::FxHashMap;
+
+use super::{private_key, view::View};
+use crate::json::{self, Token};
+
+/// Longer strings are not lines.
+const MAX_PIECE: usize = 64 << 10;
+/// Stands for a string that is no line.
+const OTHER: &str = "\u{0}";
+
+/// The part of a string that belongs to a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The string's token, with its quotes.
+    pub token: Range<usize>,
+    /// The bytes of the part in the text that the token stands for.
+    pub range: Range<usize>,
+}
+
+/// Strings that stand in the same place of similar values, one below the other.
+#[derive(Default)]
+struct Column {
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+struct Piece {
+    /// Where the string is in the column's text.
+    range: Range<usize>,
+    token: Range<usize>,
+}
+
+/// The parts of keys in a JSON text that are split over several strings, ordered by column.
+pub(super) fn find(json: &[u8]) -> Vec<Part> {
+    let mut columns = Columns::default();
+    // The text was walked before: it is JSON.
+    let _ = json::walk_value(json, 0, |token| {
+        columns.visit(json, token);
+        ControlFlow::Continue(())
+    });
+    columns.columns.iter().flat_map(Column::parts).collect()
+}
+
+#[derive(Default)]
+struct Columns<'a> {
+    columns: Vec<Column>,
+    /// Columns by depth and name.
+    numbers: FxHashMap<(usize, Cow<'a, str>), usize>,
+    /// The names of the members whose values are open, of arrays that of the member they are in.
+    names: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Columns<'a> {
+    fn visit(&mut self, json: &'a [u8], token: Token<'a>) {
+        match token {
+            Token::ObjectStart | Token::ArrayStart => {
+                self.names.push(self.names.last().cloned().unwrap_or_default());
+            }
+            Token::ObjectEnd | Token::ArrayEnd => {
+                self.names.pop();
+            }
+            Token::Key(raw) => self.key(raw),
+            Token::String(raw) => {
+                let start = raw.as_ptr().addr() - json.as_ptr().addr();
+                self.string(raw, start..start + raw.len());
+            }
+            Token::Number(_) | Token::Literal(_) => {}
+        }
+    }
+
+    fn key(&mut self, raw: &'a [u8]) {
+        let key = json::decode_string(raw).unwrap_or_default();
+        // Numbers of lines are elements of a list in another form.
+        let is_number = key.bytes().all(|byte| byte.is_ascii_digit());
+        let outer =
+            self.names.len().checked_sub(2).and_then(|outer| self.names.get(outer)).cloned();
+        if let Some(name) = self.names.last_mut() {
+            *name = if is_number { outer.unwrap_or_default() } else { key };
+        }
+    }
+
+    fn string(&mut self, raw: &'a [u8], token: Range<usize>) {
+        let text = json::decode_string(raw).unwrap_or_default();
+        let name = self.names.last().cloned().unwrap_or_default();
+        let count = self.columns.len();
+        let number = *self.numbers.entry((self.names.len(), name)).or_insert(count);
+        if number == count {
+            self.columns.push(Column::default());
+        }
+        if let Some(column) = self.columns.get_mut(number) {
+            column.push(if text.len() <= MAX_PIECE { &text } else { OTHER }, token);
+        }
+    }
+}
+
+impl Column {
+    fn push(&mut self, text: &str, token: Range<usize>) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.pieces.push(Piece { range: start..self.text.len(), token });
+        self.text.push('\n');
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut keys = Vec::new();
+        private_key::find(&self.text, |range| keys.push(range));
+        if let Some(view) = View::of(&self.text) {
+            private_key::find(view.text(), |range| keys.push(view.original(&range)));
+        }
+        keys.sort_unstable_by_key(|key| key.start);
+        let mut end = 0;
+        let mut parts = Vec::new();
+        for key in keys {
+            // The header and the lines of a key may both have led to it.
+            parts.extend(self.parts_of(key.start.max(end)..key.end));
+            end = end.max(key.end);
+        }
+        parts
+    }
+
+    /// The parts of a key in the strings that it is split over.
+    fn parts_of(&self, key: Range<usize>) -> impl Iterator<Item = Part> + '_ {
+        let first = self.pieces.partition_point(|piece| piece.range.end <= key.start);
+        let pieces = self.pieces.get(first..).unwrap_or_default();
+        let pieces = pieces.iter().take_while(move |piece| piece.range.start < key.end);
+        pieces.filter_map(move |Piece { range, token }| {
+            let part = range.start.max(key.start)..range.end.min(key.end);
+            let text = self.text.get(part.clone())?;
+            let start = part.start + text.len() - text.trim_start().len();
+            let text = text.trim();
+            // Delimiters and numbers of lines say nothing.
+            let is_line = text.bytes().any(|byte| byte.is_ascii_alphabetic())
+                && !private_key::is_delimiter(text);
+            let part = start - range.start..start + text.len() - range.start;
+            is_line.then(|| Part { token: token.clone(), range: part })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a key, none of which is random.
+    fn lines() -> Vec<String> {
+        let line = |number: usize| {
+            format!("{number}MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM")
+        };
+        let body = (0..4).map(|number| line(number)[..64].to_owned());
+        ["-----BEGIN PRIVATE KEY-----".to_owned()]
+            .into_iter()
+            .chain(body)
+            .chain(["dGVzdA==".to_owned(), "-----END PRIVATE KEY-----".to_owned()])
+            .collect()
+    }
+
+    fn parts(json: &str) -> Vec<String> {
+        let parts = find(json.as_bytes());
+        let decoded = parts.into_iter().map(|Part { token, range }| {
+            json::decode_string(json[token].as_bytes()).unwrap()[range].to_owned()
+        });
+        decoded.collect()
+    }
+
+    #[test]
+    fn lines_in_members_of_objects_are_found() {
+        let expected = &lines()[1..6];
+        let rows = lines().into_iter().enumerate();
+        let objects: Vec<String> = rows
+            .clone()
+            .map(|(number, line)| format!(r#"{{"n":"{number}","path":"key.pem","text":"{line}"}}"#))
+            .collect();
+        assert_eq!(parts(&format!(r#"{{"rows":[{}]}}"#, objects.join(","))), expected);
+        let members: Vec<String> =
+            rows.clone().map(|(number, line)| format!(r#""{number}":"{line}""#)).collect();
+        assert_eq!(parts(&format!("{{{}}}", members.join(","))), expected);
+        let pairs: Vec<String> =
+            rows.map(|(number, line)| format!(r#"[{number},"{line}\n"]"#)).collect();
+        assert_eq!(parts(&format!("[{}]", pairs.join(","))), expected);
+    }
+
+    #[test]
+    fn lines_with_numbers_and_colours_are_found() {
+        let rows = lines().into_iter().enumerate();
+        let rows: Vec<String> = rows
+            .map(|(number, line)| format!(r#""\u001b[32m{}\u001b[0m\t{line}""#, number + 8))
+            .collect();
+        let found = parts(&format!("[{}]", rows.join(",")));
+        for line in &lines()[1..6] {
+            assert!(found.iter().any(|part| part.contains(line.as_str())), "{line}");
+        }
+    }
+
+    #[test]
+    fn strings_elsewhere_are_not_part_of_a_key() {
+        let lines = lines();
+        let json = format!(
+            r#"{{"a":["{}","{}"],"b":["averyordinaryidentifier","x"]}}"#,
+            lines[0], lines[1]
+        );
+        assert_eq!(parts(&json), [lines[1].clone()]);
+    }
+}

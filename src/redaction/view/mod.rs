@@ -1,0 +1,213 @@
+//! A text as a reader sees it: without the escape sequences of terminals and without characters
+//! that have no width. Secrets are searched in the view as well as in the text, because a colour in
+//! the middle of an assignment hides it from every rule.
+
+mod invisible;
+
+use std::{borrow::Cow, ops::Range};
+
+/// The visible part of a text, with the position of each byte in the text.
+#[derive(Debug)]
+pub(super) struct View {
+    text: String,
+    cuts: Vec<Cut>,
+}
+
+/// A place of the view at which bytes of the original were left out.
+#[derive(Debug)]
+struct Cut {
+    /// The offset in the view.
+    at: usize,
+    /// The offset in the original of the first byte behind what was left out.
+    resumes: usize,
+}
+
+impl View {
+    /// `None` when everything in the text is visible.
+    pub fn of(text: &str) -> Option<Self> {
+        let mut view = Self { text: String::new(), cuts: Vec::new() };
+        let mut copied = 0;
+        for hidden in invisible::ranges(text) {
+            view.text.push_str(text.get(copied..hidden.start).unwrap_or_default());
+            copied = hidden.end;
+            view.cut(hidden.end);
+        }
+        if view.cuts.is_empty() {
+            return None;
+        }
+        view.text.push_str(text.get(copied..).unwrap_or_default());
+        Some(view)
+    }
+
+    fn cut(&mut self, resumes: usize) {
+        let at = self.text.len();
+        match self.cuts.last_mut() {
+            Some(cut) if cut.at == at => cut.resumes = resumes,
+            _ => self.cuts.push(Cut { at, resumes }),
+        }
+    }
+
+    /// The visible text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the original that a range of the view stands for: from its first visible byte
+    /// to its last one, with everything in between.
+    pub fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let start =
+            original(self.cuts.partition_point(|cut| cut.at <= range.start), self, range.start);
+        let end = original(self.cuts.partition_point(|cut| cut.at < range.end), self, range.end);
+        start..end.max(start)
+    }
+
+    /// A range of the original without what is hidden at its ends. A range that begins within
+    /// something hidden, as in the address of a link, begins there still.
+    pub fn trimmed(&self, range: &Range<usize>) -> Range<usize> {
+        let visible = self.visible(range);
+        if visible.is_empty() {
+            return range.clone();
+        }
+        let trimmed = self.original(&visible);
+        let next = self.cuts.partition_point(|cut| cut.resumes <= range.start);
+        let (at, resumes) = self.cut_before(next);
+        let hidden = self.cuts.get(next).map(|cut| resumes + cut.at - at);
+        let is_within = hidden.is_some_and(|hidden| hidden < range.start);
+        (if is_within { range.start } else { trimmed.start })..trimmed.end
+    }
+
+    /// The visible bytes of a range of the original.
+    pub fn visible(&self, range: &Range<usize>) -> Range<usize> {
+        self.visible_offset(range.start)..self.visible_offset(range.end)
+    }
+
+    fn visible_offset(&self, original: usize) -> usize {
+        let next = self.cuts.partition_point(|cut| cut.resumes <= original);
+        let (at, resumes) = self.cut_before(next);
+        let limit = self.cuts.get(next).map_or(self.text.len(), |cut| cut.at);
+        (at + original - resumes).min(limit)
+    }
+
+    /// The offsets in the view and in the original from which on they run in parallel.
+    fn cut_before(&self, next: usize) -> (usize, usize) {
+        let cut = next.checked_sub(1).and_then(|last| self.cuts.get(last));
+        cut.map_or((0, 0), |cut| (cut.at, cut.resumes))
+    }
+}
+
+fn original(next: usize, view: &View, offset: usize) -> usize {
+    let (at, resumes) = view.cut_before(next);
+    resumes + offset - at
+}
+
+/// The visible part of a text.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    View::of(text).map_or(Cow::Borrowed(text), |view| Cow::Owned(view.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seen(text: &str) -> String {
+        visible(text).into_owned()
+    }
+
+    #[test]
+    fn escape_sequences_are_left_out() {
+        let link = "\x1b]8;id=1;https://host.example/a?b=c\x1b\\name\x1b]8;;\x1b\\";
+        let cases = [
+            ("\x1b[31mred\x1b[0m", "red"),
+            ("\x1b[38;2;1;2;3mtrue\x1b[39;49m colour\x1b[K", "true colour"),
+            ("\x1b[4:3mcurly\x1b[?25h\x1b[2 q", "curly"),
+            ("\u{9b}1mshort\u{9b}m", "short"),
+            (link, "name"),
+            ("\x1b]0;title\x07prompt", "prompt"),
+            ("\x1bPq#0\x1b\\sixel", "sixel"),
+            ("\x1b(B\x1b[mreset\x1b7\x1b8\x1b=", "reset"),
+            (r"\u001b[32mjson\u001b[0m", "json"),
+            (r"\\x1b[1;31mtwice\\x1B[m", "twice"),
+            (r"\033[31mshell\e[0m^[[Kcat", "shellcat"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(seen(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn characters_without_width_are_left_out() {
+        let hidden = "\u{ad}\u{200b}\u{200d}\u{200f}\u{202a}\u{2060}\u{2066}\u{feff}\u{34f}\u{61c}\u{180e}\u{fe0f}\u{e0041}";
+        for character in hidden.chars() {
+            assert_eq!(seen(&format!("pass{character}word")), "password", "{character:?}");
+        }
+    }
+
+    #[test]
+    fn broken_sequences_hide_nothing() {
+        let cases = [
+            ("\x1b", ""),
+            ("a\x1b[", "a"),
+            ("\x1b[31", "31"),
+            ("\x1b[3é", "3é"),
+            ("\x1b]8;;https://host.example\nnext", "]8;;https://host.example\nnext"),
+            ("\x1b\x1b[1mtwo", "two"),
+            (r"\x1b[31 \033[m2", r"\x1b[31 2"),
+            ("x^[[:alpha:]] [0m 31m", "x^[[:alpha:]] [0m 31m"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(seen(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_without_them_need_no_view() {
+        for text in ["", "password=1", "naïve – “quotes” 漢字 🙂", "\u{2028}[0m"] {
+            assert!(View::of(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_those_of_the_original() {
+        let text = "\x1b[1mab\x1b[0m\u{200b}cd\x1b[0m";
+        let view = View::of(text).unwrap();
+        assert_eq!(view.text(), "abcd");
+        assert_eq!(&text[view.original(&(0..4))], "ab\x1b[0m\u{200b}cd");
+        assert_eq!(&text[view.original(&(0..2))], "ab");
+        assert_eq!(&text[view.original(&(2..4))], "cd");
+        assert_eq!(view.visible(&(0..text.len())), 0..4);
+        assert_eq!(view.visible(&(5..8)), 1..2);
+        assert_eq!(view.trimmed(&(0..text.len())), 4..text.len() - 4);
+        assert_eq!(view.trimmed(&(5..10)), 5..6);
+        let text = "\x1b]8;;https://h.example/?key=1\x1b\\a b";
+        let view = View::of(text).unwrap();
+        assert_eq!(view.trimmed(&(5..12)), 5..12);
+        assert_eq!(view.trimmed(&(5..text.len() - 2)), 5..text.len() - 2);
+    }
+
+    proptest! {
+        #[test]
+        fn every_range_stands_for_its_own_bytes(
+            pieces in prop::collection::vec(prop_oneof![
+                "[a-c]{1,3}", Just("é".to_owned()), Just("\x1b[3m".to_owned()), Just("\u{200b}".to_owned()),
+                Just("\x1b".to_owned()), Just("[".to_owned()),
+            ], 0..12),
+        ) {
+            let text = pieces.concat();
+            if let Some(view) = View::of(&text) {
+                let ends: Vec<usize> = view.text().char_indices().map(|(at, _)| at).chain([view.text().len()]).collect();
+                for (index, &start) in ends.iter().enumerate() {
+                    for &end in ends.iter().skip(index + 1) {
+                        let original = view.original(&(start..end));
+                        // The bytes between its ends may be hidden, those at its ends are not.
+                        let bytes = &text[original.clone()];
+                        prop_assert_eq!(bytes.chars().next(), view.text()[start..end].chars().next());
+                        prop_assert_eq!(bytes.chars().next_back(), view.text()[start..end].chars().next_back());
+                        prop_assert_eq!(view.visible(&original), start..end);
+                    }
+                }
+            }
+        }
+    }
+}
