@@ -1,4 +1,5 @@
-//! Sets the linker flags that a Node.js addon needs, and turns the redaction rules into statics.
+//! Sets the linker flags that a Node.js addon needs, turns the redaction rules into statics, and compiles
+//! the C part of the parser.
 
 #[path = "src/redaction/compile_rules.rs"]
 mod compile_rules;
@@ -9,6 +10,7 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_NODE").is_some() {
         napi_build::setup();
     }
+    compile_parser();
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/redaction/compile_rules.rs");
     println!("cargo::rerun-if-changed=src/redaction/rules.toml");
@@ -18,6 +20,17 @@ fn main() {
             message.trim_end().replace('\n', " ")
         );
     }
+}
+
+fn compile_parser() {
+    let source = "src/memory/symbols/bounded_parse.c";
+    println!("cargo::rerun-if-changed={source}");
+    let mut build = cc::Build::new();
+    // Set by tree-sitter's own build script.
+    if let Some(headers) = std::env::var_os("DEP_TREE_SITTER_INCLUDE") {
+        build.include(headers);
+    }
+    build.std("c11").file(source).compile("bounded_parse");
 }
 
 fn write_rules() -> Result<(), String> {

@@ -26,6 +26,11 @@ bench-retrieval *parameters:
 bench-redaction *parameters:
     npm run bench:redaction -- {{parameters}}
 
+# The parser's memory and time on random texts of repeated tokens, for each grammar (Linux).
+fuzz-memory tries="20000" seed="1":
+    AGENT_CONTEXT_FUZZ_TRIES={{tries}} AGENT_CONTEXT_FUZZ_SEED={{seed}} \
+        cargo test --release --no-default-features --test parser_memory -- --nocapture random
+
 # Rust and TypeScript, formatted.
 format:
     npm run format

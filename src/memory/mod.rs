@@ -61,7 +61,9 @@ pub use pack::{Pack, PackRequest};
 pub use record::{Draft, NoteSource, Record, RecordKind};
 pub use summaries::SummaryBounds;
 pub use summary::{MAX_SUMMARY, Summary};
-pub use symbols::{Definition, FileSymbols, Language, Reference, SymbolKind, SymbolParser};
+pub use symbols::{
+    Definition, FileSymbols, Language, NotParsed, Reference, SymbolKind, SymbolParser,
+};
 
 use directory::{Directory, Writing};
 use map::RepoMap;

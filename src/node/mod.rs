@@ -4,6 +4,7 @@
 //! one queue per environment (`outbox`), work runs on one thread pool (`runtime`). Each exported class
 //! has a file of its own (a large one several) and no logic: the core does the work, `lib/` gives it its public face.
 
+#![allow(unsafe_code, reason = "Node-API is C")]
 #![allow(
     missing_docs,
     dead_code,

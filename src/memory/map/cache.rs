@@ -12,11 +12,12 @@ use sha2::{Digest, Sha256};
 use super::{
     intake::KnownFiles,
     record::{Known, SourceFile, Stamp, Symbols},
+    skipped::SkipReason,
 };
 use crate::memory::Language;
 
 /// Changes with the format.
-const MAGIC: &[u8; 16] = b"symbol index 1 \n";
+const MAGIC: &[u8; 16] = b"symbol index 2 \n";
 /// Changes with what symbols are found in a file.
 const SYMBOLS: u32 = 1;
 /// A larger file is not ours, in bytes.
@@ -58,16 +59,18 @@ struct Stored<P, S> {
     language: Language,
     stamp: Stamp,
     symbols: S,
+    skipped: Option<SkipReason>,
 }
 
 /// The cache's contents; `None` for what cannot be encoded or would not be taken back.
 pub(super) fn encode<'a>(head: &Head, files: impl Iterator<Item = &'a Known>) -> Option<Vec<u8>> {
     let files: Vec<Stored<&str, &Symbols>> = files
-        .map(|Known { file, stamp }| Stored {
+        .map(|Known { file, stamp, skipped }| Stored {
             path: &*file.path,
             language: file.language,
             stamp: stamp.clone(),
             symbols: &*file.symbols,
+            skipped: *skipped,
         })
         .collect();
     let head = postcard::to_stdvec(head).ok()?;
@@ -99,9 +102,9 @@ pub(super) fn decode(bytes: &[u8], head: &Head, max_files: usize) -> Option<Know
     if files.len() > max_files {
         return None;
     }
-    let known = files.into_iter().map(|Stored { path, language, stamp, symbols }| {
+    let known = files.into_iter().map(|Stored { path, language, stamp, symbols, skipped }| {
         let file = SourceFile { path: Arc::clone(&path), language, symbols };
-        (path, Known { file, stamp })
+        (path, Known { file, stamp, skipped })
     });
     Some(known.collect())
 }

@@ -19,7 +19,7 @@ use crate::{
     aside::Cancelled,
     error::Result,
     file_system::Disk,
-    memory::{FileSymbols, Language, SymbolParser},
+    memory::{FileSymbols, Language, NotParsed, SymbolParser},
     redaction::{Pass, Redaction},
 };
 
@@ -39,7 +39,9 @@ pub struct Progress {
 pub type OnProgress = dyn Fn(Progress) + Send + Sync;
 
 /// Finds the symbols of one file after the other.
-pub(super) type Parse = dyn FnMut(Language, &[u8], &Cancelled) -> FileSymbols;
+pub(super) type Parse = dyn FnMut(Language, &[u8], &Cancelled) -> Parsed;
+/// Its symbols, or why they are not known.
+pub(super) type Parsed = std::result::Result<FileSymbols, NotParsed>;
 /// Makes one for each thread.
 pub(super) type NewParser = dyn Fn() -> Box<Parse> + Send + Sync;
 
@@ -136,19 +138,26 @@ impl Intake<'_> {
             && known.file.language == language
             && known.stamp.digest == stamp.digest
         {
-            return Some(Outcome::Touched(Known { file: known.file.clone(), stamp }));
+            return Some(Outcome::Touched(Known { stamp, ..known.clone() }));
         }
         // All of it: a secret is known by what is around it, and signatures are squeezed and cut.
         let Ok(source) = self.redacted(contents.bytes) else {
             return refused(SkipReason::NotRedacted);
         };
-        let symbols = parse(language, &source, self.cancelled);
+        let parsed = parse(language, &source, self.cancelled);
         // What was found until then is not all.
         if self.cancelled.is_set() {
             return None;
         }
-        let file = file(Arc::new(Symbols::of(symbols, language)));
-        Some(Outcome::Parsed(Known { file, stamp }))
+        let (symbols, skipped) = match parsed {
+            Ok(symbols) => (Arc::new(Symbols::of(symbols, language)), None),
+            // Not again before it changes.
+            Err(NotParsed::OverBudget) => (Arc::default(), Some(SkipReason::TooMuchMemory)),
+            Err(NotParsed::OutOfMemory) => {
+                return Some(Outcome::Skipped(file(Arc::default()), SkipReason::TooMuchMemory));
+            }
+        };
+        Some(Outcome::Parsed(Known { file: file(symbols), stamp, skipped }))
     }
 
     /// A source text without secrets, its lines where they were.

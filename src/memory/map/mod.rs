@@ -303,6 +303,9 @@ impl RepoMap {
                 }
                 Outcome::Gone => continue,
             };
+            if let Some(reason) = one.skipped {
+                refused.push(SkippedFile { path: one.file.path.to_string(), reason });
+            }
             files.push(one.file.clone());
             known.insert(Arc::clone(&one.file.path), one);
         }

@@ -9,6 +9,7 @@ use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::skipped::SkipReason;
 use crate::{
     file_system::Entry,
     memory::{Definition, FileSymbols, Language},
@@ -135,4 +136,6 @@ impl SourceFile {
 pub(super) struct Known {
     pub file: SourceFile,
     pub stamp: Stamp,
+    /// Why it has no symbols, if that is known of its contents.
+    pub skipped: Option<SkipReason>,
 }

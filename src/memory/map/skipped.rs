@@ -1,12 +1,12 @@
 //! Which source files of a workspace are not part of its map, and why.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Files that are named.
 const MAX_NAMED: usize = 100;
 
 /// Why a file is not part of a map, or only by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SkipReason {
     /// It has more bytes than are parsed: it is listed, without symbols.
@@ -17,6 +17,8 @@ pub enum SkipReason {
     Unnameable,
     /// It could not be told what in it is secret.
     NotRedacted,
+    /// The parser needs more memory for it than a file of its size may use: it is listed, without symbols.
+    TooMuchMemory,
 }
 
 /// A file, or a directory, that is not part of a map, or only by its name.

@@ -24,8 +24,8 @@ const TIME: Duration = Duration::from_secs(1);
 const TIME_A_BYTE: Duration = Duration::from_micros(10);
 
 /// tree-sitter follows all that an unfinished text may mean. When it ends, each of these ways costs as much memory as
-/// the way is long: 50 KB of `a<a<a<` in Java need gigabytes. There it cannot be stopped, so what plainly leads there
-/// is not begun; text that is made to do harm can still find other ways. Programs nest no deeper than 300 brackets;
+/// the way is long: 50 KB of `a<a<a<` in Java would need gigabytes. Such a text is not parsed at all. Others end at the
+/// memory budget. Deep trees also need much of the stack of C. Programs nest no deeper than 300 brackets;
 /// comparisons and shifts open angle brackets that nothing closes, in tables of numbers more than a thousand in a row.
 const DEEPEST_BRACKETS: usize = 500;
 const MOST_ANGLES: usize = 2000;
@@ -58,6 +58,7 @@ pub fn is_too_deep(text: &str) -> bool {
 /// What is left to spend on a file.
 pub struct Bounds<'a> {
     cancelled: &'a Cancelled,
+    time: Duration,
     until: Instant,
     bytes_a_question: usize,
     questions: usize,
@@ -66,13 +67,25 @@ pub struct Bounds<'a> {
 impl<'a> Bounds<'a> {
     /// For a file of this many bytes.
     pub fn new(language: Language, bytes: usize, cancelled: &'a Cancelled) -> Self {
-        let time = TIME_A_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let time = TIME + TIME_A_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
         Self {
             cancelled,
-            until: Instant::now() + TIME + time,
+            time,
+            until: Instant::now() + time,
             bytes_a_question: bytes_a_question(language),
             questions: 0,
         }
+    }
+
+    /// Whether the result is still wanted.
+    pub fn cancelled(&self) -> &'a Cancelled {
+        self.cancelled
+    }
+
+    /// The work begins again.
+    pub fn restart(&mut self) {
+        self.questions = 0;
+        self.until = Instant::now() + self.time;
     }
 
     /// A next stage of the work begins.

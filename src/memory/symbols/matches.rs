@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{
-    Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
-};
+use tree_sitter::{Node, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator};
 
 use super::SymbolKind;
 use super::bounds::Bounds;
@@ -93,15 +91,14 @@ impl<'tree> Found<'tree> {
     pub fn of(
         rules: &Rules,
         cursor: &mut QueryCursor,
-        tree: &'tree Tree,
+        root: Node<'tree>,
         text: &'tree str,
         bounds: &mut Bounds<'_>,
     ) -> Self {
         let mut found = Self::default();
         let mut progress = |_: &QueryCursorState| bounds.ask(text.len());
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
-        let mut matches =
-            cursor.matches_with_options(&rules.query, tree.root_node(), text.as_bytes(), options);
+        let mut matches = cursor.matches_with_options(&rules.query, root, text.as_bytes(), options);
         while let Some(matched) = matches.next() {
             let mut parts = Parts::default();
             for capture in matched.captures() {

@@ -2,7 +2,9 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | `bounded_parse` | a parse by tree-sitter within a memory budget, the only part with `unsafe` code |
 //! | `bounds` | how much work a file may be |
+//! | `memory_budget` | how much memory the parser may use, for a file and in total |
 //! | `language` | which language a file is in |
 //! | `rules` | a language's grammar and its query in `queries/` |
 //! | `macros` | macros of C++ where its grammar has no place for them |
@@ -12,10 +14,12 @@
 //! | `signature` | a declaration on one line |
 //! | `parser` | all of it together, within bounds |
 
+mod bounded_parse;
 mod bounds;
 mod language;
 mod macros;
 mod matches;
+mod memory_budget;
 mod names;
 mod parser;
 mod rules;
@@ -27,7 +31,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use language::Language;
-pub use parser::SymbolParser;
+pub use parser::{NotParsed, SymbolParser};
 
 /// What kind of thing a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,11 +1,13 @@
 //! Parses a file and finds its symbols, within bounds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{ParseOptions, ParseState, Parser, QueryCursor, Tree};
+use tree_sitter::QueryCursor;
 
+use super::bounded_parse::{BoundedParse, ParseError, install_allocator};
 use super::bounds::{Bounds, is_too_deep};
 use super::macros::without_macros;
 use super::matches::{Claim, Found};
+use super::memory_budget::{budget, reserve};
 use super::names::{LONGEST_NAME, is_built_in};
 use super::rules::Rules;
 use super::scopes::{Placed, resolve};
@@ -25,9 +27,17 @@ const BINARY_PREFIX: usize = 8000;
 /// Matches that the query follows at the same time.
 const MATCH_LIMIT: u32 = 256;
 
+/// Why a file's symbols are not known: the parser had not enough memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotParsed {
+    /// The file needs more than its budget, 64 MiB or 512 bytes for each of its bytes. It always will.
+    OverBudget,
+    /// The system has no more.
+    OutOfMemory,
+}
+
 /// Finds symbols; made once per thread.
 pub struct SymbolParser {
-    parser: Parser,
     cursor: QueryCursor,
 }
 
@@ -35,22 +45,27 @@ impl SymbolParser {
     /// A parser for all languages. Cheap: a language's rules are loaded when it is first met.
     #[must_use]
     pub fn new() -> Self {
+        install_allocator();
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(MATCH_LIMIT);
-        Self { parser: Parser::new(), cursor }
+        Self { cursor }
     }
 
     /// What a file defines and uses. A broken file gives what could be understood of it;
     /// one of more than a MiB, of no text, or of what no program looks like, nothing.
-    /// Stops early, with what there is, when `cancelled`.
+    /// Stops early, with what there is, when `cancelled`. All threads together use at most
+    /// 1 GiB to parse; a file that needs more than is left waits for others.
+    ///
+    /// # Errors
+    /// When the parser has not enough memory. What it had is released.
     pub fn symbols(
         &mut self,
         language: Language,
         source: &[u8],
         cancelled: &Cancelled,
-    ) -> FileSymbols {
+    ) -> Result<FileSymbols, NotParsed> {
         if source.len() > LARGEST_FILE || is_binary(source) {
-            return FileSymbols::default();
+            return Ok(FileSymbols::default());
         }
         let mut text = String::from_utf8_lossy(source);
         let language = language.or_cpp(&text);
@@ -58,29 +73,46 @@ impl SymbolParser {
             text = without_macros(text);
         }
         if is_too_deep(&text) {
-            return FileSymbols::default();
+            return Ok(FileSymbols::default());
         }
-        let Some(rules) = Rules::of(language) else { return FileSymbols::default() };
+        let Some(rules) = Rules::of(language) else { return Ok(FileSymbols::default()) };
         let mut bounds = Bounds::new(language, text.len(), cancelled);
-        let Some(tree) = self.parse(rules, &text, &mut bounds) else {
-            return FileSymbols::default();
+        let parsed = match parse(rules, &text, budget(source.len()), &mut bounds) {
+            Ok(parsed) => parsed,
+            Err(ParseError::Interrupted) => return Ok(FileSymbols::default()),
+            Err(ParseError::OverBudget) => return Err(NotParsed::OverBudget),
+            Err(ParseError::OverTotal | ParseError::OutOfMemory) => {
+                return Err(NotParsed::OutOfMemory);
+            }
         };
         bounds.next_stage();
-        let found = Found::of(rules, &mut self.cursor, &tree, &text, &mut bounds);
+        let found = Found::of(rules, &mut self.cursor, parsed.root(), &text, &mut bounds);
         let resolved = resolve(language, &found, &text);
-        FileSymbols {
+        Ok(FileSymbols {
             definitions: definitions(language, resolved.definitions, &found, &text),
             references: references(language, resolved.uses),
-        }
+        })
     }
+}
 
-    fn parse(&mut self, rules: &Rules, text: &str, bounds: &mut Bounds<'_>) -> Option<Tree> {
-        // Also forgets what is left of a file that was not finished.
-        self.parser.set_language(&rules.grammar).ok()?;
-        let mut progress = |state: &ParseState| bounds.ask(state.current_byte_offset());
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
-        self.parser.parse_with_options(&mut read, None, Some(options))
+/// Parses with memory that all threads share. Where that is not enough, once more with memory reserved for it.
+fn parse<'text>(
+    rules: &Rules,
+    text: &'text str,
+    memory: usize,
+    bounds: &mut Bounds<'_>,
+) -> Result<BoundedParse<'text>, ParseError> {
+    let attempt = |reservation, bounds: &mut Bounds<'_>| {
+        let go_on = |offset| bounds.ask(offset).is_continue();
+        BoundedParse::new(&rules.grammar, text, memory, reservation, go_on)
+    };
+    match attempt(None, bounds) {
+        Err(ParseError::OverTotal) => {
+            let reservation = reserve(memory, bounds.cancelled()).ok_or(ParseError::Interrupted)?;
+            bounds.restart();
+            attempt(Some(reservation), bounds)
+        }
+        parsed => parsed,
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use tree_sitter::Query;
 
+use super::bounded_parse::install_allocator;
 use super::{Language, SymbolKind};
 
 /// How a name is used.
@@ -141,6 +142,7 @@ impl Rules {
 }
 
 fn grammar(language: Language) -> tree_sitter::Language {
+    install_allocator();
     match language {
         Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
         Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX,

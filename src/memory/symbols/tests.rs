@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::signature::LONGEST_SIGNATURE;
-use super::{Definition, FileSymbols, Language, SymbolKind, SymbolParser};
+use super::{Definition, FileSymbols, Language, NotParsed, SymbolKind, SymbolParser};
 use crate::aside::Cancelled;
 
 /// A file that has everything of a language, and what is to be found in it.
@@ -41,7 +41,7 @@ const SAMPLES: [Sample; 11] = samples![
 ];
 
 fn symbols(path: &str, source: &[u8]) -> FileSymbols {
-    SymbolParser::new().symbols(Language::of(path).unwrap(), source, &Cancelled::default())
+    SymbolParser::new().symbols(Language::of(path).unwrap(), source, &Cancelled::default()).unwrap()
 }
 
 /// A line for each definition, and one for the references.
@@ -199,11 +199,12 @@ fn a_signature_is_cut_at_a_character() {
 fn who_no_longer_waits_gets_nothing() {
     let source = "function first() {}\n".repeat(2000);
     let mut parser = SymbolParser::new();
-    let found = parser.symbols(Language::JavaScript, source.as_bytes(), &Cancelled::set());
+    let found = parser.symbols(Language::JavaScript, source.as_bytes(), &Cancelled::set()).unwrap();
     assert_eq!(found, FileSymbols::default());
     // What was not finished leaves nothing behind.
-    let found =
-        parser.symbols(Language::JavaScript, b"function second() {}", &Cancelled::default());
+    let found = parser
+        .symbols(Language::JavaScript, b"function second() {}", &Cancelled::default())
+        .unwrap();
     assert_eq!(names(&found), ["second"]);
 }
 
@@ -214,7 +215,7 @@ fn one_parser_reads_files_of_all_languages() {
         for sample in SAMPLES {
             let language = Language::of(sample.path).unwrap();
             let source = sample.source.as_bytes();
-            let found = parser.symbols(language, source, &Cancelled::default());
+            let found = parser.symbols(language, source, &Cancelled::default()).unwrap();
             assert_eq!(listing(&found), sample.expected, "{}", sample.path);
         }
     }
@@ -226,13 +227,15 @@ fn a_file_that_ends_early_gives_what_came_before() {
     let mut parser = SymbolParser::new();
     for sample in SAMPLES {
         let language = Language::of(sample.path).unwrap();
-        let whole = parser.symbols(language, sample.source.as_bytes(), &Cancelled::default());
+        let whole =
+            parser.symbols(language, sample.source.as_bytes(), &Cancelled::default()).unwrap();
         let is_ecmascript =
             matches!(language, Language::TypeScript | Language::Tsx | Language::JavaScript);
         let ends: Vec<usize> = sample.source.match_indices('\n').map(|(end, _)| end).collect();
         for cut in (0..sample.source.len()).step_by(23) {
-            let found =
-                parser.symbols(language, &sample.source.as_bytes()[..cut], &Cancelled::default());
+            let found = parser
+                .symbols(language, &sample.source.as_bytes()[..cut], &Cancelled::default())
+                .unwrap();
             check(&found, &sample.source.as_bytes()[..cut]);
             let line = ends.partition_point(|end| *end < cut) + 1;
             let outer =
@@ -330,7 +333,7 @@ fn hostile_text_costs_little() {
         for text in HOSTILE {
             let source = text.repeat(1024 / text.len());
             let begun = Instant::now();
-            let found = parser.symbols(language, source.as_bytes(), &Cancelled::default());
+            let found = parser.symbols(language, source.as_bytes(), &Cancelled::default()).unwrap();
             check(&found, source.as_bytes());
             let took = begun.elapsed();
             assert!(took < Duration::from_secs(20), "{language:?} {text:?} took {took:?}");
@@ -345,11 +348,24 @@ fn nothing_is_too_deep() {
         for (open, close) in [("(", ")"), ("[", "]"), ("{", "}")] {
             let source = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
             let begun = Instant::now();
-            let found = parser.symbols(language, source.as_bytes(), &Cancelled::default());
+            let found = parser.symbols(language, source.as_bytes(), &Cancelled::default()).unwrap();
             check(&found, source.as_bytes());
             let took = begun.elapsed();
             assert!(took < Duration::from_secs(60), "{language:?} {open:?} took {took:?}");
         }
+    }
+}
+
+#[test]
+fn a_text_that_needs_too_much_memory_is_refused_and_the_next_is_parsed() {
+    let mut parser = SymbolParser::new();
+    let mut read = |path, source: &str| {
+        parser.symbols(Language::of(path).unwrap(), source.as_bytes(), &Cancelled::default())
+    };
+    for path in ["A.java", "a.c"] {
+        assert_eq!(read(path, &"=>typea".repeat(1000)), Err(NotParsed::OverBudget), "{path}");
+        assert!(read(path, "int first(int a) { return a; }").is_ok(), "{path}");
+        assert_eq!(names(&read("a.js", "function first() {}").unwrap()), ["first"]);
     }
 }
 
@@ -406,7 +422,7 @@ fn changed_files_are_read_as_well() {
         let mut source = sample.source.as_bytes().to_vec();
         mutate(&mut source, &mut numbers);
         let language = Language::of(sample.path).unwrap();
-        let found = parser.symbols(language, &source, &Cancelled::default());
+        let found = parser.symbols(language, &source, &Cancelled::default()).unwrap();
         check(&found, &source);
     }
 }
@@ -419,7 +435,7 @@ proptest! {
         source in prop::collection::vec(any::<u8>(), 0..300),
         language in prop::sample::select(Language::ALL.to_vec()),
     ) {
-        check(&SymbolParser::new().symbols(language, &source, &Cancelled::default()), &source);
+        check(&SymbolParser::new().symbols(language, &source, &Cancelled::default()).unwrap(), &source);
     }
 
     #[test]
@@ -427,6 +443,6 @@ proptest! {
         source in "(class|def|fn|\\{|\\}|\\(|\\)|[a-zA-Z]{1,3}| |\n|\t|=|;|:|,|<|>|\"|é|\u{2028}){0,80}",
         language in prop::sample::select(Language::ALL.to_vec()),
     ) {
-        check(&SymbolParser::new().symbols(language, source.as_bytes(), &Cancelled::default()), source.as_bytes());
+        check(&SymbolParser::new().symbols(language, source.as_bytes(), &Cancelled::default()).unwrap(), source.as_bytes());
     }
 }

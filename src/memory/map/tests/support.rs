@@ -19,8 +19,11 @@ use crate::{
     file_system::{
         Access, Contents, Disk, Entry, FileError, FileResult, FileSystem, LocalDisk, OpenFile,
     },
-    memory::{Definition, FileSymbols, Reference, SymbolKind},
+    memory::{Definition, FileSymbols, NotParsed, Reference, SymbolKind},
 };
+
+/// The text of a file that the parser stops at its memory budget.
+pub const NEEDS_TOO_MUCH_MEMORY: &str = "needs too much memory";
 
 /// The local disk, watched.
 #[derive(Clone, Default)]
@@ -248,7 +251,10 @@ fn new_map(
         let parse: Box<Parse> = Box::new(move |_, source, cancelled| {
             parses.fetch_add(1, Ordering::SeqCst);
             meanwhile(source, cancelled);
-            parse(source)
+            if source == NEEDS_TOO_MUCH_MEMORY.as_bytes() {
+                return Err(NotParsed::OverBudget);
+            }
+            Ok(parse(source))
         });
         parse
     });

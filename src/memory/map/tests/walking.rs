@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     super::{Limits, RefreshOptions, SkipReason},
-    support::Workspace,
+    support::{NEEDS_TOO_MUCH_MEMORY, Workspace},
 };
 use crate::{debug::Debug, error::Code};
 
@@ -148,6 +148,35 @@ async fn too_large_files_are_listed_without_symbols() {
     assert_eq!(snapshot.skipped().total, 1);
     assert_eq!(snapshot.skipped().files[0].reason, SkipReason::TooLarge);
     assert_eq!(workspace.disk.reads(), ["small.ts"]);
+}
+
+#[tokio::test]
+async fn a_file_over_the_memory_budget_is_listed_and_reported_and_not_parsed_again() {
+    let mut workspace = Workspace::new();
+    workspace.write("costly.ts", NEEDS_TOO_MUCH_MEMORY);
+    workspace.write("fine.ts", "class A");
+    for parses in [2, 0, 0] {
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let debug = {
+            let reported = Arc::clone(&reported);
+            Debug::new(move |message, data| {
+                reported.lock().unwrap().push(format!("{message} {data}"))
+            })
+        };
+        let options = RefreshOptions { debug, ..RefreshOptions::default() };
+        let snapshot = workspace.map.refresh(options).await.unwrap();
+        assert!(snapshot.paths().eq(["costly.ts", "fine.ts"]));
+        assert!(snapshot.symbols("costly.ts").unwrap().is_empty());
+        assert_eq!(snapshot.symbols("fine.ts").unwrap().len(), 1);
+        assert_eq!(workspace.parses(), parses);
+        let expected = r#"Skipped source files of the workspace {"files":[{"path":"costly.ts","reason":"tooMuchMemory"}],"total":1,"beyondBound":0}"#;
+        assert_eq!(*reported.lock().unwrap(), [expected]);
+        // Another process has only the cache.
+        workspace.again();
+    }
+    workspace.write("costly.ts", "class B");
+    let snapshot = workspace.refresh().await;
+    assert_eq!((snapshot.definition_count(), snapshot.skipped().total), (2, 0));
 }
 
 #[tokio::test]
