@@ -18,6 +18,7 @@ use std::{
 
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
+pub use index::IndexSizes;
 pub use record::{NewEntry, Redacted};
 pub use verify::{IndexState, Problem, VerifyReport};
 
@@ -53,6 +54,9 @@ pub struct History {
     debug: Debug,
     log: Arc<Log<Error>>,
     index: Mutex<Option<Arc<Index>>>,
+    index_sizes: IndexSizes,
+    /// Held while the index is extended, by threads that may block.
+    indexing: Mutex<()>,
     appends: tokio::sync::watch::Sender<Appends>,
     told_unlocked: AtomicBool,
 }
@@ -74,6 +78,17 @@ impl History {
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
+        Self::with_index(options, IndexSizes::default(), file_system, debug)
+    }
+
+    /// As [`History::new`], with other sizes of the index.
+    #[must_use]
+    pub fn with_index(
+        options: HistoryOptions,
+        index_sizes: IndexSizes,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
         let log = LOGS.log(&file_system, &options.path);
         Arc::new(Self {
             options,
@@ -81,6 +96,8 @@ impl History {
             debug,
             log,
             index: Mutex::default(),
+            index_sizes,
+            indexing: Mutex::default(),
             appends: tokio::sync::watch::Sender::default(),
             told_unlocked: AtomicBool::new(false),
         })
