@@ -238,7 +238,8 @@ export class RepoMemory {
   }
 
   /**
-   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go.
+   * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
+   * also those of other objects and processes with wider bounds.
    *
    * @param runId one line of at most 300 bytes, as `stepId`
    * @param summaryText 1 byte to 64 KiB

@@ -264,6 +264,9 @@ impl Manager {
         let own = siblings.iter().find(|(_, manager)| Arc::ptr_eq(manager, self));
         let cutoff = own.map_or(0, |&(cutoff, _)| cutoff);
         self.in_flight.wait_before(cutoff).await;
+        let directory = PathBuf::from(&self.options.directory);
+        // What cannot be said is found out by what follows.
+        let is_missing = !self.file_system.has_directory(&directory).await.unwrap_or(true);
         let mut removals = Removals::default();
         let filenames = self.leave_disk(cutoff);
         for filename in filenames {
@@ -273,7 +276,6 @@ impl Manager {
         self.release_when_idle();
         if let Some(disk) = &self.disk {
             let file_system = self.file_system.as_ref();
-            let directory = PathBuf::from(&self.options.directory);
             if let Ok(root) = file_system.canonical(&directory).await {
                 let (deleted, failure) =
                     sweep::remove_dead(file_system, disk.as_ref(), &root).await;
@@ -285,6 +287,13 @@ impl Manager {
         }
         self.settle(&mut removals).await;
         self.state().has_unknown_files |= removals.failure.is_some();
+        if is_missing {
+            self.debug.say(
+                "Context directory does not exist",
+                || json!({ "contextDir": self.options.directory }),
+            );
+            return removals.failure.map_or(Ok(0), Err);
+        }
         self.report_cleared(removals)
     }
 
