@@ -62,11 +62,16 @@ export interface RepoMemoryOptions extends RepoHashOptions {
   allowShared?: boolean | null | undefined
   /**
    * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
+   *
+   * The bound belongs to this object, not to the memory: every `appendSummary` prunes to the bounds of the object that is
+   * called. An object with the default therefore prunes summaries that another one, opened with `Infinity`, would keep. Give
+   * all that open the same memory the same bounds.
    * @default 100
    */
   maxSummaries?: number | null | undefined
   /**
    * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
+   * It belongs to this object, as `maxSummaries` does.
    * @default 1048576 (1 MiB)
    */
   maxSummaryBytes?: number | null | undefined

@@ -107,7 +107,7 @@ export interface NewStoreEntry {
    */
   tags?: readonly string[] | null | undefined
   /**
-   * Paths of entries that belong to it, relative to the store. They need not exist; repetitions go.
+   * Paths of entries that belong to it, relative to the store or absolute (`filePath`). They need not exist; repetitions go.
    * @default []
    */
   links?: readonly string[] | null | undefined

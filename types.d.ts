@@ -452,7 +452,11 @@ export interface VerifyReport {
   }[]
   /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
   hasTornTail: boolean
-  /** The index beside the file, which only makes reading faster. */
+  /**
+   * The index beside the file, which only makes searching faster. `valid`: it is right as far as it goes. `stale`: it describes
+   * a file that is no longer there, or was written with another `maxEntryBytes` or by another version. `damaged`: part of it is
+   * not what was written. The next search of a file of 256 KiB or more makes what is missing, stale or found damaged again.
+   */
   index: 'missing' | 'valid' | 'stale' | 'damaged'
 }
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ContextManager } from '../index.js'
-import { debugLog, deletedCounts, filesIn, inDirectory, rejectsWith } from './support/fixtures.ts'
+import { debugLog, deletedCounts, filesIn, inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
 
 const LARGE = 'x'.repeat(40_000)
 const RECORD = '{"toolName":"t","toolDescription":"t","timestamp":"2024-01-15T10:30:00.000Z","args":{},"result":1}'
@@ -297,4 +297,37 @@ describe('close', () => {
       assert.equal((await manager.loadContext(path)).result, 1)
       await manager.clear()
     }))
+})
+
+describe('clearContextDir of a directory that does not exist', () => {
+  const messageOf = ({ messages }: { messages: readonly string[] }): readonly string[] =>
+    messages.filter((message) => message.startsWith('Context directory'))
+
+  it('reports it through onDebug, and clears nothing', () =>
+    inDirectory(async (directory) => {
+      const contextDir = join(directory, 'missing')
+      const log = debugLog()
+      const manager = new ContextManager({ contextDir, onDebug: log })
+      await manager.clearContextDir()
+      assert.deepEqual(messageOf(log), ['Context directory does not exist'])
+      assert.equal(existsSync(contextDir), false, 'it is not created either')
+      const path = await manager.saveContext('large', {}, LARGE)
+      rmSync(contextDir, { recursive: true })
+      await manager.clearContextDir()
+      assert.deepEqual(messageOf(log).slice(1), ['Context directory does not exist'])
+      await rejectsWith(() => manager.loadContext(path), 'ERR_CONTEXT_NOT_FOUND')
+      await manager.saveContext('large', {}, LARGE)
+      await manager.clearContextDir()
+      assert.deepEqual(messageOf(log).slice(2), ['Context directory cleared'])
+      assert.deepEqual(filesIn(contextDir), [])
+      await manager.clear()
+    }))
+
+  it('reports it in an injected file system', async () => {
+    const log = debugLog()
+    const manager = new ContextManager({ contextDir: '/contexts', fileSystem: new MemoryFileSystem(), onDebug: log })
+    await manager.clearContextDir()
+    assert.deepEqual(messageOf(log), ['Context directory does not exist'])
+    await manager.clear()
+  })
 })

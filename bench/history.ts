@@ -4,6 +4,7 @@ import type { ContextEntry } from '../index.js'
 import { type AppendContender, appendContenders, type Durability } from './history-contenders.ts'
 import { lineOf, makeEntry } from './history-entries.ts'
 import { Logs, type ReadContender } from './history-logs.ts'
+import { benchLongHistory } from './history-long.ts'
 import { Writers, type WritersSample } from './history-writers.ts'
 import type { Peers } from './peer-packages.ts'
 import { figure, type Report, ratio } from './report.ts'
@@ -77,6 +78,7 @@ export async function benchHistory(
     await benchTail(report, peers, workspace, size, rounds)
   }
   await benchSearch(report, peers, workspace, rounds)
+  benchLongHistory(report, workspace, isQuick)
 }
 
 function averageLength(bytes: number): number {

@@ -30,7 +30,7 @@ export const USAGE = `npm run bench -- [options]
   --only LIST       some of ${SECTIONS.join(',')}
   --json FILE       the figures
   --markdown FILE   the tables
-  --directory DIR   where files are written (default: ${tmpdir()}); about 1 GB is in use at times`
+  --directory DIR   where files are written (default: ${tmpdir()}); about 2 GB are in use at times`
 
 export function readOptions(parameters: string[]): Options {
   const { values } = parseArgs({

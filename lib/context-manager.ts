@@ -432,7 +432,7 @@ export class ContextManager<Task extends TaskId = number> {
 
   /**
    * Removes this session's files and those of sessions that are over. Pointers stay. Files of sessions that are alive and
-   * files that are no contexts always stay.
+   * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
    */
   async clearContextDir(): Promise<void> {
     return operate(

@@ -25,7 +25,7 @@ import { asContextError } from './errors.ts'
 import { readCancellation, storeOptions, updateOptions } from './option-names.ts'
 import { checkCloseTimeout } from './options.ts'
 import { checkRedaction, reportRedaction } from './redaction.ts'
-import { checkChange, checkEntryPath, checkNewEntry, checkSaying } from './store-entry.ts'
+import { checkChange, checkEntryPath, checkNewEntry, checkSaying, type EntryBounds } from './store-entry.ts'
 import { SessionFiles } from './store-files.ts'
 import { checkHousekeeping, housekeep } from './store-housekeeping.ts'
 import { storeDirectory } from './store-location.ts'
@@ -57,6 +57,7 @@ export class ContextStore {
   readonly #options: CheckedStoreOptions
   readonly #prefix: string
   readonly #closeTimeout: number
+  readonly #bounds: EntryBounds
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
@@ -68,6 +69,7 @@ export class ContextStore {
     this.#options = checked
     this.#prefix = prefix
     this.#closeTimeout = checkCloseTimeout(options.closeTimeout)
+    this.#bounds = { maxBytes: checked.maxEntryBytes, prefix }
     this.#hooks = { fileSystem: options.fileSystem ?? undefined, onDebug: options.onDebug ?? undefined, redaction }
     this.#files = new SessionFiles(checked.path, this.#hooks.fileSystem)
     this.#native = new NativeStore(outbox, { ...checked, id: registerHooks(this.#hooks) }, redaction?.redactor.native)
@@ -115,7 +117,7 @@ export class ContextStore {
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async write(entry: NewStoreEntry): Promise<StoreEntry> {
-    const request = this.#request('write', () => checkNewEntry(entry, 'entry', this.#options.maxEntryBytes))
+    const request = this.#request('write', () => checkNewEntry(entry, 'entry', this.#bounds))
     return operate(
       this.#hooks,
       (operation) => this.#native.write(operation, request),
@@ -126,12 +128,13 @@ export class ContextStore {
   /**
    * Reads one entry.
    *
-   * @param path relative to the store, as `write` and `search` give it; a symbolic link is never followed
+   * @param path relative to the store, or absolute: the `path` or the `filePath` that `write` and `search` give. Symbolic
+   * links below the store are never followed.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
    * `ERR_CONTEXT_CORRUPT` for a file that is no entry, `ERR_CONTEXT_IO`
    */
   async read(path: string): Promise<StoreEntry> {
-    const request = this.#request('read', () => ({ path: checkEntryPath(path, 'path') }))
+    const request = this.#request('read', () => ({ path: this.#entryPath(path, 'path') }))
     return operate(
       this.#hooks,
       (operation) => this.#native.read(operation, request),
@@ -180,7 +183,7 @@ export class ContextStore {
    * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
    * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
    *
-   * @param path relative to the store
+   * @param path as for `read`
    * @param description what was changed and why, for the changelog; it becomes one line
    * @returns the entry as it is then
    * @throws (rejects) `ERR_CONTEXT_CONFLICT` when the entry has another revision than `ifRevision`; as `read` and `write`
@@ -192,8 +195,8 @@ export class ContextStore {
     options?: UpdateOptions | null,
   ): Promise<StoreEntry> {
     const request = this.#request('update', () => ({
-      path: checkEntryPath(path, 'path'),
-      ...checkChange(change, 'change', this.#options.maxEntryBytes, this.#hooks.redaction?.redactor),
+      path: this.#entryPath(path, 'path'),
+      ...checkChange(change, 'change', this.#bounds, this.#hooks.redaction?.redactor),
       description: checkSaying(description, 'description'),
       ifRevision: optional(optional(options, 'options', updateOptions)?.ifRevision, 'ifRevision', checkFilled),
     }))
@@ -207,20 +210,21 @@ export class ContextStore {
   /**
    * Links an entry to another.
    *
-   * @param target path of the other one, which need not exist
+   * @param path as for `read`
+   * @param target path of the other one, in the same form; it need not exist
    * @returns the entry that was changed
    * @throws (rejects) as `update`
    */
   async link(path: string, target: string): Promise<StoreEntry> {
-    checkEntryPath(target, 'target')
-    return this.update(path, { links: [target] }, `Linked to ${target}`)
+    const other = this.#entryPath(target, 'target')
+    return this.update(path, { links: [other] }, `Linked to ${other}`)
   }
 
   /**
    * Writes an entry that takes the place of another. The new one links to the old one, whose changelog says what it was
    * superseded by, and why. Both happen, or neither.
    *
-   * @param path the old one
+   * @param path the old one, as for `read`
    * @throws (rejects) as `read` and `write`
    */
   async supersede(
@@ -229,8 +233,8 @@ export class ContextStore {
     reason: string,
   ): Promise<{ old: StoreEntry; replacement: StoreEntry }> {
     const request = this.#request('supersede', () => ({
-      path: checkEntryPath(path, 'path'),
-      replacement: checkNewEntry(replacement, 'replacement', this.#options.maxEntryBytes),
+      path: this.#entryPath(path, 'path'),
+      replacement: checkNewEntry(replacement, 'replacement', this.#bounds),
       reason: checkSaying(reason, 'reason'),
     }))
     return operate(
@@ -248,11 +252,12 @@ export class ContextStore {
   /**
    * The entries that are linked with one, the nearest first. Links to what is not there are passed over.
    *
+   * @param path as for `read`
    * @throws (rejects) as `read`
    */
   async related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]> {
     const { signal, wanted } = this.#read('related', () => ({
-      wanted: { path: checkEntryPath(path, 'path'), ...checkRelatedOptions(options) },
+      wanted: { path: this.#entryPath(path, 'path'), ...checkRelatedOptions(options) },
       signal: readSignal(options),
     }))
     return wanted.limit === 0
@@ -334,6 +339,11 @@ export class ContextStore {
   /** `await using`: the block waits for its changes. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** The path of an entry, relative to the store. */
+  #entryPath(path: string, name: string): string {
+    return checkEntryPath(path, name, this.#prefix)
   }
 
   /** Reads what was passed; whatever stops that has a code. */

@@ -240,8 +240,9 @@ export class RepoMemory {
   }
 
   /**
-   * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go. Summaries stand
-   * in the order of the calls.
+   * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
+   * also those of other objects and processes with wider bounds. Summaries are
+   * stored in the order of the calls.
    *
    * @param runId one line of at most 300 bytes, as `stepId`
    * @param summaryText 1 byte to 64 KiB

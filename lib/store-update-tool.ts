@@ -65,8 +65,8 @@ export function contextUpdateTool(source: UpdateSource): ToolDefinition<ContextU
         type: typeSchema,
         add_tags: listSchema('Tags to add.'),
         remove_tags: listSchema('Tags to remove.'),
-        add_links: listSchema('Paths of stored entries to link to.'),
-        remove_links: listSchema('Links to remove.'),
+        add_links: listSchema('Paths of stored entries to link to.', MAXIMUM_PATH),
+        remove_links: listSchema('Links to remove.', MAXIMUM_PATH),
         if_revision: textSchema(
           'The revision that context_read gave: nothing is changed when somebody else changed the entry since.',
           MAXIMUM_LINE,
@@ -124,8 +124,8 @@ function readChange(read: { readonly [Name in keyof ContextUpdateParameters]?: u
   const type = readType(read.type)
   const addTags = readTexts(read.add_tags, 'add_tags', 'fixed')
   const removeTags = readTexts(read.remove_tags, 'remove_tags', 'open')
-  const links = readTexts(read.add_links, 'add_links', EXAMPLE_PATH)
-  const removeLinks = readTexts(read.remove_links, 'remove_links', EXAMPLE_PATH)
+  const links = readTexts(read.add_links, 'add_links', EXAMPLE_PATH, MAXIMUM_PATH)
+  const removeLinks = readTexts(read.remove_links, 'remove_links', EXAMPLE_PATH, MAXIMUM_PATH)
   return Object.assign(
     change,
     content === undefined ? {} : { content },

@@ -264,6 +264,9 @@ impl Manager {
         let own = siblings.iter().find(|(_, manager)| Arc::ptr_eq(manager, self));
         let cutoff = own.map_or(0, |&(cutoff, _)| cutoff);
         self.in_flight.wait_before(cutoff).await;
+        let directory = PathBuf::from(&self.options.directory);
+        // What cannot be said is found out by what follows.
+        let is_missing = !self.file_system.has_directory(&directory).await.unwrap_or(true);
         let mut removals = Removals::default();
         let filenames = self.leave_disk(cutoff);
         for filename in filenames {
@@ -271,8 +274,7 @@ impl Manager {
         }
         self.remove_session_files(called, &siblings, &mut removals).await;
         self.release_when_idle();
-        let directory = Path::new(&self.options.directory);
-        if let Ok(root) = self.file_system.canonical(directory).await
+        if let Ok(root) = self.file_system.canonical(&directory).await
             && let Some(sweeper) = self.sweeper(&root)
         {
             let (deleted, failure) = sweeper.remove_dead().await;
@@ -283,6 +285,13 @@ impl Manager {
         }
         self.settle(&mut removals).await;
         self.state().has_unknown_files |= removals.failure.is_some();
+        if is_missing {
+            self.debug.say(
+                "Context directory does not exist",
+                || json!({ "contextDir": self.options.directory }),
+            );
+            return removals.failure.map_or(Ok(0), Err);
+        }
         self.report_cleared(removals)
     }
 

@@ -189,6 +189,16 @@ pub trait FileSystem: Send + Sync + 'static {
     /// The path without symbolic links, or the path itself where there are none by nature.
     fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf>;
 
+    /// Whether a directory is there.
+    fn has_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
+        Box::pin(async move {
+            match self.canonical(path).await {
+                Err(error) if error.is_not_found() => Ok(false),
+                other => other.map(|_| true),
+            }
+        })
+    }
+
     /// Writes a file that must not exist yet, for the owner alone, whole or not at all as far as
     /// errors go (a crash may leave a part); with `sync` it is on the medium afterwards.
     fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, sync: bool)

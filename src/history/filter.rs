@@ -59,6 +59,17 @@ impl Filter {
         }
     }
 
+    /// Whether one of several entries may match whose times are between these; `None`: none has a time.
+    pub(super) fn matches_any_time(&self, times: Option<(i64, i64)>) -> bool {
+        match times {
+            Some((earliest, latest)) => {
+                self.since.is_none_or(|since| since <= latest)
+                    && self.until.is_none_or(|until| earliest <= until)
+            }
+            None => self.matches_time(None),
+        }
+    }
+
     pub(super) fn matches(&self, entry: &Entry<'_>) -> bool {
         self.success.is_none_or(|success| success == entry.success())
             && self.tool_names.as_ref().is_none_or(|names| names.contains(&entry.tool_name()))

@@ -18,6 +18,7 @@ use std::{
 
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
+pub use index::IndexSizes;
 pub use record::{NewEntry, Redacted};
 pub use verify::{IndexState, Problem, VerifyReport};
 
@@ -56,6 +57,9 @@ pub struct History {
     debug: Debug,
     log: Arc<Log<Error>>,
     index: Mutex<Option<Arc<Index>>>,
+    index_sizes: IndexSizes,
+    /// Held while the index is extended, by threads that may block.
+    indexing: Mutex<()>,
     appends: tokio::sync::watch::Sender<Appends>,
     told_unlocked: AtomicBool,
     inspection: Inspection,
@@ -78,6 +82,17 @@ impl History {
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
+        Self::with_index(options, IndexSizes::default(), file_system, debug)
+    }
+
+    /// As [`History::new`], with other sizes of the index.
+    #[must_use]
+    pub fn with_index(
+        options: HistoryOptions,
+        index_sizes: IndexSizes,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
         let log = LOGS.log(&file_system, &options.path);
         if options.trust.locks {
             log.trust_locks();
@@ -88,6 +103,8 @@ impl History {
             debug,
             log,
             index: Mutex::default(),
+            index_sizes,
+            indexing: Mutex::default(),
             appends: tokio::sync::watch::Sender::default(),
             told_unlocked: AtomicBool::new(false),
             inspection: Inspection::default(),

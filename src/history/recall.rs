@@ -1,6 +1,6 @@
 //! Reading and searching, most recent entries first.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use super::{
     Cancelled, History, aside,
     entry::{Entry, trim},
     filter::Filter,
-    index::{Index, Lookup},
+    index::{Index, Lookup, Unusable},
 };
 use crate::{
-    durable::log::{Line, LinesBackwards, LogReader},
+    durable::log::{Line, LinesBackwards, LogReader, ReadAt},
     error::Result,
     file_system::FileError,
 };
@@ -156,7 +156,7 @@ impl History {
     ) -> Result<Found<C>> {
         let indexed = match reader {
             LogReader::File(_) if filter.is_indexed() => {
-                self.look_up(reader, filter, collector(), cancelled)?
+                self.look_up(reader, filter, &collector, cancelled)?
             }
             _ => None,
         };
@@ -171,43 +171,66 @@ impl History {
         &self,
         reader: &LogReader,
         filter: &Filter,
-        collector: C,
+        collector: impl Fn() -> C,
         cancelled: &Cancelled,
     ) -> Result<Option<Found<C>>> {
         let failed = |error| self.unreadable(error);
-        let known = self.index.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(index) = Index::current(self, reader, known, cancelled).map_err(failed)? else {
-            return Ok(None);
-        };
-        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&index));
-        let mut found = Found::nothing(collector);
-        // A last line without its end is not indexed: it may not be there yet.
-        if !found.collected.is_full()
-            && let Some(line) = index.lines_after(reader).next_line().map_err(failed)?
-        {
-            found.take(&line, Some(filter));
-        }
-        for row in index.matching(filter) {
-            if found.collected.is_full() || cancelled.is_set() {
+        let mut damaged = None;
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(index) = Index::known(self, reader).map_err(failed)? else { break };
+            if let Some(begin) = index.lags(self, reader).map_err(failed)? {
+                let mut found = Found::nothing(collector());
+                let looked = scan_from(begin, reader, &mut found, Some(filter), self, cancelled);
+                if looked.is_ok() && found.collected.is_full() {
+                    return Ok(Some(found));
+                }
+            }
+            let index = index.extended(self, reader, cancelled).map_err(failed)?;
+            if cancelled.is_set() {
                 break;
             }
-            match index.line(reader, row).map_err(failed)? {
-                Lookup::Line(line) => found.take(&line, Some(filter)),
-                Lookup::Wrong => {
+            let mut found = Found::nothing(collector());
+            match self.try_look_up(&index, reader, filter, &mut found, cancelled) {
+                Ok(()) => return Ok(Some(found)),
+                Err(NotFound::Unreadable(error)) => return Err(self.unreadable(error)),
+                Err(NotFound::Cut) => {}
+                // Another process may have changed the file: only what is so again is damaged.
+                Err(NotFound::Unusable(unusable)) => {
+                    self.forget_segments(damaged.filter(|before| *before == unusable));
+                    damaged = Some(unusable);
+                }
+                Err(NotFound::Wrong) => {
                     // Not the file that was indexed: the file itself is what counts.
                     self.forget_index();
-                    return Ok(None);
+                    break;
                 }
             }
         }
-        (found.bad_lines, found.bad) = index.bad_lines();
-        Ok(Some(found))
+        Ok(None)
     }
 
-    /// The index describes a log that is no longer there.
-    pub(super) fn forget_index(&self) {
-        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        Index::remove(self);
+    fn try_look_up<C: Collect>(
+        &self,
+        index: &Index,
+        reader: &LogReader,
+        filter: &Filter,
+        found: &mut Found<C>,
+        cancelled: &Cancelled,
+    ) -> std::result::Result<(), NotFound> {
+        // What came since, and a last line without its end, which is not indexed: it may not be there yet.
+        scan_from(index.covered(), reader, found, Some(filter), self, cancelled)?;
+        let mut rows = index.matching(filter);
+        while !found.collected.is_full() && !cancelled.is_set() {
+            let Some(row) = rows.next_row()? else { break };
+            match index.line(reader, &row)? {
+                Lookup::Line(line) => found.take(&line, Some(filter)),
+                Lookup::Wrong => return Err(NotFound::Wrong),
+            }
+        }
+        let (bad_lines, first) = index.bad_lines();
+        found.bad_lines += bad_lines;
+        found.bad = first.or(found.bad);
+        Ok(())
     }
 
     /// Puts what was found in order, and tells what was skipped.
@@ -242,6 +265,34 @@ struct Bounds {
     bytes: usize,
 }
 
+/// Why the index did not find anything.
+enum NotFound {
+    /// The log cannot be read.
+    Unreadable(FileError),
+    /// The log was cut meanwhile.
+    Cut,
+    /// A segment cannot be used.
+    Unusable(Unusable),
+    /// The index describes another log.
+    Wrong,
+}
+
+impl From<FileError> for NotFound {
+    fn from(error: FileError) -> Self {
+        if error.kind == std::io::ErrorKind::Interrupted {
+            Self::Cut
+        } else {
+            Self::Unreadable(error)
+        }
+    }
+}
+
+impl From<Unusable> for NotFound {
+    fn from(unusable: Unusable) -> Self {
+        Self::Unusable(unusable)
+    }
+}
+
 /// Reads lines backwards until the collector is full.
 fn scan<C: Collect>(
     reader: &LogReader,
@@ -255,7 +306,7 @@ fn scan<C: Collect>(
     loop {
         attempts += 1;
         found.reset();
-        match try_scan(reader, &mut found, filter, history.options.max_entry_bytes, cancelled) {
+        match scan_from(0, reader, &mut found, filter, history, cancelled) {
             Ok(()) => return Ok(found),
             Err(error)
                 if error.kind == std::io::ErrorKind::Interrupted && attempts < MAX_ATTEMPTS => {}
@@ -264,19 +315,21 @@ fn scan<C: Collect>(
     }
 }
 
-fn try_scan<C: Collect>(
+/// Reads the lines that begin at `begin` or later, from the last one backwards.
+fn scan_from<C: Collect>(
+    begin: u64,
     reader: &LogReader,
     found: &mut Found<C>,
     filter: Option<&Filter>,
-    max_line: usize,
+    history: &History,
     cancelled: &Cancelled,
 ) -> std::result::Result<(), FileError> {
-    if found.collected.is_full() {
+    if found.collected.is_full() || reader.length()? <= begin {
         return Ok(());
     }
-    let mut lines = LinesBackwards::new(reader, max_line)?;
+    let mut lines = LinesBackwards::new(reader, history.options.max_entry_bytes)?;
     while !found.collected.is_full() && !cancelled.is_set() {
-        let Some(line) = lines.next_line()? else { break };
+        let Some(line) = lines.next_line()?.filter(|line| line.offset >= begin) else { break };
         found.take(&line, filter);
     }
     Ok(())

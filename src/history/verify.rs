@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Cancelled, History, aside,
     entry::{Entry, trim},
-    index::{Index, NoIndex},
+    index,
 };
 use crate::{
     durable::log::{LinesForwards, LogReader, ReadAt},
@@ -35,7 +35,8 @@ pub enum IndexState {
     Missing,
     /// It tells the truth, as far as it goes.
     Valid,
-    /// It describes a log that is no longer there, or what another `maxEntryBytes` makes of it.
+    /// It describes a log that is no longer there, or what another `maxEntryBytes` makes of it, or
+    /// another version wrote it.
     Stale,
     /// It is not what was written, or not true.
     Damaged,
@@ -119,13 +120,7 @@ impl History {
                 report.problems.push(Problem { line: number, offset: line.offset, reason });
             }
         }
-        report.index = match Index::load(self) {
-            Err(NoIndex::Missing) => IndexState::Missing,
-            Err(NoIndex::Damaged) => IndexState::Damaged,
-            Ok(index) if !index.describes(reader, max_line)? => IndexState::Stale,
-            Ok(index) if index.is_right(reader, cancelled)? => IndexState::Valid,
-            Ok(_) => IndexState::Damaged,
-        };
+        report.index = index::state(self, reader, cancelled)?;
         Ok(report)
     }
 }

@@ -177,6 +177,10 @@ impl FileSystem for InjectedFileSystem {
         Box::pin(std::future::ready(Ok(path.to_owned())))
     }
 
+    fn has_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
+        Box::pin(self.exists(path))
+    }
+
     fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, _: bool) -> FileFuture<'a, ()> {
         Box::pin(async move {
             self.call("writeFile", path, json!(null), Some(contents)).await?;

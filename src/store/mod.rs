@@ -216,7 +216,7 @@ impl Store {
         Error::new(
             Code::NotFound,
             format!(
-                "there is no entry {} in the context store {}",
+                "entry not found: {} in the context store {}; search for the entries that are there",
                 location.as_str(),
                 self.shared.directory.display()
             ),

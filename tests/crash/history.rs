@@ -266,8 +266,12 @@ fn indexed(name: &'static str, is_on_medium: bool) {
 
 /// Checks that a search finds what reading every line does.
 async fn check_search(disk: &SimulatedDisk) {
+    check_search_of(&history_on(disk, Process), disk).await;
+}
+
+/// As [`check_search`], by a history.
+pub async fn check_search_of(history: &Arc<History>, disk: &SimulatedDisk) {
     let entries: Vec<Value> = whole_lines(&text(disk)).iter().map(public).collect();
-    let history = history_on(disk, Process);
     for filter in filters() {
         let expected = entries.iter().filter(|entry| matches(&filter, entry));
         let expected: Vec<&Value> = expected.map(|entry| &entry["params"]).collect();
@@ -331,7 +335,7 @@ fn overwrite(disk: &SimulatedDisk, text: &[u8]) {
 }
 
 /// An entry of one of three tools, every fourth of which failed, whose line takes `length` bytes.
-async fn numbered(number: usize, length: usize) -> NewEntry {
+pub async fn numbered(number: usize, length: usize) -> NewEntry {
     let with_padding = |padding: usize| NewEntry {
         tool_name: format!("t{}", number % 3),
         rest: json!({"success": !number.is_multiple_of(4), "id": number.to_string()}).to_string(),

@@ -12,6 +12,7 @@ mod failures;
 mod files;
 mod history;
 mod history_failures;
+mod history_index;
 mod log;
 mod log_failures;
 mod manager;

@@ -1,0 +1,432 @@
+//! Offset index of a history log: which entries are where. It is a cache: entries are verified against
+//! the log before use, and the index is rebuilt from the log where they disagree.
+//!
+//! The index is a sequence of immutable segments, each of which describes the part of the log behind the
+//! one before it. They stand in one file beside the log, and a search reads what it needs of them. In memory
+//! there are a few bytes per segment and the rows of the log's end, for which a segment does not pay
+//! yet. New segments are appended. Small ones at the end are merged: sizes fall by half at least
+//! from one to the next, so that there are few and each row is written a few times.
+
+mod block;
+mod file;
+mod segment;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::json;
+
+use super::{
+    Cancelled, History,
+    entry::{Entry, trim},
+    filter::Filter,
+};
+use crate::{
+    durable::log::{Line, LogReader, ReadAt, Snapshot},
+    file_system::FileError,
+};
+pub(super) use block::Unusable;
+use block::{Block, Place};
+use file::{IndexFile, Writing};
+use segment::{BadLines, LogId, Row, Segment, Wanted};
+pub(super) use state::state;
+
+/// Sizes of an index.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexSizes {
+    /// Shorter logs, in bytes, are read as fast as an index.
+    pub min_log: u64,
+    /// So many bytes of log are worth a segment of their own.
+    pub min_segment: u64,
+    /// Rows of a segment at most.
+    pub max_rows: usize,
+    /// Where so much of the log is not indexed yet, in bytes, the last part of that size is looked through
+    /// before the rest is indexed: it may hold enough.
+    pub first_look: u64,
+    /// Segments that cannot be written are kept in memory up to so many bytes.
+    pub max_memory: u64,
+}
+
+impl Default for IndexSizes {
+    fn default() -> Self {
+        Self {
+            min_log: 256 * 1024,
+            min_segment: 256 * 1024,
+            max_rows: 1 << 16,
+            first_look: 8 * 1024 * 1024,
+            max_memory: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Attempts to go on where other processes changed the file, without any progress.
+const MAX_ATTEMPTS: usize = 4;
+
+/// What is known of a log up to some line.
+#[derive(Clone)]
+pub(super) struct Index {
+    log: LogId,
+    file: Option<IndexFile>,
+    blocks: Vec<Block>,
+    /// The rows behind the last segment.
+    open: Segment,
+    /// The log's bytes before the end of what is known.
+    tail: Vec<u8>,
+    /// That the file cannot be written was reported.
+    is_reported: bool,
+}
+
+/// What stands where the index says.
+pub(super) enum Lookup {
+    /// The entry's line.
+    Line(Line),
+    /// Something else.
+    Wrong,
+}
+
+/// What came of adding a segment.
+enum Flush {
+    Done,
+    /// Another process changed the file.
+    Changed,
+    /// There is no place for more.
+    Full,
+}
+
+impl Index {
+    fn new(log: LogId) -> Self {
+        Self {
+            log,
+            file: None,
+            blocks: Vec::new(),
+            open: Segment::new(0),
+            tail: Vec::new(),
+            is_reported: false,
+        }
+    }
+
+    /// What is known of the log as it is now: from memory, else from the file. `None` when an index
+    /// does not pay.
+    pub fn known(history: &History, reader: &LogReader) -> Result<Option<Arc<Self>>, FileError> {
+        let length = reader.length()?;
+        if length < history.index_sizes.min_log {
+            return Ok(None);
+        }
+        let log = LogId { identity: reader.identity(), max_line: history.max_line() };
+        let known = history.index.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known
+            && known.log == log
+            && known.is_of(reader)?
+        {
+            return Ok(Some(known));
+        }
+        let opened = Arc::new(Self::open(history, reader, log)?);
+        *history.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
+        Ok(Some(opened))
+    }
+
+    /// What the file says of the log, as far as it describes it.
+    fn open(history: &History, reader: &LogReader, log: LogId) -> Result<Self, FileError> {
+        let mut index = Self::new(log);
+        let Ok(file) = IndexFile::open(history) else { return Ok(index) };
+        (index.blocks, _) = file.blocks(log);
+        index.file = Some(file);
+        // The end of the log may have been lost with the power, or taken back.
+        while let Some(block) = index.blocks.last() {
+            index.tail.clone_from(&block.tail);
+            index.open = Segment::new(block.range.end);
+            if index.is_of(reader)? {
+                break;
+            }
+            index.blocks.pop();
+        }
+        if index.blocks.is_empty() {
+            (index.open, index.tail) = (Segment::new(0), Vec::new());
+        }
+        let end = index.end_in_file();
+        // A log that was replaced has no say in an index that may be another's.
+        if let Some(file) = index.file.as_mut().filter(|_| is_linked(reader)) {
+            file.cut(history, end);
+        }
+        Ok(index)
+    }
+
+    /// Whether the log still begins with what is known.
+    fn is_of(&self, reader: &LogReader) -> Result<bool, FileError> {
+        let LogId { identity, .. } = self.log;
+        let snapshot = Snapshot { identity, length: self.covered(), tail: self.tail.clone() };
+        snapshot.is_of(reader, reader.identity())
+    }
+
+    /// How far the log is known.
+    pub fn covered(&self) -> u64 {
+        self.open.range.end
+    }
+
+    /// Whether so much of the log is not indexed that its end is looked through first.
+    pub fn lags(&self, history: &History, reader: &LogReader) -> Result<Option<u64>, FileError> {
+        let first_look = history.index_sizes.first_look;
+        let begin = reader.length()?.saturating_sub(first_look);
+        Ok((begin > self.covered()).then_some(begin))
+    }
+
+    /// The index of the log up to its end. Called on a thread that may block; others of this history
+    /// wait for it.
+    pub fn extended(
+        self: Arc<Self>,
+        history: &History,
+        reader: &LogReader,
+        cancelled: &Cancelled,
+    ) -> Result<Arc<Self>, FileError> {
+        if self.covered() >= reader.length()? {
+            return Ok(self);
+        }
+        let _indexing = history.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another search may have done it meanwhile.
+        let known = Self::known(history, reader)?.filter(|known| known.covered() >= self.covered());
+        let mut index = Arc::unwrap_or_clone(known.unwrap_or(self));
+        index.extend(history, reader, cancelled)?;
+        let index = Arc::new(index);
+        *history.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    fn extend(
+        &mut self,
+        history: &History,
+        reader: &LogReader,
+        cancelled: &Cancelled,
+    ) -> Result<(), FileError> {
+        let sizes = &history.index_sizes;
+        let max_line = history.options.max_entry_bytes;
+        self.is_reported = false;
+        let mut attempts = 0;
+        let mut is_more = true;
+        while is_more && attempts < MAX_ATTEMPTS {
+            let before = self.covered();
+            is_more = self.open.extend(reader, u64::MAX, max_line, sizes.max_rows, cancelled)?;
+            if self.covered() != before {
+                self.tail = Snapshot::of(reader, self.log.identity, self.covered())?.tail;
+            }
+            let span = self.open.range.end - self.open.range.start;
+            if cancelled.is_set() || !is_more && span < sizes.min_segment {
+                break;
+            }
+            match self.flush(history, reader) {
+                Flush::Done => attempts = 0,
+                Flush::Full => break,
+                Flush::Changed => {
+                    let start = self.open.range.start;
+                    *self = Self::open(history, reader, self.log)?;
+                    attempts = if self.covered() > start { 0 } else { attempts + 1 };
+                    is_more = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a segment of the open rows, and of small segments before them.
+    fn flush(&mut self, history: &History, reader: &LogReader) -> Flush {
+        // A log that was replaced meanwhile has no use for an index.
+        if !is_linked(reader) {
+            return self.give_up();
+        }
+        let is_in_file = match self.move_to_file(history) {
+            Ok(Writing::Done) => true,
+            Ok(Writing::Changed) => return Flush::Changed,
+            Err(error) => {
+                self.report(history, &error);
+                false
+            }
+        };
+        let mut position = self.end_in_file();
+        while let Some(last) = self.blocks.last().filter(|last| {
+            last.is_in_file() == is_in_file
+                && last.rows <= self.open.rows.len().saturating_mul(2)
+                && last.rows + self.open.rows.len() <= history.index_sizes.max_rows
+        }) {
+            let Ok(segment) = last.segment(self.file.as_ref()) else { return Flush::Changed };
+            if let Place::File(place) = last.place {
+                position = place;
+            }
+            self.open.prepend(segment);
+            self.blocks.pop();
+        }
+        let Some(bytes) = self.open.encode(self.log, &self.tail) else { return self.give_up() };
+        let length = bytes.len() as u64;
+        let place = match self.write(history, is_in_file, position, &bytes) {
+            Some(Writing::Done) => Place::File(position),
+            Some(Writing::Changed) => return Flush::Changed,
+            None => Place::Memory(Arc::new(bytes)),
+        };
+        let in_memory = self.blocks.iter().filter(|block| !block.is_in_file());
+        let in_memory: u64 = in_memory.map(|block| block.length).sum();
+        if matches!(place, Place::Memory(_)) && in_memory + length > history.index_sizes.max_memory
+        {
+            return self.give_up();
+        }
+        self.blocks.push(Block {
+            place,
+            length,
+            log: self.log,
+            range: self.open.range.clone(),
+            tail: self.tail.clone(),
+            rows: self.open.rows.len(),
+            bad_lines: self.open.bad_lines,
+        });
+        self.open = Segment::new(self.covered());
+        Flush::Done
+    }
+
+    /// Writes a segment. `None`: it could not be written.
+    fn write(
+        &mut self,
+        history: &History,
+        is_in_file: bool,
+        position: u64,
+        bytes: &[u8],
+    ) -> Option<Writing> {
+        if !is_in_file {
+            return None;
+        }
+        let written = IndexFile::write(history, &mut self.file, position, bytes);
+        written.inspect_err(|error| self.report(history, error)).ok()
+    }
+
+    /// Reports that the file cannot be written: the index is kept in memory meanwhile.
+    fn report(&mut self, history: &History, error: &FileError) {
+        if !std::mem::replace(&mut self.is_reported, true) {
+            history.debug.say(
+                "Failed to write the history's index",
+                || json!({ "path": history.path(), "error": error.to_string() }),
+            );
+        }
+    }
+
+    /// Where the segments in the file end.
+    fn end_in_file(&self) -> u64 {
+        self.blocks.iter().map(Block::end_in_file).max().unwrap_or_default()
+    }
+
+    /// Writes the segments that could not be written before.
+    fn move_to_file(&mut self, history: &History) -> Result<Writing, FileError> {
+        let mut position = self.end_in_file();
+        for block in &mut self.blocks {
+            let Place::Memory(bytes) = &block.place else { continue };
+            let writing = IndexFile::write(history, &mut self.file, position, bytes)?;
+            if matches!(writing, Writing::Changed) {
+                return Ok(writing);
+            }
+            block.place = Place::File(position);
+            position += block.length;
+        }
+        Ok(Writing::Done)
+    }
+
+    /// Goes back to the last segment: what is behind it is not indexed.
+    fn give_up(&mut self) -> Flush {
+        let last = self.blocks.last();
+        self.open = Segment::new(last.map_or(0, |block| block.range.end));
+        self.tail = last.map(|block| block.tail.clone()).unwrap_or_default();
+        Flush::Full
+    }
+
+    /// How many lines hold no entry, and where the first of them is.
+    pub fn bad_lines(&self) -> (u64, Option<(u64, &'static str)>) {
+        let segments = self.blocks.iter().map(|block| block.bad_lines);
+        let bad = segments.chain([self.open.bad_lines]).fold(BadLines::default(), BadLines::and);
+        (bad.count, bad.first.map(|offset| (offset, "not an entry")))
+    }
+
+    /// Entries that may match, from the most recent on.
+    pub fn matching<'a>(&'a self, filter: &'a Filter) -> Matching<'a> {
+        let wanted = Wanted::by(filter);
+        let is_wanted = |row: &&Row| wanted.matches(row);
+        let rows = self.open.rows.iter().filter(is_wanted).copied().collect();
+        Matching { index: self, wanted, blocks: self.blocks.len(), rows }
+    }
+
+    /// The line of an entry, when it is what the index says and a line of its own still: a power cut
+    /// may leave the entry and take the newline before it.
+    pub fn line(&self, reader: &LogReader, row: &Row) -> Result<Lookup, FileError> {
+        let &Row { offset, length, time, tool, success } = row;
+        if length > self.log.max_line {
+            return Ok(Lookup::Wrong);
+        }
+        let before = offset.min(1);
+        let mut text = vec![0; usize::try_from(before + length + 1).unwrap_or_default()];
+        let count = reader.read_at(offset - before, &mut text)?;
+        let is_whole = count == text.len();
+        let line = text.strip_suffix(b"\n").filter(|_| is_whole);
+        let line = if before == 0 { line } else { line.and_then(|line| line.strip_prefix(b"\n")) };
+        let Some(bytes) = line.filter(|line| !line.contains(&b'\n')) else {
+            return Ok(Lookup::Wrong);
+        };
+        let is_right = Entry::parse(trim(bytes)).is_ok_and(|entry| {
+            entry.time() == time
+                && entry.success() == success
+                && segment::tool(&entry.tool_name()) == tool
+        });
+        if !is_right {
+            return Ok(Lookup::Wrong);
+        }
+        let bytes = Some(bytes.to_vec());
+        Ok(Lookup::Line(Line { offset, length, bytes, is_terminated: true }))
+    }
+}
+
+/// Whether the log is still the one under its name.
+fn is_linked(reader: &LogReader) -> bool {
+    matches!(reader, LogReader::File(log) if log.is_linked())
+}
+
+/// The entries of an index that may match, from the most recent on.
+pub(super) struct Matching<'a> {
+    index: &'a Index,
+    wanted: Wanted<'a>,
+    /// The segments that were not read yet.
+    blocks: usize,
+    /// Of the segment read last, as far as they were not given.
+    rows: Vec<Row>,
+}
+
+impl Matching<'_> {
+    /// The next one.
+    pub fn next_row(&mut self) -> Result<Option<Row>, Unusable> {
+        loop {
+            if let Some(row) = self.rows.pop() {
+                return Ok(Some(row));
+            }
+            let Some(number) = self.blocks.checked_sub(1) else { return Ok(None) };
+            self.blocks = number;
+            if let Some(block) = self.index.blocks.get(number) {
+                self.rows = block.rows(self.index.file.as_ref(), &self.wanted)?;
+            }
+        }
+    }
+}
+
+impl History {
+    /// Lines of the log may have so many bytes.
+    fn max_line(&self) -> u64 {
+        self.options.max_entry_bytes as u64
+    }
+
+    /// The index describes a log that is no longer there.
+    pub(super) fn forget_index(&self) {
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        IndexFile::remove(self);
+    }
+
+    /// Forgets what is known of the index, and cuts its file off where it was `damaged`.
+    pub(super) fn forget_segments(&self, damaged: Option<Unusable>) {
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let file = damaged.map(|damaged| (damaged, IndexFile::open(self)));
+        if let Some((Unusable { position }, Ok(mut file))) = file {
+            file.cut(self, position);
+        }
+    }
+}
