@@ -902,7 +902,11 @@ interface VerifyReport {
   }[]
   /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
   hasTornTail: boolean
-  /** The index beside the file, which only makes reading faster. */
+  /**
+   * The index beside the file, which only makes searching faster. `valid`: it is right as far as it goes. `stale`: it describes
+   * a file that is no longer there, or was written with another `maxEntryBytes` or by another version. `damaged`: part of it is
+   * not what was written. The next search of a file of 256 KiB or more makes what is missing, stale or found damaged again.
+   */
   index: 'missing' | 'valid' | 'stale' | 'damaged'
 }
 
@@ -989,11 +993,16 @@ interface RepoMemoryOptions extends RepoHashOptions {
   allowShared?: boolean | null | undefined
   /**
    * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
+   *
+   * The bound belongs to this object, not to the memory: every `appendSummary` prunes to the bounds of the object that is
+   * called. An object with the default therefore prunes summaries that another one, opened with `Infinity`, would keep. Give
+   * all that open the same memory the same bounds.
    * @default 100
    */
   maxSummaries?: number | null | undefined
   /**
    * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
+   * It belongs to this object, as `maxSummaries` does.
    * @default 1048576 (1 MiB)
    */
   maxSummaryBytes?: number | null | undefined
@@ -1421,7 +1430,7 @@ interface NewStoreEntry {
    */
   tags?: readonly string[] | null | undefined
   /**
-   * Paths of entries that belong to it, relative to the store. They need not exist; repetitions go.
+   * Paths of entries that belong to it, relative to the store or absolute (`filePath`). They need not exist; repetitions go.
    * @default []
    */
   links?: readonly string[] | null | undefined
@@ -1912,7 +1921,7 @@ declare class ContextManager<Task extends TaskId = number> {
     clearPointers(): void;
     /**
      * Removes this session's files and those of sessions that are over. Pointers stay. Files of sessions that are alive and
-     * files that are no contexts always stay.
+     * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
      */
     clearContextDir(): Promise<void>;
     /** The session's end: removes the memory and files of every save called before. The manager starts anew. */
@@ -1988,7 +1997,8 @@ declare class ContextStore {
     /**
      * Reads one entry.
      *
-     * @param path relative to the store, as `write` and `search` give it; a symbolic link is never followed
+     * @param path relative to the store, or absolute: the `path` or the `filePath` that `write` and `search` give. Symbolic
+     * links below the store are never followed.
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
      * `ERR_CONTEXT_CORRUPT` for a file that is no entry, `ERR_CONTEXT_IO`
      */
@@ -2008,7 +2018,7 @@ declare class ContextStore {
      * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
      * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
      *
-     * @param path relative to the store
+     * @param path as for `read`
      * @param description what was changed and why, for the changelog; it becomes one line
      * @returns the entry as it is then
      * @throws (rejects) `ERR_CONTEXT_CONFLICT` when the entry has another revision than `ifRevision`; as `read` and `write`
@@ -2017,7 +2027,8 @@ declare class ContextStore {
     /**
      * Links an entry to another.
      *
-     * @param target path of the other one, which need not exist
+     * @param path as for `read`
+     * @param target path of the other one, in the same form; it need not exist
      * @returns the entry that was changed
      * @throws (rejects) as `update`
      */
@@ -2026,7 +2037,7 @@ declare class ContextStore {
      * Writes an entry that takes the place of another. The new one links to the old one, whose changelog says what it was
      * superseded by, and why. Both happen, or neither.
      *
-     * @param path the old one
+     * @param path the old one, as for `read`
      * @throws (rejects) as `read` and `write`
      */
     supersede(path: string, replacement: NewStoreEntry, reason: string): Promise<{
@@ -2036,6 +2047,7 @@ declare class ContextStore {
     /**
      * The entries that are linked with one, the nearest first. Links to what is not there are passed over.
      *
+     * @param path as for `read`
      * @throws (rejects) as `read`
      */
     related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]>;
@@ -2510,8 +2522,9 @@ declare class RepoMemory {
      */
     remove(kind: RecordKind, id: string): Promise<boolean>;
     /**
-     * Adds what a step of a run came to; the oldest summaries beyond `maxSummaries` and `maxSummaryBytes` go. Summaries stand
-     * in the order of the calls.
+     * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
+     * also those of other objects and processes with wider bounds. Summaries are
+     * stored in the order of the calls.
      *
      * @param runId one line of at most 300 bytes, as `stepId`
      * @param summaryText 1 byte to 64 KiB
