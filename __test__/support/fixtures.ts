@@ -24,7 +24,21 @@ export async function inDirectory<T>(work: (directory: string) => Promise<T> | T
   try {
     return await work(directory)
   } finally {
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    removeDirectory(directory)
+  }
+}
+
+/** Removes a directory in which a cache may still be written in the background: `maxRetries` lists it only once. */
+export function removeDirectory(directory: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+      return
+    } catch (error) {
+      if (attempt === 5 || (error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') {
+        throw error
+      }
+    }
   }
 }
 

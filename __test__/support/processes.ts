@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeDirectory } from './fixtures.ts'
 
 /** A fixed upper bound for tests that start processes: Bun's default of 5 s is short on a busy machine. */
 export const PATIENT = { timeout: 120_000 }
@@ -29,7 +30,7 @@ export function inDirectory(body: (directory: string) => Promise<void>): () => P
     try {
       await body(directory)
     } finally {
-      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+      removeDirectory(directory)
     }
   }
 }

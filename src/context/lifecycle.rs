@@ -103,13 +103,13 @@ impl Manager {
             manager.state().has_unknown_files |= removals.failure.is_some();
             manager.release_when_idle();
         }
-        self.report_cleared(removals)
+        self.report_cleared("Context directory cleared", removals)
     }
 
-    fn report_cleared(&self, removals: Removals) -> Result<Cleared> {
+    fn report_cleared(&self, message: &'static str, removals: Removals) -> Result<Cleared> {
         let Removals { deleted, failure, .. } = removals;
         self.debug.say(
-            "Context directory cleared",
+            message,
             || json!({ "contextDir": self.options.directory, "deletedCount": deleted }),
         );
         failure.map_or(Ok(deleted), Err)
@@ -285,14 +285,12 @@ impl Manager {
         }
         self.settle(&mut removals).await;
         self.state().has_unknown_files |= removals.failure.is_some();
-        if is_missing {
-            self.debug.say(
-                "Context directory does not exist",
-                || json!({ "contextDir": self.options.directory }),
-            );
-            return removals.failure.map_or(Ok(0), Err);
-        }
-        self.report_cleared(removals)
+        let message = if is_missing {
+            "Context directory does not exist"
+        } else {
+            "Context directory cleared"
+        };
+        self.report_cleared(message, removals)
     }
 
     /// Files that are about to go: their contexts are no longer served from memory either.
