@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ContextManager, type ContextManagerOptions, redact } from '../index.js'
-import { MemoryFileSystem, pointerOf, resultText, wrong } from './support/fixtures.ts'
+import { bytesAsText, MemoryFileSystem, pointerOf, resultText, wrong } from './support/fixtures.ts'
 
 const DIRECTORY = '/virtual-agent-context/contexts'
 const NAME = /^[A-Za-z0-9_-]+_[0-9a-f]{12}_\d+_\d+_[0-9a-f]{16}\.json$/
@@ -232,7 +232,7 @@ function reversed(value: unknown): unknown {
 /** What JSON.stringify says, where it says anything. */
 function plainText(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) ?? 'null'
+    return JSON.stringify(value, bytesAsText) ?? 'null'
   } catch {
     return undefined
   }

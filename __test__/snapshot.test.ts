@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { Buffer, isUtf8 } from 'node:buffer'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type Encoded, encode, FLAT, STRING, TEXT } from '../lib/snapshot.ts'
 import { stringify } from '../lib/stringify.ts'
+import { bytesAsText } from './support/fixtures.ts'
 
 /** What `JSON.stringify` says, and `null` for what it leaves out. Bytes that are text are written as text. */
-const expected = (value: unknown): string =>
-  JSON.stringify(value, (_, member: unknown) => {
-    const text = member instanceof Uint8Array && isUtf8(member) ? Buffer.from(member).toString() : ''
-    return /\P{Cc}/u.test(text) ? text : member
-  }) ?? 'null'
+const expected = (value: unknown): string => JSON.stringify(value, bytesAsText) ?? 'null'
 
 /** The JSON text of a snapshot, as the Rust side makes it: the format as documented, read without regard to speed. */
 function decode(encoded: Encoded): string {

@@ -1,6 +1,7 @@
 /** What several test files need: temporary directories, a file system in memory, and the errors of this package. */
 
 import assert from 'node:assert/strict'
+import { Buffer, isUtf8 } from 'node:buffer'
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -381,4 +382,10 @@ function reachableRuntime(directory: string, uid: number): string {
   copyFileSync(process.execPath, copy)
   chmodSync(copy, 0o755)
   return copy
+}
+
+/** A replacer for `JSON.stringify`: bytes that are UTF-8 text with a visible character are stored as that text. */
+export function bytesAsText(_key: string, member: unknown): unknown {
+  const text = member instanceof Uint8Array && isUtf8(member) ? Buffer.from(member).toString() : ''
+  return /\P{Cc}/u.test(text) ? text : member
 }
