@@ -306,9 +306,13 @@ test('wrong timeouts are refused', async () => {
     const policy = { keepLast: 1, summarise: () => String(entries), summariseTimeout: given }
     await rejectsWith(() => history.compact(policy), 'ERR_CONTEXT_INVALID_ARGUMENT', /summariseTimeout/)
     for (const name of ['fileSystemTimeout', 'closeTimeout']) {
-      const wrongOptions = wrong<{ agent: string }>({ agent: 'a', [name]: timeout })
-      for (const create of [ContextManager, ContextHistory, ContextStore]) {
-        throwsWith(() => new create(wrongOptions), 'ERR_CONTEXT_INVALID_ARGUMENT', new RegExp(name))
+      const timeouts = { [name]: given }
+      for (const create of [
+        () => new ContextManager(timeouts),
+        () => new ContextHistory(timeouts),
+        () => new ContextStore({ agent: 'a', ...timeouts }),
+      ]) {
+        throwsWith(create, 'ERR_CONTEXT_INVALID_ARGUMENT', new RegExp(name))
       }
     }
   }

@@ -39,6 +39,9 @@ export const FRAMINGS: Readonly<Record<string, Framing>> = {
   'lines with time stamps': eachLine((line, number) => `2025-11-22T09:15:${twoDigits(number)}.481Z ${line}`),
   'docker compose': eachLine((line) => `${ESCAPE}[36mapp_1      |${RESET} ${line}`),
   'the log of a service': eachLine((line, number) => `Nov 22 09:15:${twoDigits(number)} web-1 app[1234]: ${line}`),
+  'numbers in brackets': eachLine((line, number) => `[${number}] ${line}`),
+  'a citation in a citation': eachLine((line) => `>> ${line}`),
+  'a fenced block': (lines) => ['```', ...lines, '```'].join('\n'),
   'a citation': eachLine((line) => `> ${line}`),
   'lines of HTML': (lines) => `<p>${lines.join('<br>')}</p>`,
   'text in JSON text': (lines) => JSON.stringify({ path: 'settings.txt', content: lines.join('\n') }),
@@ -50,12 +53,9 @@ export const FRAMINGS: Readonly<Record<string, Framing>> = {
     lines.map((line) => JSON.stringify({ log: `${line}\n`, stream: 'stdout' })).join('\n'),
 }
 
-/** Framings in which every line begins as it does in the text, apart from white space and colours. */
-export const WITHOUT_PREFIX: ReadonlySet<string> = new Set([
-  'plain text',
-  'lines of Windows',
-  'an indented block',
-  'names in colours',
-  'values in colours',
-  'text in JSON text',
+/** Framings in which each line is a member or a record of its own. */
+export const SPLIT_LINES: ReadonlySet<string> = new Set([
+  'an array of lines',
+  'an array of objects',
+  'records of a log driver',
 ])

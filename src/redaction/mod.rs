@@ -388,11 +388,23 @@ impl Redaction {
         work: &mut Work,
     ) -> std::result::Result<Vec<Hit>, NotRedacted> {
         let redactor = &self.redactor;
-        let mut hits = Vec::new();
+        let (mut hits, mut unpaired) = (Vec::new(), Vec::new());
+        let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
         for part in parts {
             let part = part.start..part.end.min(text.len());
-            let (further, disabled) = (&redactor.further, &redactor.disabled);
-            redactor.anchors.find(text, part, further, disabled, work, &mut hits);
+            redactor.anchors.find(text, part, rules, work, &mut hits, &mut unpaired);
+        }
+        if let Some((view, windows)) = view::without_prefixes(text, &unpaired) {
+            let mut found = Vec::new();
+            for window in windows {
+                let part = view.visible(&window);
+                redactor.anchors.find(view.text(), part, rules, work, &mut found, &mut Vec::new());
+            }
+            hits.extend(
+                found
+                    .into_iter()
+                    .map(|Hit { range, rule }| Hit { range: view.original(&range), rule }),
+            );
         }
         if let Some(rule) = redactor.private_key {
             private_key::find(text, |range| hits.push(Hit { range, rule }));

@@ -149,15 +149,16 @@ impl Anchors {
     }
 
     /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
-    /// Rules of `disabled` are left out.
+    /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
+    /// `unpaired`.
     pub fn find(
         &self,
         text: &str,
         part: Range<usize>,
-        further: &[String],
-        disabled: &[bool],
+        (further, disabled): (&[String], &[bool]),
         work: &mut Work,
         hits: &mut Vec<Hit>,
+        unpaired: &mut Vec<usize>,
     ) {
         let rule = self.dotted_token;
         if rule < RULES.len() && disabled.get(rule) != Some(&true) {
@@ -198,6 +199,9 @@ impl Anchors {
                             continue;
                         }
                         let hit = |range| Hit { range, rule: self.assignment };
+                        if value.is_none() {
+                            unpaired.push(name.start);
+                        }
                         hits.extend(value.map(hit));
                         work.add(tables.find(text, &name, further, |range| hits.push(hit(range))));
                     }

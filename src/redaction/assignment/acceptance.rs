@@ -185,11 +185,28 @@ fn has_digit_or_sign(value: &str) -> bool {
         })
 }
 
-/// Whether only white space, a list's dash or a variable's `export` stands before on the line.
+/// Whether only white space, a list's dash, a variable's `export` or what a tool writes before lines is
+/// before it on the line, or in the string of JSON.
 fn starts_line(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default();
     let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
     let line = line
         .trim_start_matches(['+', '-', '>', '<', '#', '/', '*', ' ', '\t', '"', '\'', '{', ',']);
-    line.is_empty() || line.ends_with("\\n") || line == "export " || line == "set "
+    line.is_empty()
+        || line.ends_with("\\n")
+        || line == "export "
+        || line == "set "
+        || is_place(line)
+        || ["<br>", "<br/>", "<br />", "\":\"", "\": \""].iter().any(|end| line.ends_with(end))
+}
+
+/// Whether a tool wrote it before a line: its number, or the file it is from (`12:`, `src/a.ini:12:`).
+fn is_place(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
+    let ends_number = before.ends_with(|last: char| last.is_ascii_digit());
+    let place = before.trim_end_matches(['→', '|', ':', '-']).trim_end_matches(' ');
+    let is_marked = place.len() < before.len() || ends_number;
+    let is_number = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+    let is_file = place.contains(['/', '.']) && !place.contains([' ', '\t', '"', '\'', '(', '=']);
+    is_marked && is_number || before.ends_with([':', '-']) && is_file
 }

@@ -127,8 +127,7 @@ impl Found {
         let behind = behind.trim_start_matches([' ', '\t']);
         let ends_line = behind.is_empty()
             || behind.starts_with(['\n', '\r', '#'])
-            || behind.starts_with("\\n")
-            || behind.starts_with("//");
+            || ["\\n", "//", "<br", "</"].iter().any(|end| behind.starts_with(end));
         let end = start + trimmed.len();
         let after = text.as_bytes().get(end).copied().unwrap_or_default();
         (!trimmed.is_empty()).then_some(Self {

@@ -73,7 +73,9 @@ pub(super) fn joint(text: &str, name: &Name<'_>) -> Option<(Joint, usize)> {
     if let Some(start) = below::patched(text, name) {
         return Some((Joint::Sibling, start));
     }
-    if text.get(position..)?.starts_with("</") {
+    let rest = text.get(position..)?;
+    let ends_line = rest.starts_with("<br") && is_field_value(bytes, name.range.start);
+    if ends_line || rest.starts_with("</") {
         return sibling(text, position).map(|start| (Joint::Sibling, start));
     }
     // `settings["token"] = …`
@@ -215,7 +217,7 @@ fn sibling(text: &str, position: usize) -> Option<usize> {
     if starts(at, "</") {
         // `<key>token</key><string>…`, `<name>token</name><value>…`
         at += rest.get(at..)?.iter().position(|&byte| byte == b'>')? + 1;
-        skip(&mut at, b" \t\r\n");
+        at = skip_line_ends(rest, at, b" \t\r\n\\");
         for element in ["<string>", "<value>"] {
             if starts(at, element) {
                 return Some(position + at + element.len());
@@ -223,7 +225,7 @@ fn sibling(text: &str, position: usize) -> Option<usize> {
         }
         return None;
     }
-    skip(&mut at, b" \t\r\n,;\\\"'");
+    at = skip_line_ends(rest, at, b" \t\r\n,;\\\"'");
     if !starts(at, "value") {
         return None;
     }
@@ -236,6 +238,22 @@ fn sibling(text: &str, position: usize) -> Option<usize> {
     at += 1;
     skip(&mut at, b" \t");
     Some(position + at)
+}
+
+/// Skips these signs, and line ends that are escape sequences or elements of HTML.
+fn skip_line_ends(bytes: &[u8], start: usize, signs: &[u8]) -> usize {
+    let mut at = start;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let is_at = |mark: &&str| rest.starts_with(mark.as_bytes());
+        let mark = ["\\n", "\\r", "\\t", "<br>", "<br/>", "<br />"].into_iter().find(is_at);
+        let is_sign = rest.first().is_some_and(|byte| signs.contains(byte));
+        at += match mark {
+            Some(mark) => mark.len(),
+            None if is_sign => 1,
+            None => break,
+        };
+    }
+    at
 }
 
 pub(super) fn skip_space(bytes: &[u8], position: usize, over_lines: bool) -> usize {

@@ -12,7 +12,7 @@ const MAX_LINE: usize = 4096;
 
 /// The lines of a text, or of a string in it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lines<'t> {
+pub(in crate::redaction) struct Lines<'t> {
     text: &'t str,
     /// Backslashes of a line end that is an escape sequence; zero when lines end as they are.
     escapes: usize,
@@ -136,6 +136,14 @@ impl<'t> Lines<'t> {
         let string_start =
             if self.escapes > 0 { quotes.find(|&at| self.is_border(at)) } else { None };
         string_start.map(|quote| quote + 1).or(line_end).or((from == 0).then_some(0))
+    }
+
+    /// Where the line before the one that begins at `start` begins.
+    pub fn previous(&self, start: usize) -> Option<usize> {
+        let end = self.previous_end(start, 2 * MAX_ESCAPE).filter(|end| end.end == start)?;
+        let is_pair = self.byte(end.start) == b'\n'
+            && end.start.checked_sub(1).is_some_and(|before| self.byte(before) == b'\r');
+        self.start(end.start - usize::from(is_pair), MAX_LINE)
     }
 
     /// The column of `position` in its line, if only spaces, or a sign of a difference and spaces,

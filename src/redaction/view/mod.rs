@@ -3,8 +3,11 @@
 //! the middle of an assignment hides it from every rule.
 
 mod invisible;
+mod prefixes;
 
 use std::{borrow::Cow, ops::Range};
+
+pub(super) use prefixes::view as without_prefixes;
 
 /// The visible part of a text, with the position of each byte in the text.
 #[derive(Debug)]
@@ -25,9 +28,14 @@ struct Cut {
 impl View {
     /// `None` when everything in the text is visible.
     pub fn of(text: &str) -> Option<Self> {
+        Self::without(text, invisible::ranges(text))
+    }
+
+    /// The text without these ranges, which are in order. `None` when there are none.
+    fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Option<Self> {
         let mut view = Self { text: String::new(), cuts: Vec::new() };
         let mut copied = 0;
-        for hidden in invisible::ranges(text) {
+        for hidden in ranges {
             view.text.push_str(text.get(copied..hidden.start).unwrap_or_default());
             copied = hidden.end;
             view.cut(hidden.end);
