@@ -9,6 +9,7 @@ mod support;
 
 use std::{
     collections::BTreeSet,
+    os::unix::fs::PermissionsExt,
     sync::{Arc, atomic::AtomicUsize, atomic::Ordering},
     time::{Duration, Instant},
 };
@@ -188,7 +189,10 @@ fn without_locks_appending_and_saving_work_and_compacting_is_refused() {
     }
     let folder = tempfile::tempdir().unwrap();
     let kept = histories::line("kept", 100);
-    std::fs::write(folder.path().join(histories::NAME), &kept).unwrap();
+    let history = folder.path().join(histories::NAME);
+    std::fs::write(&history, &kept).unwrap();
+    // A file that other users may read would be reported as well.
+    std::fs::set_permissions(&history, std::fs::Permissions::from_mode(0o600)).unwrap();
     let mut child = Running::start("unlocked", folder.path());
     let thread = child.expect("ready").parse().unwrap();
     let tracer = Tracer::tamper(&[thread], &["flock:error=ENOLCK".to_owned()]);
