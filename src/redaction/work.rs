@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// Steps for each byte of a text. A step takes about a nanosecond; ordinary texts take two or three for
 /// each byte.
-const STEPS_PER_BYTE: usize = 24;
+const STEPS_PER_BYTE: usize = 96;
 /// Bytes that a text has more, so to speak: short texts full of secrets take more for each byte.
-const ADDED: usize = 2 << 10;
+const ADDED: usize = 64 << 10;
 
 /// The steps that redacting a text has taken, in all of its strings and passes.
 #[derive(Debug, Default, Clone, Copy)]
