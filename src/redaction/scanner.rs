@@ -169,8 +169,8 @@ impl Anchors {
         let mut name_end = 0;
         let mut tables = assignment::Tables::default();
         let mut values = assignment::Values::default();
-        // Up to here the text is replaced without a look at it, and so many bytes were.
-        let (mut unscanned, mut skipped) = (0, 0);
+        // Up to here the text is replaced without a look at it.
+        let mut unscanned = 0;
         let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit(text.as_bytes(), part, |found, anchor| {
@@ -178,10 +178,12 @@ impl Anchors {
             if found.start < unscanned {
                 return true;
             }
-            if work.is_exceeded((found.start - whole.start).saturating_sub(skipped)) {
-                unscanned = run_end(text, found.end);
-                skipped += unscanned - found.start;
-                hits.push(Hit { range: found.start..unscanned, rule: UNSCANNED });
+            let excess = work.excess(found.start - whole.start);
+            if excess > 0 {
+                // From the word that holds the anchor on: values end with their line, for the most part.
+                let start = word_start(text, found.start).max(unscanned);
+                unscanned = line_end(text, found.end.max(found.start.saturating_add(excess)));
+                hits.push(Hit { range: start..unscanned, rule: UNSCANNED });
                 return true;
             }
             for &seek in seeks {
@@ -237,15 +239,21 @@ impl Anchors {
             }
             true
         });
-        work.finish(&whole, skipped);
+        work.finish(&whole);
     }
 }
 
-/// Where the run of text ends that holds a position: at the next white space.
-fn run_end(text: &str, position: usize) -> usize {
+/// Where the word that holds a position begins: behind white space.
+fn word_start(text: &str, position: usize) -> usize {
+    let before = text.as_bytes().get(..position).unwrap_or_default();
+    let space = before.iter().rposition(u8::is_ascii_whitespace);
+    space.map_or(0, |space| space + 1)
+}
+
+/// Where the line that holds a position ends.
+fn line_end(text: &str, position: usize) -> usize {
     let rest = text.as_bytes().get(position..).unwrap_or_default();
-    let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-    text.ceil_char_boundary(position + length)
+    memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |length| position + length)
 }
 
 /// The match of a rule's expression that holds an anchor, and the secret in it.

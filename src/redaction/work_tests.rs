@@ -74,13 +74,35 @@ fn generated_texts_take_no_more_steps_than_they_may() {
 }
 
 #[test]
-fn a_run_that_takes_too_much_work_is_replaced_and_the_rest_is_looked_at() {
+fn a_line_that_takes_too_much_work_is_replaced_and_the_rest_is_looked_at() {
     let text = format!("before\n{}\nafter DB_PASSWORD=kanto77!ab", "sig=".repeat(30_000));
     let once = redacted(&text);
     assert!(once.starts_with("before\n") && once.len() < text.len() / 2, "{}", once.len());
     assert!(once.contains(&format!("[REDACTED:{UNSCANNED}]\nafter")), "{once:.200}");
     assert!(!once.contains("kanto77!ab"));
     assert_eq!(redacted(&once), once);
+}
+
+#[test]
+fn nothing_of_a_value_behind_the_bound_is_left() {
+    let hostile = "token=".repeat(2_700) + &"sig=".repeat(60_000);
+    for secret in [
+        " password = kanto77!ab",
+        " --password kanto77!ab x",
+        "\npassword = kanto77!ab",
+        "\n<key>password</key>\n<string>kanto77!ab</string>",
+        "\nexport DB_PASSWORD=\"kanto77!ab\"",
+    ] {
+        let many = secret.repeat(200);
+        for text in
+            [format!("{hostile}{secret}"), format!("{hostile}{many}"), hostile.repeat(2) + &many]
+        {
+            let once = redacted(&text);
+            assert!(once.contains(UNSCANNED), "{secret:?} is behind the bound");
+            assert!(!once.contains("kanto77"), "{secret:?}");
+            assert_eq!(redacted(&once), once, "{secret:?}");
+        }
+    }
 }
 
 #[test]
