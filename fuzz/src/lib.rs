@@ -1,6 +1,8 @@
 //! What holds of redaction, and of files of the context store, whatever the input is.
 
 mod documents;
+pub mod repeated;
+pub mod time;
 
 use std::sync::{Arc, LazyLock};
 

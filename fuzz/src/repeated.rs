@@ -23,16 +23,31 @@ impl Random {
     }
 }
 
-/// The words of the dictionary, and signs and letters.
-pub fn tokens() -> Vec<String> {
+/// The words of the dictionary, signs and letters, and the anchors of the rules.
+pub fn tokens(anchors: impl IntoIterator<Item = String>) -> Vec<String> {
     let quoted = DICTIONARY.lines().filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
     let words = quoted.map(|word| {
         let word = word.replace("\\x0a", "\n").replace("\\x0d", "\r").replace("\\x09", "\t");
         word.replace("\\\"", "\"").replace("\\\\", "\\")
     });
-    let more =
-        ["sig", "sig=", "a", "0", "aZ3", "é", "x1y2z3w4", "9f1c2b3a4d5e6f70", "curl ", "zip -P"];
-    words.chain(more.map(str::to_owned)).collect()
+    let more = [
+        "sig",
+        "sig=",
+        "a",
+        "0",
+        "aZ3",
+        "é",
+        "x1y2z3w4",
+        "9f1c2b3a4d5e6f70",
+        "curl ",
+        "zip -P",
+        "\u{1b}[31m",
+        "\u{1b}]8;;",
+        "\\u001b[0m",
+        "\u{200b}",
+        "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM",
+    ];
+    words.chain(more.map(str::to_owned)).chain(anchors).collect()
 }
 
 /// A text of 4 to 64 KB: units of 1 to 8 tokens, repeated, one in the other or one behind the other.

@@ -35,7 +35,10 @@ struct Rule {
     anchors: Vec<String>,
     detector: Option<Detector>,
     pattern: Option<String>,
+    #[serde(default)]
+    commands: Vec<Command>,
     reach: Option<usize>,
+    before: Option<String>,
     length: Option<usize>,
     bounded: Option<bool>,
     entropy: Option<f32>,
@@ -44,6 +47,17 @@ struct Rule {
     also: Vec<String>,
     positive: Vec<String>,
     negative: Vec<String>,
+}
+
+/// A command with a flag that a secret stands behind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Command {
+    name: String,
+    gap: usize,
+    #[serde(default)]
+    stops: String,
+    flag: String,
 }
 
 /// What code finds, because a pattern cannot.
@@ -114,12 +128,19 @@ fn check(rule: &Rule) -> Result<(), String> {
     if let Some(anchor) = rule.anchors.iter().find(|anchor| anchor.len() < SHORTEST_ANCHOR) {
         return Err(format!("the anchor {anchor:?} has fewer than {SHORTEST_ANCHOR} bytes"));
     }
-    match (&rule.pattern, &rule.detector) {
-        (Some(_), Some(_)) => Err("`pattern` and `detector` exclude each other".into()),
-        (None, None) => Err("`pattern` or `detector` is missing".into()),
-        (Some(_), None) if rule.anchors.is_empty() => Err("`anchors` is missing".into()),
-        (Some(_), None) => Ok(()),
-        (None, Some(_)) => {
+    if rule.before.as_ref().is_some_and(|before| before.len() != 1 || rule.reach.is_none()) {
+        return Err("`before` is one sign of ASCII, and needs a `reach`".into());
+    }
+    let has_pattern = rule.pattern.is_some() || !rule.commands.is_empty();
+    if !rule.commands.is_empty() && rule.reach.is_some() {
+        return Err("`commands` begin with an anchor, and take no `reach`".into());
+    }
+    match (has_pattern, &rule.detector) {
+        (true, Some(_)) => Err("`detector` excludes `pattern` and `commands`".into()),
+        (false, None) => Err("`pattern`, `commands` or `detector` is missing".into()),
+        (true, None) if rule.anchors.is_empty() => Err("`anchors` is missing".into()),
+        (true, None) => Ok(()),
+        (false, Some(_)) => {
             let of_patterns = rule.reach.is_some()
                 || rule.length.is_some()
                 || rule.bounded.is_some()
@@ -136,6 +157,7 @@ fn check(rule: &Rule) -> Result<(), String> {
 
 fn rules(file: &File) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
+    let mut commands = 0_usize..;
     writeln!(out, "pub(super) static RULES: &[Rule] = &[")?;
     for rule in &file.rule {
         let Rule { name, anchors, .. } = rule;
@@ -145,18 +167,30 @@ fn rules(file: &File) -> Result<String, std::fmt::Error> {
         } else {
             let pattern = rule.pattern.as_deref().unwrap_or_default();
             let reach = rule.reach.unwrap_or(0);
+            let before = rule.before.as_deref().unwrap_or_default();
             let length = rule.length.unwrap_or(DEFAULT_LENGTH);
             let bounded = rule.bounded.unwrap_or(true);
             let entropy = rule.entropy.unwrap_or(0.0);
             write!(
                 out,
                 "Method::Pattern(PatternRule {{ pattern: {pattern:?}, reach: {reach}, \
-                 length: {length}, bounded: {bounded}, entropy: {entropy:?} }})"
+                 before: {before:?}, length: {length}, bounded: {bounded}, entropy: {entropy:?}, commands: &["
             )?;
+            for (Command { name, gap, stops, flag }, number) in
+                rule.commands.iter().zip(&mut commands)
+            {
+                write!(
+                    out,
+                    "Command {{ number: {number}, name: {name:?}, gap: {gap}, stops: {stops:?}, \
+                     flag: {flag:?} }}, "
+                )?;
+            }
+            write!(out, "] }})")?;
         }
         writeln!(out, " }},")?;
     }
     writeln!(out, "];")?;
+    writeln!(out, "pub(super) const COMMANDS: usize = {};", commands.start)?;
     let names = &file.names;
     let lists = [
         ("passwords", &names.passwords),

@@ -9,11 +9,13 @@ mod allowed;
 mod anchors;
 mod assignment;
 mod basic;
+mod command_line;
 mod commands;
 mod common_values;
 mod custom;
 mod dotted_token;
 mod environment;
+mod expression;
 #[cfg(test)]
 mod form_tests;
 mod literals;
@@ -208,7 +210,7 @@ impl Redaction {
         report: &mut Report,
         complete: impl Fn(&str, &mut String),
     ) -> Result<Option<String>> {
-        let (mut redacted, mut work) = (None, Work::default());
+        let (mut redacted, mut work) = (None, Work::of(text.len()));
         // All of it first, and then what is near secrets that did not stand apart.
         let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
         for _ in 0..MAX_PASSES {
@@ -257,7 +259,7 @@ impl Redaction {
     /// # Errors
     /// `Redaction`, as [`Redaction::text`], and for what is not JSON.
     pub fn json(&self, json: &[u8], report: &mut Report) -> Result<Option<Vec<u8>>> {
-        let (mut redacted, mut work) = (None::<Vec<u8>>, Work::default());
+        let (mut redacted, mut work) = (None::<Vec<u8>>, Work::of(json.len()));
         for _ in 0..MAX_PASSES {
             let json = redacted.as_deref().unwrap_or(json);
             let edits = structure::edits(self, json, 0, &mut work).map_err(failed)?;
@@ -282,8 +284,16 @@ impl Redaction {
             byte.is_none_or(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r'))
         };
         let bytes = text.as_bytes();
-        let before = edit.range.start.checked_sub(1).and_then(|before| bytes.get(before));
-        let is_named = before == Some(&b'=') && Some(edit.rule) == self.assignment();
+        let back =
+            |by: usize| edit.range.start.checked_sub(by).and_then(|before| bytes.get(before));
+        let before = back(1);
+        // `name=secret`, `name = secret`, `name: secret`
+        let sign = if before == Some(&b' ') { back(2) } else { before };
+        let is_named = match sign {
+            Some(b'=') => Some(edit.rule) == self.assignment(),
+            Some(b':') => before == Some(&b' ') && Some(edit.rule) == self.assignment(),
+            _ => false,
+        };
         !self.redactor.preserves_length
             && (is_named || is_border(before))
             && is_border(bytes.get(edit.range.end))
@@ -396,9 +406,17 @@ impl Redaction {
         }
         if let Some((view, windows)) = view::without_prefixes(text, &unpaired) {
             let mut found = Vec::new();
+            // Behind what was not looked at there is nothing to find before its end.
+            let mut unscanned = 0;
             for window in windows {
                 let part = view.visible(&window);
+                let part = part.start.max(unscanned)..part.end;
+                if part.is_empty() {
+                    continue;
+                }
                 redactor.anchors.find(view.text(), part, rules, work, &mut found, &mut Vec::new());
+                let last = found.last().filter(|hit: &&Hit| hit.rule == scanner::UNSCANNED);
+                unscanned = last.map_or(unscanned, |hit| hit.range.end);
             }
             hits.extend(
                 found

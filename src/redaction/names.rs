@@ -2,13 +2,15 @@
 
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rules::NAMES;
+use super::{rules::NAMES, work};
 
 /// Names longer than this are not looked at whole: their end tells.
 pub(super) const MAX_NAME: usize = 96;
 
+/// Steps of telling what a name says.
+const CLASSIFY_STEPS: usize = 120;
 /// More words are a sentence.
 const MAX_WORDS: u32 = 7;
 
@@ -30,6 +32,7 @@ pub(super) enum NameClass {
 /// Says what is under a name, however its words are joined (`dbPassword`, `DB_PASSWORD`,
 /// `db.password`, `dbpassword`). `further` are the caller's own names, as [`joined`] gives them.
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
+    work::add(CLASSIFY_STEPS);
     let words = Words::of(name).without_neutral();
     if words.starts.count_ones() > MAX_WORDS {
         return NameClass::Plain;
@@ -85,16 +88,22 @@ impl Found {
     }
 }
 
-/// The phrases of the rules' file by their letters, and the length of the longest.
+/// The phrases of the rules' file by their letters, the length of the longest, and neutral words.
 struct Phrases {
     found: FxHashMap<Vec<u8>, Found>,
     longest: usize,
+    /// Words that say nothing at the end of a name.
+    neutral: FxHashSet<&'static [u8]>,
 }
 
 fn phrases() -> &'static Phrases {
     static PHRASES: OnceLock<Phrases> = OnceLock::new();
     PHRASES.get_or_init(|| {
-        let mut phrases = Phrases { found: FxHashMap::default(), longest: 0 };
+        let mut phrases = Phrases {
+            found: FxHashMap::default(),
+            longest: 0,
+            neutral: NAMES.neutral.iter().map(|word| word.as_bytes()).collect(),
+        };
         let classes = [
             (NAMES.passwords, Some(NameClass::Password)),
             (NAMES.secrets, Some(NameClass::Secret)),
@@ -161,8 +170,7 @@ impl Words {
             let start = (127 - (self.starts | 1).leading_zeros()) as usize;
             let last = self.text().get(start..).unwrap_or_default();
             let digits = last.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let is_neutral = digits == last.len()
-                || std::str::from_utf8(last).is_ok_and(|last| NAMES.neutral.contains(&last));
+            let is_neutral = digits == last.len() || phrases().neutral.contains(last);
             if start > 0 && is_neutral {
                 self.length = start;
                 self.starts &= !(1 << start);

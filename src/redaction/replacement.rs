@@ -1,9 +1,24 @@
 //! What stands in place of a secret.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
+
+use memchr::memmem::{Finder, FinderRev};
 
 /// How every label begins. What begins so is not redacted again.
 pub(super) const START: &str = "[REDACTED:";
+
+static FIRST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(START));
+static LAST: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new(START));
+
+/// Whether a label begins in a text.
+pub(super) fn holds_label(text: &[u8]) -> bool {
+    FIRST.find(text).is_some()
+}
+
+/// Where the last label of a text begins.
+pub(super) fn last_label(text: &[u8]) -> Option<usize> {
+    LAST.rfind(text)
+}
 
 /// Appends what stands in place of `secret`.
 pub(super) fn write(secret: &str, rule: &str, preserves_length: bool, out: &mut String) {

@@ -21,14 +21,18 @@ pub(super) enum Method {
     Detector(Detector),
 }
 
-/// A regular expression, and where and how it is tried.
+/// Regular expressions, and where and how they are tried.
 #[derive(Debug)]
 pub(super) struct PatternRule {
     /// For `regex::bytes` without Unicode. The secret is the group `secret`, or else all of the
-    /// match.
+    /// match. Empty when the rule has commands alone.
     pub pattern: &'static str,
+    /// Commands with a flag that a secret stands behind.
+    pub commands: &'static [Command],
     /// Bytes of a match that stand before the anchor at most. With none, the match begins with it.
     pub reach: usize,
+    /// A sign that stands between the start of a match and its anchor, or nothing.
+    pub before: &'static str,
     /// Bytes that a match has at most.
     pub length: usize,
     /// Whether neither a letter or digit of ASCII nor `_` nor `-` stands right before and right
@@ -36,6 +40,22 @@ pub(super) struct PatternRule {
     pub bounded: bool,
     /// Bits per character that the secret has at least, after Shannon; zero when it may have any.
     pub entropy: f32,
+}
+
+/// A command of a shell that takes a secret behind a flag. Its expressions are as those of a
+/// [`PatternRule`].
+#[derive(Debug)]
+pub(super) struct Command {
+    /// Its number among all commands, below [`COMMANDS`].
+    pub number: usize,
+    /// Matches its name, which begins with an anchor. The flag may begin with the last two bytes of it.
+    pub name: &'static str,
+    /// Bytes between the name and the flag at most.
+    pub gap: usize,
+    /// Signs that end the command, beside the end of its line.
+    pub stops: &'static str,
+    /// Matches the flag and the secret behind it.
+    pub flag: &'static str,
 }
 
 /// What code finds, because a pattern cannot.

@@ -26,8 +26,13 @@ struct Examples {
 
 include!(concat!(env!("OUT_DIR"), "/rule_examples.rs"));
 
+/// The pattern of a rule, or the names of its commands.
 fn compiled(rule: &PatternRule) -> Regex {
-    RegexBuilder::new(rule.pattern).unicode(false).size_limit(COMPILED_LIMIT).build().unwrap()
+    let own = Some(rule.pattern).filter(|pattern| !pattern.is_empty());
+    let starts = own.into_iter().chain(rule.commands.iter().map(|command| command.name));
+    let starts: Vec<String> = starts.map(|start| format!("(?:{start})")).collect();
+    let mut builder = RegexBuilder::new(&starts.join("|"));
+    builder.unicode(false).size_limit(COMPILED_LIMIT).build().unwrap()
 }
 
 fn pattern(rule: &Rule) -> Option<&PatternRule> {
@@ -35,6 +40,12 @@ fn pattern(rule: &Rule) -> Option<&PatternRule> {
         Method::Pattern(pattern) => Some(pattern),
         Method::Detector(_) => None,
     }
+}
+
+/// The expressions of a rule that match secrets: its pattern, and the flags of its commands.
+fn expressions(rule: &PatternRule) -> impl Iterator<Item = &'static str> {
+    let own = Some(rule.pattern).filter(|pattern| !pattern.is_empty());
+    own.into_iter().chain(rule.commands.iter().map(|command| command.flag))
 }
 
 fn group_named<'hir>(hir: &'hir Hir, name: &str) -> Option<&'hir Hir> {
@@ -103,7 +114,7 @@ fn made_from(rule: &Rule, examples: &Examples) -> Hir {
     match (examples.generate, pattern(rule)) {
         (Some(generate), _) => parsed(generate),
         (None, Some(pattern)) => {
-            let whole = parsed(pattern.pattern);
+            let whole = parsed(expressions(pattern).next().unwrap());
             group_named(&whole, "secret").cloned().unwrap_or(whole)
         }
         (None, None) => panic!("{}: a detector needs `generate`", rule.name),
@@ -264,10 +275,10 @@ fn tokens_are_found_wherever_they_stand() {
     let mut random = Random(7);
     for examples in EXAMPLES {
         let rule = RULES.iter().find(|rule| rule.name == examples.name).unwrap();
-        let Some(pattern) = pattern(rule).filter(|pattern| !pattern.pattern.contains("?P<secret>"))
-        else {
-            continue;
+        let is_whole = |rule: &&PatternRule| {
+            !expressions(rule).any(|expression| expression.contains("?P<secret>"))
         };
+        let Some(pattern) = pattern(rule).filter(is_whole) else { continue };
         let from = made_from(rule, examples);
         for context in CONTEXTS {
             let (_, made) = filled(&[Part::Secret], &from, pattern.entropy, &mut random);
@@ -301,21 +312,27 @@ fn negative_examples_stay_as_they_are() {
 fn every_pattern_compiles_within_the_limit() {
     for rule in RULES {
         let Some(pattern) = pattern(rule) else { continue };
-        let mut builder = RegexBuilder::new(pattern.pattern);
-        let built = builder.unicode(false).size_limit(COMPILED_LIMIT).build();
-        assert!(built.is_ok(), "{}: {}", rule.name, built.unwrap_err());
-        assert!(!built.unwrap().is_match(b""), "{} matches nothing at all", rule.name);
+        let names = pattern.commands.iter().map(|command| command.name);
+        for expression in expressions(pattern).chain(names) {
+            let mut builder = RegexBuilder::new(expression);
+            let built = builder.unicode(false).size_limit(COMPILED_LIMIT).build();
+            assert!(built.is_ok(), "{}: {}", rule.name, built.unwrap_err());
+            assert!(!built.unwrap().is_match(b""), "{} matches nothing at all", rule.name);
+        }
+        for command in pattern.commands {
+            assert!(command.flag.contains("(?P<secret>"), "{}: a flag without a secret", rule.name);
+        }
     }
 }
 
 #[test]
 fn every_match_has_an_anchor_within_reach() {
-    let mut expressions = HashMap::new();
+    let mut matching = HashMap::new();
     each(
         |examples| examples.positive,
         |rule, _, text, _| {
             let Some(pattern) = pattern(rule) else { return };
-            let expression = expressions.entry(rule.name).or_insert_with(|| compiled(pattern));
+            let expression = matching.entry(rule.name).or_insert_with(|| compiled(pattern));
             let Some(all) = expression.find(text.as_bytes()) else { return };
             let lowercase = all.as_bytes().to_ascii_lowercase();
             let at = rule

@@ -5,35 +5,42 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use regex::bytes::{Captures, Match, Regex, RegexBuilder};
-
 use super::{
     anchors::AnchorSet,
-    assignment, basic, dotted_token, replacement,
+    assignment, basic,
+    command_line::Flags,
+    dotted_token,
+    expression::Expression,
+    replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     value, vendor,
-    work::Work,
+    work::{self, Work},
 };
 
 /// The number of the rule for runs of text that would take too much work: behind that for the
 /// environment's values.
 pub(super) const UNSCANNED: usize = RULES.len() + 1;
+/// Steps of finding an anchor.
+const ANCHOR_STEPS: usize = 30;
 /// Steps of looking at a name, at least.
 const NAME_STEPS: usize = 100;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
+/// Of a longer token not all is looked at before an expression fails, for the most part.
+const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
-const PATTERN_STEPS: usize = 60;
+const PATTERN_STEPS: usize = 100;
+/// Steps of searching a byte with an expression.
+const STEPS_OF_BYTE: usize = 3;
+/// Steps of telling what stands for a secret from a secret, and of its entropy.
+const ACCEPTED_STEPS: usize = 100;
+const ENTROPY_STEPS: usize = 300;
 /// A match that fills its window may go on: the window grows up to this.
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
 const MAX_COLOUR: usize = 24;
 /// Labels of redacted secrets are at most so long.
 const MAX_LABEL: usize = 128;
-/// What groups that hold the secret are called.
-pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
-/// A compiled rule takes at most so many bytes.
-const MAX_COMPILED: usize = 4 << 20;
 
 /// What is looked for at an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +176,7 @@ impl Anchors {
         let mut name_end = 0;
         let mut tables = assignment::Tables::default();
         let mut values = assignment::Values::default();
+        let mut flags = Flags::default();
         // Up to here the text is replaced without a look at it.
         let mut unscanned = 0;
         let whole = part.clone();
@@ -178,6 +186,7 @@ impl Anchors {
             if found.start < unscanned {
                 return true;
             }
+            work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
                 // From the word that holds the anchor on: values end with their line, for the most part.
@@ -194,7 +203,7 @@ impl Anchors {
                         }
                         let position = found.end - 1;
                         let (name, value) = values.find(text, position, further);
-                        work.add(NAME_STEPS + values.take_steps());
+                        work::add(NAME_STEPS);
                         // Names in a value end where it ends.
                         name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
                         if is_label(text, found.start) {
@@ -205,16 +214,16 @@ impl Anchors {
                             unpaired.push(name.start);
                         }
                         hits.extend(value.map(hit));
-                        work.add(tables.find(text, &name, further, |range| hits.push(hit(range))));
+                        tables.find(text, &name, further, |range| hits.push(hit(range)));
                     }
                     Seek::Basic(rule) if !is_disabled(rule) => {
                         let credentials = basic::find(text, found.end);
-                        work.add(NAME_STEPS);
+                        work::add(NAME_STEPS);
                         hits.extend(credentials.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
                         let key = vendor::find(text, found.start, found.end);
-                        work.add(NAME_STEPS);
+                        work::add(NAME_STEPS);
                         let key = key.filter(|_| !is_label(text, found.start));
                         hits.extend(key.map(|range| Hit { range, rule }));
                     }
@@ -229,7 +238,9 @@ impl Anchors {
                         if found.end <= *end {
                             continue;
                         }
-                        if let Some((whole, secret)) = matched(text, found.clone(), rule, work) {
+                        let hit = matched(text, found.clone(), rule)
+                            .or_else(|| of_command(text, &found, rule, &mut flags));
+                        if let Some((whole, secret)) = hit {
                             *end = whole.end;
                             hits.push(Hit { range: secret, rule });
                         }
@@ -261,11 +272,16 @@ fn matched(
     text: &str,
     anchor: Range<usize>,
     number: usize,
-    work: &mut Work,
 ) -> Option<(Range<usize>, Range<usize>)> {
     let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
     let bytes = text.as_bytes();
-    if rule.reach == 0 && rule.bounded && continues_before(bytes, anchor.start) {
+    let is_inside = rule.reach == 0 && rule.bounded && continues_before(bytes, anchor.start);
+    if rule.pattern.is_empty() || is_inside {
+        return None;
+    }
+    if let [sign] = rule.before.as_bytes()
+        && !bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.end)?.contains(sign)
+    {
         return None;
     }
     let expression = expression(number, rule)?;
@@ -275,10 +291,10 @@ fn matched(
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
         let Some(whole) = expression.find(window) else {
-            work.add(PATTERN_STEPS + likely_scanned(rule, window));
+            work::add(PATTERN_STEPS + STEPS_OF_BYTE * likely_scanned(rule, window));
             return None;
         };
-        work.add(PATTERN_STEPS + whole.end() * expression.captures_len());
+        work::add(PATTERN_STEPS + STEPS_OF_BYTE * whole.end());
         let (start, end) = (at + whole.start(), at + whole.end());
         if end == window_end && end < bytes.len() && length < MAX_WINDOW {
             length *= 4;
@@ -296,25 +312,48 @@ fn matched(
             length = (anchor.start + rule.length).saturating_sub(at);
             continue;
         }
-        // Groups take longer to tell, and most rules have none.
-        let group = (expression.captures_len() > 1).then(|| expression.captures(window)).flatten();
-        let secret = group.as_ref().and_then(named_group).unwrap_or(whole);
-        let secret = at + secret.start()..at + secret.end();
-        let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
-        let shown = text.get(secret.clone())?;
-        let fits = !(rule.bounded
-            && (continues_before(bytes, start) || continues_after(bytes, end)))
-            && !shown.is_empty()
-            && !is_filler(shown)
-            && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
-        return fits.then_some((start..end, secret));
+        let secret = expression.secret(bytes.get(start..end)?);
+        let secret = start + secret.start..start + secret.end;
+        return Some((start..end, accepted(text, rule, start..end, &secret)?));
     }
 }
 
-/// The group that holds the secret. The names of groups are unique: alternatives in quotes of several
-/// kinds have one each.
-fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
-    SECRET_GROUPS.into_iter().find_map(|name| groups.name(name))
+/// The command with a secret behind a flag that begins with an anchor, and the secret in it.
+fn of_command(
+    text: &str,
+    anchor: &Range<usize>,
+    number: usize,
+    flags: &mut Flags,
+) -> Option<(Range<usize>, Range<usize>)> {
+    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
+    if rule.bounded && continues_before(text.as_bytes(), anchor.start) {
+        return None;
+    }
+    rule.commands.iter().find_map(|command| {
+        let (whole, secret) = flags.find(text.as_bytes(), anchor, command)?;
+        let secret = accepted(text, rule, whole.clone(), &secret)?;
+        Some((whole, secret))
+    })
+}
+
+/// The secret of a match in whole characters, if it is one.
+fn accepted(
+    text: &str,
+    rule: &PatternRule,
+    whole: Range<usize>,
+    secret: &Range<usize>,
+) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
+    let shown = text.get(secret.clone())?;
+    work::add(ACCEPTED_STEPS);
+    work::add(if rule.entropy > 0.0 { ENTROPY_STEPS + shown.len() } else { 0 });
+    let fits = !(rule.bounded
+        && (continues_before(bytes, whole.start) || continues_after(bytes, whole.end)))
+        && !shown.is_empty()
+        && !is_filler(shown)
+        && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
+    fits.then_some(secret)
 }
 
 /// The bytes of a window that a search may have looked at before it gave up. An expression that begins
@@ -327,9 +366,8 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     } else if rule.pattern.contains(r"[^\r\n") {
         line()
     } else {
-        let is_of_token = |byte: &&u8| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
-        };
+        let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
+        let window = window.get(..MAX_TOKEN).unwrap_or(window);
         window.iter().take_while(is_of_token).count().max(line().min(SOON))
     }
 }
@@ -338,7 +376,7 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
 fn is_label(text: &str, position: usize) -> bool {
     let from = position.saturating_sub(MAX_LABEL);
     let before = text.as_bytes().get(from..position).unwrap_or_default();
-    memchr::memmem::rfind(before, replacement::START.as_bytes())
+    replacement::last_label(before)
         .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
 }
 
@@ -348,18 +386,12 @@ fn is_filler(secret: &str) -> bool {
 }
 
 /// The compiled expression of a rule; compiled when its anchor is met first.
-fn expression(number: usize, rule: &PatternRule) -> Option<&'static Regex> {
-    static EXPRESSIONS: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
-    let expressions = EXPRESSIONS.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
-    let compiled = expressions.get(number)?.get_or_init(|| {
-        let start = if rule.reach == 0 { r"\A" } else { "" };
-        RegexBuilder::new(&format!("{start}(?:{})", rule.pattern))
-            .unicode(false)
-            .size_limit(MAX_COMPILED)
-            .build()
-            .ok()
-    });
-    compiled.as_ref()
+fn expression(number: usize, rule: &PatternRule) -> Option<&'static Expression> {
+    static EXPRESSIONS: [OnceLock<Option<Expression>>; RULES.len()] =
+        [const { OnceLock::new() }; RULES.len()];
+    let start = if rule.reach == 0 { r"\A" } else { "" };
+    let compile = || Expression::new(start, rule.pattern);
+    EXPRESSIONS.get(number)?.get_or_init(compile).as_ref()
 }
 
 /// Whether a letter or digit stands right before: an escape sequence's (`\n`, `%3D`) does not count.

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::OnceLock};
 
 use rustc_hash::FxHashSet;
 
-use super::{names, replacement, rules::NAMES};
+use super::{names, replacement, rules::NAMES, work};
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,11 +24,17 @@ const RANDOM_LENGTH: usize = 16;
 /// Digits alone are an identifier or a secret from this length on.
 const DIGITS_LENGTH: usize = 15;
 /// Longer values are judged by their beginning.
-const JUDGED: usize = 1024;
+pub(super) const JUDGED: usize = 1024;
+/// Steps of judging a byte of a value, and of telling whether it stands for another.
+const STEPS_OF_LOOK: usize = 6;
+const STEPS_OF_PLACEHOLDER: usize = 3;
+/// Steps of telling whether a value stands for another, at least.
+const PLACEHOLDER_STEPS: usize = 50;
 
 /// Judges a value without its quotes.
 pub(super) fn look(value: &str) -> Look {
     let value = value.get(..value.floor_char_boundary(JUDGED)).unwrap_or(value).trim();
+    work::add(STEPS_OF_LOOK * value.len());
     if value.is_empty() || is_no_secret(value) {
         return Look::Nothing;
     }
@@ -137,10 +143,11 @@ fn is_identifier(value: &str, start: usize) -> bool {
 
 /// Whether the value only stands for one: `xxxx`, `your-token-here`, `changeme`, `********`.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    if memchr::memmem::find(value.as_bytes(), replacement::START.as_bytes()).is_some() {
+    let bytes = value.as_bytes();
+    work::add(PLACEHOLDER_STEPS + STEPS_OF_PLACEHOLDER * bytes.len().min(JUDGED));
+    if replacement::holds_label(bytes) {
         return true;
     }
-    let bytes = value.as_bytes();
     if has_filling(bytes) {
         return true;
     }

@@ -1,25 +1,38 @@
-//! How much work a text may take: in proportion to its length, whatever it says.
+//! How much work redaction may do: steps in proportion to a text's length, whatever the text is.
 
-use std::ops::Range;
+use std::{cell::Cell, ops::Range};
 
 /// Steps for each byte of a text. A step takes about a nanosecond; ordinary texts take two or three for
 /// each byte.
 const STEPS_PER_BYTE: usize = 24;
 /// Bytes added to the length of each text: short texts full of secrets take more steps for each byte.
-const ADDED: usize = 64 << 10;
+const ADDED: usize = 4 << 10;
 
-/// The steps that redacting a text has taken, in all of its strings and passes.
-#[derive(Debug, Default, Clone, Copy)]
+thread_local! {
+    static STEPS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts steps of the text that this thread redacts. Functions that look at values are far from those that
+/// know the text, so that the steps are counted beside them.
+pub(super) fn add(steps: usize) {
+    STEPS.set(STEPS.get().wrapping_add(steps));
+}
+
+/// The work of redacting a text, in all of its strings, views and passes.
+#[derive(Debug)]
 pub(super) struct Work {
-    steps: usize,
+    /// The thread's steps before this text.
+    before: usize,
+    /// The text's length in bytes.
+    length: usize,
     /// Bytes of the parts that were scanned before the current one.
     scanned: usize,
 }
 
 impl Work {
-    /// Counts what was done.
-    pub const fn add(&mut self, steps: usize) {
-        self.steps = self.steps.saturating_add(steps);
+    /// Begins the work on a text of so many bytes.
+    pub fn of(length: usize) -> Self {
+        Self { before: STEPS.get(), length, scanned: 0 }
     }
 
     /// Counts a part of a text that was scanned.
@@ -28,21 +41,21 @@ impl Work {
     }
 
     /// The bytes that have to be replaced without a look at them, so that no more was done than the
-    /// text up to their end allows. `of_part` bytes of the current part come before them.
-    pub const fn excess(&self, of_part: usize) -> usize {
-        let bytes = self.scanned.saturating_add(of_part).saturating_add(ADDED);
-        self.steps.div_ceil(STEPS_PER_BYTE).saturating_sub(bytes)
+    /// text up to their end allows. `of_part` bytes of the current part come before them. A text that
+    /// is scanned several times has the steps for one time.
+    pub fn excess(&self, of_part: usize) -> usize {
+        let bytes = self.scanned.saturating_add(of_part).min(self.length);
+        self.steps().div_ceil(STEPS_PER_BYTE).saturating_sub(bytes.saturating_add(ADDED))
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> usize {
+        STEPS.get().wrapping_sub(self.before)
     }
 
     /// The most steps that a text of so many bytes takes, but for those of its last look.
     #[cfg(test)]
-    pub const fn most(bytes: usize) -> usize {
-        (bytes + ADDED) * STEPS_PER_BYTE
-    }
-
-    /// The steps so far.
-    #[cfg(test)]
-    pub const fn steps(&self) -> usize {
-        self.steps
+    pub const fn most(length: usize) -> usize {
+        (length + ADDED) * STEPS_PER_BYTE
     }
 }

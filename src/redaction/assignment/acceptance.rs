@@ -13,7 +13,7 @@ use crate::redaction::{
 /// Whether the value is taken for the secret that its name speaks of.
 pub(super) fn accepts(text: &str, name: &Name<'_>, joint: Joint, found: &Found) -> bool {
     let Some(value) = text.get(found.range.clone()) else { return false };
-    let value = value.get(..value.floor_char_boundary(super::JUDGED)).unwrap_or(value);
+    let value = value.get(..value.floor_char_boundary(value::JUDGED)).unwrap_or(value);
     if name.class == NameClass::Plain {
         return false;
     }
@@ -185,11 +185,19 @@ fn has_digit_or_sign(value: &str) -> bool {
         })
 }
 
+/// What stands before a name on its line is at most so long, or it is more than a place.
+const MAX_BEFORE: usize = 512;
+
 /// Whether only white space, a list's dash, a variable's `export` or what a tool writes before lines is
 /// before it on the line, or in the string of JSON.
 fn starts_line(text: &str, start: usize) -> bool {
-    let before = text.get(..start).unwrap_or_default();
-    let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+    let from = text.ceil_char_boundary(start.saturating_sub(MAX_BEFORE));
+    let before = text.get(from..start).unwrap_or_default();
+    let Some(line) =
+        before.rsplit(['\n', '\r']).next().filter(|line| from == 0 || line.len() < before.len())
+    else {
+        return false;
+    };
     let line = line
         .trim_start_matches(['+', '-', '>', '<', '#', '/', '*', ' ', '\t', '"', '\'', '{', ',']);
     line.is_empty()

@@ -7,9 +7,12 @@ use super::{
     joint::{Joint, before_quote, skip_space},
     lines::Lines,
 };
+use crate::redaction::work;
 
 /// A variable of Terraform and the headers of a field are at most so long.
 const MAX_BLOCK: usize = 2048;
+/// Steps of looking at a sign in the block of a variable.
+const STEPS_OF_BLOCK: usize = 4;
 /// The header of a block scalar, with a comment, is at most so long.
 const MAX_HEADER: usize = 120;
 /// Headers of a form's field.
@@ -86,6 +89,7 @@ pub(super) fn terraform_default(text: &str, name: &Name<'_>, position: usize) ->
     let (mut at, mut depth, mut begins) = (open + 1, 0_usize, true);
     let limit = open.saturating_add(MAX_BLOCK).min(bytes.len());
     while at < limit {
+        work::add(STEPS_OF_BLOCK);
         if let Some(length) = lines.end_at(at) {
             (at, begins) = (at + length, true);
             continue;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{joint::Joint, lines::Lines};
+use crate::redaction::work;
 
 /// Values are at most so long.
 const MAX_VALUE: usize = 16 << 10;
@@ -11,6 +12,12 @@ const MAX_VALUE: usize = 16 << 10;
 const MAX_SPACE: usize = 256;
 /// Closing brackets behind a value, at most.
 const MAX_CLOSING: usize = 16;
+
+/// Longer values keep the brackets at their end.
+const MAX_TRIMMED: usize = 1024;
+/// Steps of looking for the end of a value, for each byte.
+const STEPS_OF_PLAIN: usize = 3;
+const STEPS_OF_QUOTED: usize = 1;
 
 /// How a section of XML begins whose characters are as they are.
 const SECTION: &str = "<![CDATA[";
@@ -155,9 +162,11 @@ impl PlainRun {
         let is_known = self.start <= start && start < self.read;
         let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
         let mut end = if is_known { self.read } else { start };
+        let known = end;
         while end < limit && !ends_plain(bytes, end) {
             end += 1;
         }
+        work::add(STEPS_OF_PLAIN * (end - known));
         if !is_known {
             self.start = start;
         }
@@ -205,6 +214,7 @@ fn goes_on(bytes: &[u8], start: usize) -> bool {
 fn trim_punctuation(value: &str, joint: Joint) -> &str {
     let mut value = value;
     for _ in 0..MAX_CLOSING {
+        work::add(2 * value.len().min(MAX_TRIMMED));
         let Some(last) = value.chars().next_back() else { return value };
         let opens = match last {
             ')' => '(',
@@ -220,7 +230,8 @@ fn trim_punctuation(value: &str, joint: Joint) -> &str {
             }
             _ => return value,
         };
-        if value.matches(last).count() <= value.matches(opens).count() {
+        if value.len() > MAX_TRIMMED || value.matches(last).count() <= value.matches(opens).count()
+        {
             return value;
         }
         value = value.get(..value.len() - 1).unwrap_or_default();
@@ -237,25 +248,29 @@ pub(super) fn closing_quote(
 ) -> Option<usize> {
     let mut at = start;
     let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
+    let mut closing = None;
     while at < limit {
         let byte = bytes.get(at).copied()?;
         if byte == b'\n' && quote != b'`' {
-            return None;
+            break;
         }
         if byte == b'\\' {
             let run = bytes.get(at..)?.iter().take_while(|&&byte| byte == b'\\').count();
             let is_quote = bytes.get(at + run) == Some(&quote);
             if is_quote && backslashes > 0 && run <= backslashes {
-                return Some(at);
+                closing = Some(at);
+                break;
             }
             // An escaped quote belongs to the value.
             at += run + usize::from(is_quote && (backslashes > 0 || run % 2 == 1));
             continue;
         }
         if byte == quote {
-            return Some(at);
+            closing = Some(at);
+            break;
         }
         at += 1;
     }
-    None
+    work::add(STEPS_OF_QUOTED * (at - start));
+    closing
 }

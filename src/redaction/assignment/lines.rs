@@ -3,12 +3,19 @@
 
 use std::ops::Range;
 
+use crate::redaction::work;
+
 /// Backslashes of an escape sequence, at most: strings of JSON in strings of JSON have more than one.
 const MAX_ESCAPE: usize = 16;
 /// Deeper values are none of YAML.
 const MAX_INDENTATION: usize = 200;
 /// So far a line end is looked for, to tell what kind the lines are of.
 const MAX_LINE: usize = 4096;
+
+/// Steps of looking at a sign that may end a line.
+const STEPS_OF_SIGN: usize = 4;
+/// Bytes that are passed over in a step where no such sign stands.
+const BYTES_OF_STEP: usize = 16;
 
 /// The lines of a text, or of a string in it.
 #[derive(Debug, Clone, Copy)]
@@ -73,9 +80,16 @@ impl<'t> Lines<'t> {
     fn next_end(&self, start: usize, limit: usize) -> Option<Range<usize>> {
         let rest = self.text.as_bytes().get(start..)?;
         let window = rest.get(..limit).unwrap_or(rest);
-        memchr::memchr3_iter(b'\n', b'\r', b'\\', window)
-            .map(|offset| start + offset)
-            .find_map(|at| self.end_at(at).map(|length| at..at + length))
+        let mut steps = 0;
+        let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'\\', window);
+        let found = signs.find_map(|offset| {
+            steps += STEPS_OF_SIGN;
+            let at = start + offset;
+            self.end_at(at).map(|length| at..at + length)
+        });
+        let passed = found.as_ref().map_or(window.len(), |end| end.start - start);
+        work::add(steps + passed / BYTES_OF_STEP);
+        found
     }
 
     /// The last line end before `position`.
@@ -86,7 +100,10 @@ impl<'t> Lines<'t> {
             let before = self.text.as_bytes().get(..end).unwrap_or_default();
             before.iter().rev().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\').count()
         };
-        memchr::memchr3_iter(b'\n', b'\r', b'n', before).rev().find_map(|offset| {
+        let mut steps = 0;
+        let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'n', before).rev();
+        let found = signs.find_map(|offset| {
+            steps += STEPS_OF_SIGN;
             let at = from + offset;
             match self.byte(at) {
                 b'n' if self.escapes > 0 && backslashes(at) > 0 => {
@@ -95,7 +112,10 @@ impl<'t> Lines<'t> {
                 b'n' => None,
                 _ => Some(at..at + 1),
             }
-        })
+        });
+        let passed = found.as_ref().map_or(before.len(), |end| position - end.end);
+        work::add(steps + passed / BYTES_OF_STEP);
+        found
     }
 
     /// Whether the byte at `at` is a quote that ends or begins the string: with fewer backslashes than

@@ -11,7 +11,10 @@ mod table;
 
 use std::ops::Range;
 
-use super::names::{self, NameClass};
+use super::{
+    names::{self, NameClass},
+    value, work,
+};
 use acceptance::accepts;
 use found::{Found, PlainRun};
 use joint::{Joint, joint};
@@ -36,7 +39,6 @@ struct Name<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     plain: PlainRun,
-    steps: usize,
 }
 
 impl Values {
@@ -51,11 +53,6 @@ impl Values {
         let range = name_at(text, position);
         let value = self.value_of(text, range.clone(), further);
         (range, value)
-    }
-
-    /// The steps since they were asked for last.
-    pub const fn take_steps(&mut self) -> usize {
-        std::mem::replace(&mut self.steps, 0)
     }
 
     fn value_of(
@@ -77,23 +74,18 @@ impl Values {
         {
             return None;
         }
-        self.steps += STEPS_OF_CLASS;
         name.class = names::classify(whole, further);
         if name.class == NameClass::Plain {
             return None;
         }
-        self.steps += STEPS_OF_BYTE * found.range.len().min(JUDGED);
+        work::add(STEPS_OF_BYTE * found.range.len().min(value::JUDGED));
         let is_secret = accepts(text, &name, joint, &found);
         is_secret.then_some(found.range.start..found.end)
     }
 }
 
-/// Longer values are judged by their beginning.
-const JUDGED: usize = 1024;
-/// Steps of telling what a name says.
-const STEPS_OF_CLASS: usize = 150;
-/// Steps of judging a byte of a value.
-const STEPS_OF_BYTE: usize = 8;
+/// Steps of deciding about a byte of a value.
+const STEPS_OF_BYTE: usize = 5;
 
 /// The name around a position: letters, digits and what joins them.
 fn name_at(text: &str, position: usize) -> Range<usize> {

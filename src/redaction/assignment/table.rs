@@ -4,7 +4,10 @@
 use std::ops::Range;
 
 use super::{Name, accepts, found::Found, joint::Joint, lines::Lines};
-use crate::redaction::names::{self, NameClass};
+use crate::redaction::{
+    names::{self, NameClass},
+    work,
+};
 
 /// Longer lines are none of a table.
 const MAX_LINE: usize = 4096;
@@ -26,24 +29,23 @@ pub(in crate::redaction) struct Tables {
 
 impl Tables {
     /// Appends the secrets of the table whose header the name is a cell of. Names are given in order.
-    /// Returns the steps it took.
     pub fn find(
         &mut self,
         text: &str,
         name: &Range<usize>,
         further: &[String],
         mut hit: impl FnMut(Range<usize>),
-    ) -> usize {
+    ) {
         if name.start < self.seen {
-            return 0;
+            return;
         }
-        let Some(separator) = separator_around(text, name) else { return 0 };
+        let Some(separator) = separator_around(text, name) else { return };
         let lines = Lines::around(text, name.end);
         let start = lines.start(name.start, MAX_LINE);
         let header = start.and_then(|start| lines.rest(start, MAX_LINE));
         let Some((line, Some(next))) = header else {
             self.seen = name.end + MAX_LINE;
-            return MAX_LINE;
+            return;
         };
         let start = line.start;
         self.seen = line.end;
@@ -52,7 +54,7 @@ impl Tables {
             let columns = secret_columns(text, &cells, further);
             self.seen = table.read(text, &columns, &mut hit);
         }
-        STEPS_OF_BYTE * (self.seen - start)
+        work::add(STEPS_OF_BYTE * (self.seen - start));
     }
 }
 

@@ -5,6 +5,8 @@ use std::{ops::Range, sync::LazyLock};
 
 use memchr::memmem::Finder;
 
+use crate::redaction::work;
+
 /// Dashes before and after a label; SSH2 has four.
 const DASHES: std::ops::RangeInclusive<usize> = 4..=5;
 /// Bytes of a delimiter, with the line breaks in it.
@@ -13,6 +15,9 @@ const MAX_DELIMITER: usize = 160;
 const MAX_LABEL: usize = 48;
 /// Letters of the label of a private key.
 const PRIVATE: &str = "PRIVATEKEY";
+
+/// Steps of reading what may be a delimiter.
+const READ_STEPS: usize = 60;
 
 static DASH_PAIR: LazyLock<Finder> = LazyLock::new(|| Finder::new("--"));
 
@@ -55,6 +60,7 @@ pub(super) fn delimiters(bytes: &[u8]) -> Vec<Delimiter> {
 }
 
 fn read(bytes: &[u8], start: usize) -> Option<Delimiter> {
+    work::add(READ_STEPS);
     let mut reader = Reader { bytes, at: start, end: bytes.len().min(start + MAX_DELIMITER) };
     if !DASHES.contains(&reader.dashes()) {
         return None;

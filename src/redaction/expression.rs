@@ -1,0 +1,107 @@
+//! Expressions of the rules' file: where they match, and where in a match the secret is.
+
+use std::ops::Range;
+
+use regex::bytes::{Captures, Match, Regex, RegexBuilder};
+
+use super::work;
+
+/// What groups that hold the secret are called.
+pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
+/// How the first of these groups begins.
+const GROUP: &str = "(?P<secret>";
+/// A compiled expression takes at most so many bytes.
+const MAX_COMPILED: usize = 4 << 20;
+/// Steps of finding the secret in a match by its parts, and by its groups, for each byte.
+const STEPS_OF_PARTS: usize = 3;
+const STEPS_OF_GROUPS: usize = 20;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(super) struct Expression {
+    whole: Regex,
+    /// What comes before the secret, and the secret, where it ends the match.
+    parts: Option<[Regex; 2]>,
+}
+
+impl Expression {
+    /// `start` is put before the expression: it says where a match begins. `None` for what is no expression or
+    /// too large.
+    pub fn new(start: &str, expression: &str) -> Option<Self> {
+        let whole = compiled(&format!("{start}(?:{expression})"))?;
+        let parts = || {
+            let (before, secret) = expression.split_once(GROUP)?;
+            let secret = secret.strip_suffix(')')?;
+            let is_whole = |part| regex_syntax::ast::parse::Parser::new().parse(part).is_ok();
+            let are_parts = is_whole(before) && is_whole(secret);
+            let secret = are_parts.then(|| compiled(&format!(r"\A(?:{secret})\z"))).flatten()?;
+            Some([compiled(&format!(r"\A(?:{before})"))?, secret])
+        };
+        let parts = parts();
+        Some(Self { whole, parts })
+    }
+
+    /// The first match in a text.
+    pub fn find<'t>(&self, text: &'t [u8]) -> Option<Match<'t>> {
+        self.whole.find(text)
+    }
+
+    /// The secret of a match, which is all of a text.
+    pub fn secret(&self, text: &[u8]) -> Range<usize> {
+        if self.whole.captures_len() == 1 {
+            return 0..text.len();
+        }
+        // Groups take long to tell. The secret follows the text before it as that matches alone, unless the
+        // rest is none then.
+        if let Some([before, secret]) = &self.parts {
+            work::add(STEPS_OF_PARTS * text.len());
+            let start = before.find(text).map(|before| before.end());
+            let rest = start.and_then(|start| text.get(start..));
+            if let (Some(start), Some(rest)) = (start, rest)
+                && secret.is_match(rest)
+            {
+                return start..text.len();
+            }
+        }
+        work::add(STEPS_OF_GROUPS * text.len());
+        let groups = self.whole.captures(text);
+        let secret = groups.as_ref().and_then(named_group);
+        secret.map_or(0..text.len(), |secret| secret.range())
+    }
+}
+
+/// The group that holds the secret. The names of groups are unique: alternatives in quotes of several
+/// kinds have one each.
+fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
+    SECRET_GROUPS.into_iter().find_map(|name| groups.name(name))
+}
+
+fn compiled(expression: &str) -> Option<Regex> {
+    RegexBuilder::new(expression).unicode(false).size_limit(MAX_COMPILED).build().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secret_is_that_of_the_group() {
+        for (expression, text, secret) in [
+            ("key=[a-z]+", "key=abc", "key=abc"),
+            ("key=(?P<secret>[a-z]+)", "key=abc", "abc"),
+            ("(?i)key=(?P<secret>[a-z]+)", "KEY=ABC", "ABC"),
+            ("key=(?P<secret>[a-z]+)!", "key=abc!", "abc"),
+            ("(?:a|b(?P<secret>c))", "bc", "c"),
+            ("ab|a(?P<secret>bc|b)", "abc", "ab"),
+            ("a(?P<secret>b)(?:c)", "abc", "b"),
+            (".{0,9}?=(?P<secret>[a-z]{2,})", "a=b=cd", "cd"),
+            ("k=[a-z]*(?P<secret>[a-z][0-9])", "k=abc1", "c1"),
+            ("k=(?:\"(?P<secret>[a-z]+)\"|'(?P<single>[a-z]+)')", "k='abc'", "abc"),
+        ] {
+            let compiled = Expression::new("", expression).unwrap();
+            let found = compiled.find(text.as_bytes()).unwrap();
+            let range = compiled.secret(found.as_bytes());
+            assert_eq!(&found.as_bytes()[range], secret.as_bytes(), "{expression} in {text}");
+        }
+    }
+}
