@@ -28,7 +28,7 @@ delays.enable()
 
 async function search(): Promise<number> {
   const start = performance.now()
-  const found = await history.search({ toolName, limit: Number.POSITIVE_INFINITY })
+  const found = await history.search({ toolName, limit: Number(count) + 1 })
   const elapsed = performance.now() - start
   if (found.length !== Number(count)) {
     throw new Error(`found ${found.length} entries, not ${count}`)

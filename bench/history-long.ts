@@ -5,7 +5,7 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { LongHistory } from './history-long-process.ts'
-import { firstLine } from './peer-packages.ts'
+import { errorLine, firstLine } from './peer-packages.ts'
 import { figure, type Report } from './report.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -76,5 +76,5 @@ function measure(path: string): LongHistory | string {
   if (child.status === 0) {
     return JSON.parse(child.stdout) as LongHistory
   }
-  return firstLine(child.stderr?.trim() || child.error || 'the process failed')
+  return child.error === undefined ? errorLine(child.stderr.trim()) : firstLine(child.error)
 }

@@ -9,6 +9,7 @@ export const SECTIONS = [
   'pointers',
   'growth',
   'open-loop',
+  'hostile-saves',
   'history',
   'search',
   'store',

@@ -59,6 +59,11 @@ export function firstLine(error: unknown): string {
   return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''
 }
 
+/** What a process that failed says: the line with the error, where Node prints the source line before it. */
+export function errorLine(output: string): string {
+  return output.split('\n').find((line) => /^\w*Error\b/.test(line)) ?? firstLine(output)
+}
+
 function manifest(name: string): string {
   return join(FOLDER, 'node_modules', name, 'package.json')
 }

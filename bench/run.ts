@@ -5,6 +5,7 @@ import process from 'node:process'
 import { runCommand } from './command.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
+import { benchHostileSaves } from './hostile-saves.ts'
 import { benchLoad } from './load.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { benchOpenLoop } from './open-loop.ts'
@@ -35,6 +36,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('open-loop')) {
     await benchOpenLoop(report, peers, workspace, isQuick)
+  }
+  if (only.has('hostile-saves')) {
+    benchHostileSaves(report, workspace, isQuick)
   }
   if (only.has('load')) {
     await benchLoad(report, workspace, isQuick)

@@ -15,6 +15,7 @@ use tokio::{runtime::Handle, sync::Notify};
 
 use super::{manager::Manager, record};
 use crate::{
+    aside::run_long,
     file_system::Payload,
     json,
     retrieval::{Announced, Document, LateText},
@@ -243,8 +244,7 @@ impl Manager {
             match &job.late {
                 Some(_) => self.index.complete(&job.announced, None),
                 None => {
-                    let stored = self.stored_text(&job.output).await;
-                    let text = stored.map(|text| text.indexed()).unwrap_or_default();
+                    let text = self.stored_text(&job.output).await.unwrap_or_default();
                     self.index.complete(&job.announced, Some(&job.output.document(&text)));
                 }
             }
@@ -253,11 +253,14 @@ impl Manager {
         true
     }
 
-    /// The record of one of the manager's own outputs, from its file; `None` when it is gone.
-    async fn stored_text(&self, output: &IndexedOutput) -> Option<RecordText> {
+    /// What is indexed of the result of one of the manager's own outputs, from its file; `None` when it
+    /// is gone.
+    async fn stored_text(&self, output: &IndexedOutput) -> Option<String> {
         let filename = output.stored.as_ref()?;
         let record = self.read_from_disk(&self.path_of(filename), filename).await.ok()?;
-        RecordText::of(Payload::new(record))
+        let length = record.len();
+        let sample = move || Ok(RecordText::of(Payload::new(record)).map(|text| text.indexed()));
+        run_long(length, sample).await.ok().flatten()
     }
 
     /// Has the indexing thread look at this manager.

@@ -14,6 +14,7 @@ use super::{
     refused,
 };
 use crate::{
+    aside::run_long,
     error::{Code, Error, Result},
     file_system::Payload,
 };
@@ -32,12 +33,18 @@ impl Manager {
             return Ok(record);
         }
         let loaded = match self.read_from_disk(path, &relative).await {
-            Ok(bytes) => check(path, &bytes).map(|result| (bytes, result)),
+            Ok(bytes) => {
+                let (path, length) = (path.to_owned(), bytes.len());
+                let hold = move || {
+                    let result = check(&path, &bytes)?;
+                    Ok(Held::new(Payload::new(bytes), result.start))
+                };
+                run_long(length, hold).await
+            }
             Err(error) => Err(error),
         };
         self.count_load(loaded.is_ok());
-        let (bytes, result) = loaded?;
-        Ok(Held::new(Payload::new(bytes), result.start))
+        loaded
     }
 
     /// What memory holds.

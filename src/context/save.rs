@@ -17,6 +17,7 @@ use super::{
     state::State,
 };
 use crate::{
+    aside::run_long,
     durable::{self, Durability, Target},
     error::{Code, Error, Result},
     file_system::{FileError, Payload},
@@ -50,6 +51,11 @@ pub struct SaveRequest {
 }
 
 impl SaveRequest {
+    /// About how many bytes its arguments and its result take as JSON.
+    fn length_hint(&self) -> usize {
+        self.arguments.length_hint() + self.result.length_hint()
+    }
+
     /// What describes the output, redacted. Arguments and result become text first.
     fn redacted(mut self, pass: &mut Pass) -> Result<Self> {
         pass.text(&mut self.tool_name)?;
@@ -126,6 +132,8 @@ struct Prepared {
     record: Payload,
     /// Where in the record the result begins.
     result: usize,
+    /// What memory keeps of it; `None` where it is large.
+    held: Option<Held>,
     pointer: Pointer,
     is_large: bool,
     description: String,
@@ -155,7 +163,9 @@ impl Manager {
     /// As [`Manager::save`].
     pub async fn store(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<Saved> {
         let _under_way = self.in_flight.guard(sequence);
-        let mut prepared = self.prepare(sequence, request)?;
+        let manager = Arc::clone(self);
+        let bytes = request.length_hint();
+        let mut prepared = run_long(bytes, move || manager.prepare(sequence, request)).await?;
         if self.options.persist_all || prepared.is_large {
             self.write(&prepared.filename, &prepared.record).await?;
             prepared.pointer.on_disk = true;
@@ -268,6 +278,7 @@ impl Manager {
             tool_name,
             report: pass.report(),
             filename,
+            held: (!is_large).then(|| Held::new(Payload::clone(&record), head)),
             record,
             result: head,
             pointer,
@@ -350,8 +361,8 @@ impl Manager {
             filename,
             record,
             result,
+            held,
             pointer,
-            is_large,
             description,
             indexed_arguments,
             ..
@@ -365,8 +376,7 @@ impl Manager {
             stored: pointer.on_disk.then_some(filename),
         };
         // The index first: whoever sees the pointer finds it there.
-        self.index_output(sequence, output, RecordText { record: Payload::clone(&record), result });
-        let held = (!is_large).then(|| Held::new(record, result));
+        self.index_output(sequence, output, RecordText { record, result });
         let mut state = self.state();
         state.redactions += redactions;
         if self.is_cleared(sequence) {

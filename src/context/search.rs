@@ -19,7 +19,7 @@ use super::{
     stored_text::StoredText,
 };
 use crate::{
-    aside::in_place,
+    aside::{in_place, run_long},
     error::{Code, Error, Result},
     file_system::Payload,
     json as json_text, names,
@@ -291,9 +291,11 @@ impl<'m> Collection<'m> {
                 skipped("the file is too large");
                 None
             }
-            Ok(contents) => StoredText::of_record(Payload::new(contents.bytes))
-                .map_err(|reason| skipped(reason.reason()))
-                .ok(),
+            Ok(contents) => {
+                let length = contents.bytes.len();
+                let parse = move || Ok(StoredText::of_record(Payload::new(contents.bytes)));
+                run_long(length, parse).await.ok()?.map_err(|reason| skipped(reason.reason())).ok()
+            }
             Err(error) if error.is_not_found() => None,
             Err(error) => {
                 skipped(&error.to_string());

@@ -11,6 +11,8 @@ use super::{
     Payload, Volume,
 };
 
+use crate::aside::LONG;
+
 /// The result of a file operation.
 pub type FileResult<T> = std::result::Result<T, FileError>;
 
@@ -176,8 +178,8 @@ fn ready<'a, T: Send + 'a>(result: FileResult<T>) -> FileFuture<'a, T> {
     Box::pin(std::future::ready(result))
 }
 
-/// Waiting for the medium would keep a worker from other work: it happens on a thread of its own,
-/// so that many files are on their way to the medium at once.
+/// Waiting for the medium, or copying a long file, would keep a worker from other work: it happens on a
+/// thread of its own, so that many files are on their way to the medium at once.
 fn aside<'a, T: Send + 'static>(
     operation: &'static str,
     path: &'a Path,
@@ -206,11 +208,11 @@ impl<D: Disk + Clone> FileSystem for D {
         contents: Payload,
         sync: bool,
     ) -> FileFuture<'a, ()> {
-        if !sync {
+        if !sync && contents.len() <= LONG {
             return ready(Disk::write_new(self, path, &contents, false));
         }
         let disk = self.clone();
-        aside("write", path, move |path| Disk::write_new(&disk, path, &contents, true))
+        aside("write", path, move |path| Disk::write_new(&disk, path, &contents, sync))
     }
 
     fn create_unnamed<'a>(
@@ -219,11 +221,11 @@ impl<D: Disk + Clone> FileSystem for D {
         contents: Payload,
         sync: bool,
     ) -> FileFuture<'a, bool> {
-        if !sync {
+        if !sync && contents.len() <= LONG {
             return ready(Disk::create_unnamed(self, path, &contents, false));
         }
         let disk = self.clone();
-        aside("write", path, move |path| Disk::create_unnamed(&disk, path, &contents, true))
+        aside("write", path, move |path| Disk::create_unnamed(&disk, path, &contents, sync))
     }
 
     fn can_rename(&self) -> bool {
@@ -249,7 +251,16 @@ impl<D: Disk + Clone> FileSystem for D {
         relative: &'a Path,
         limit: u64,
     ) -> FileFuture<'a, Contents> {
-        ready(Disk::read(self, root, relative, limit))
+        let disk = self.clone();
+        Box::pin(async move {
+            let short = limit.min(LONG as u64);
+            let contents = Disk::read(&disk, root, relative, short)?;
+            if contents.length.min(limit) <= short {
+                return Ok(contents);
+            }
+            let relative = relative.to_owned();
+            aside("read", root, move |root| Disk::read(&disk, root, &relative, limit)).await
+        })
     }
 
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {

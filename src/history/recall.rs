@@ -1,6 +1,6 @@
 //! Reading and searching, most recent entries first.
 
-use std::sync::Arc;
+use std::{cell::Cell, io::ErrorKind, path::Path, sync::Arc};
 
 use serde_json::json;
 
@@ -11,18 +11,16 @@ use super::{
     index::{Index, Lookup, Unusable},
 };
 use crate::{
+    aside::LONG,
     durable::log::{Line, LinesBackwards, LogReader, ReadAt},
     error::Result,
-    file_system::FileError,
+    file_system::{FileError, FileResult},
 };
 
 /// Entries are handed over in texts of about this many bytes.
 const TEXT: usize = 4 * 1024 * 1024;
 /// The log may be cut while it is read (a failed append is taken back), not for ever.
 const MAX_ATTEMPTS: usize = 10;
-
-/// More entries than these are read on a thread of its own: other work has to go on meanwhile.
-const FEW: usize = 256;
 
 /// Entries as JSON arrays, several so that no text grows without bound.
 pub type Recalled = Vec<Vec<u8>>;
@@ -120,14 +118,16 @@ impl History {
     /// `Io` when the log cannot be read.
     pub async fn read(self: &Arc<Self>, limit: usize, max_bytes: usize) -> Result<Recalled> {
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
-        let latest = Latest::within(Bounds { entries: limit, bytes: max_bytes });
-        let found = if limit <= FEW {
-            scan(&reader, latest, None, self, &Cancelled::default())?
-        } else {
-            let history = Arc::clone(self);
-            aside(move |cancelled| scan(&reader, latest, None, &history, cancelled)).await?
-        };
-        Ok(self.recalled(found))
+        let bounds = Bounds { entries: limit, bytes: max_bytes };
+        let latest = Latest::within(bounds);
+        let short = ShortEnd { reader: &reader, bytes_left: Cell::new(LONG) };
+        if let Ok(found) = scan(&short, latest, None, self, &Cancelled::default()) {
+            return Ok(self.recalled(found));
+        }
+        let latest = Latest::within(bounds);
+        let history = Arc::clone(self);
+        let scan = move |cancelled: &Cancelled| scan(&reader, latest, None, &history, cancelled);
+        Ok(self.recalled(aside(scan).await?))
     }
 
     /// The most recent entries that match, oldest first.
@@ -293,9 +293,32 @@ impl From<Unusable> for NotFound {
     }
 }
 
+/// A log of which so many bytes can be read: reading more fails, and is for a thread of its own.
+struct ShortEnd<'a> {
+    reader: &'a LogReader,
+    bytes_left: Cell<usize>,
+}
+
+impl ReadAt for ShortEnd<'_> {
+    fn length(&self) -> FileResult<u64> {
+        self.reader.length()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        match self.bytes_left.get().checked_sub(buffer.len()) {
+            Some(left) => self.bytes_left.set(left),
+            None => {
+                let error = ErrorKind::WouldBlock.into();
+                return Err(FileError::system("read", Path::new(""), error));
+            }
+        }
+        self.reader.read_at(offset, buffer)
+    }
+}
+
 /// Reads lines backwards until the collector is full.
 fn scan<C: Collect>(
-    reader: &LogReader,
+    reader: &impl ReadAt,
     collector: C,
     filter: Option<&Filter>,
     history: &History,
@@ -318,7 +341,7 @@ fn scan<C: Collect>(
 /// Reads the lines that begin at `begin` or later, from the last one backwards.
 fn scan_from<C: Collect>(
     begin: u64,
-    reader: &LogReader,
+    reader: &impl ReadAt,
     found: &mut Found<C>,
     filter: Option<&Filter>,
     history: &History,

@@ -7,7 +7,8 @@ use tokio::sync::oneshot;
 
 use super::{History, entry::Entry};
 use crate::{
-    durable::log::{AppendError, Pending},
+    aside::{LONG, run_long},
+    durable::log::{AppendError, MakeLine, Pending},
     error::{Code, Error, Result},
     json::{self, Encoded},
     redaction::{Pass, Redaction, Report},
@@ -54,8 +55,14 @@ impl Redacted {
 }
 
 impl NewEntry {
+    /// About how many bytes its line takes.
+    fn length_hint(&self) -> usize {
+        self.params.length_hint() + self.result.length_hint() + self.rest.len()
+    }
+
     /// The line without its newline character. JSON text holds none.
     fn line(self, limit: usize) -> Result<(Vec<u8>, Option<Redacted>)> {
+        let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, redaction } = self;
         let mut pass = Pass::new(redaction);
         // Before the line, for messages.
@@ -66,8 +73,7 @@ impl NewEntry {
                 format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
             )
         };
-        let mut line =
-            Vec::with_capacity(params.length_hint() + result.length_hint() + rest.len() + 64);
+        let mut line = Vec::with_capacity(length + 64);
         line.extend_from_slice(b"{\"tool_name\":");
         json::escape_string(&tool_name, &mut line);
         line.extend_from_slice(b",\"params\":");
@@ -98,11 +104,19 @@ pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<(
 }
 
 /// An entry on its way to the log.
-#[must_use = "the entry is written when the outcome is awaited"]
+#[must_use = "the entry is written when the outcome is awaited, and later ones wait for a long one"]
 pub struct Appending {
     under_way: UnderWay,
     redacted: oneshot::Receiver<Redacted>,
+    long_line: Option<LongLine>,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
+}
+
+/// A line that takes long to make, and the log that receives it.
+struct LongLine {
+    bytes: usize,
+    make: MakeLine<Error>,
+    made: oneshot::Sender<Vec<u8>>,
 }
 
 impl History {
@@ -111,21 +125,26 @@ impl History {
         let under_way = UnderWay::begin(self);
         let limit = self.options.max_entry_bytes;
         let (sender, redacted) = oneshot::channel();
-        let history = Arc::clone(self);
-        let pending = self.log.append(
-            Box::new(move || {
-                history.prepare_directory()?;
-                let (line, redacted) = entry.line(limit)?;
-                if let Some(redacted) = redacted {
-                    // Nobody waits any more: nothing to tell.
-                    let _ = sender.send(redacted);
-                }
-                Ok(line)
-            }),
-            self.options.durability,
-            self.options.lock_timeout,
-        );
-        Appending { under_way, redacted, pending }
+        let (history, bytes) = (Arc::clone(self), entry.length_hint());
+        let make: MakeLine<Error> = Box::new(move || {
+            history.prepare_directory()?;
+            let (line, redacted) = entry.line(limit)?;
+            if let Some(redacted) = redacted {
+                // Nobody waits any more: nothing to tell.
+                let _ = sender.send(redacted);
+            }
+            Ok(line)
+        });
+        let Self { log, options, .. } = self.as_ref();
+        let (durability, patience) = (options.durability, options.lock_timeout);
+        let (pending, long_line) = if bytes <= LONG {
+            (log.append(make, durability, patience), None)
+        } else {
+            let (made, line) = oneshot::channel();
+            let long_line = LongLine { bytes, make, made };
+            (log.append_arriving(line, durability, patience), Some(long_line))
+        };
+        Appending { under_way, redacted, long_line, pending }
     }
 
     /// Says once that only one process may write here.
@@ -182,7 +201,13 @@ impl Appending {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, `LockTimeout` or
     /// `Io`. Nothing is left behind then.
     pub async fn outcome(self) -> Result<Option<Redacted>> {
-        let Self { under_way, mut redacted, pending } = self;
+        let Self { under_way, mut redacted, long_line, pending } = self;
+        if let Some(LongLine { bytes, make, made }) = long_line {
+            // The log receives nothing where it fails, and passes over the entry.
+            let line = run_long(bytes, make).await?;
+            // The log interrupts the append where it is gone.
+            let _ = made.send(line);
+        }
         let history = &under_way.history;
         let outcome = match pending.outcome().await {
             Some(Ok(())) => Ok(redacted.try_recv().ok()),

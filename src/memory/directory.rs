@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::document::{Document, Malformed};
 use crate::{
+    aside::run_long,
     debug::Debug,
     durable::{Durability, LockError, SharedFiles, Turn},
     error::{Code, Error, Result},
@@ -119,15 +120,19 @@ impl Directory {
                 ),
             ));
         }
-        Document::parse(&contents.bytes).map_err(|Malformed(reason)| {
-            Error::new(
-                Code::Corrupt,
-                format!(
-                    "{} is no memory of a repository ({reason}); correct the file or move it away",
-                    path.display()
-                ),
-            )
-        })
+        let bytes = contents.bytes.len();
+        let parse = move || {
+            Document::parse(&contents.bytes).map_err(|Malformed(reason)| {
+                Error::new(
+                    Code::Corrupt,
+                    format!(
+                        "{} is no memory of a repository ({reason}); correct the file or move it away",
+                        path.display()
+                    ),
+                )
+            })
+        };
+        run_long(bytes, parse).await
     }
 
     /// Makes the directory; at [`Durability::Full`] the way to it is on the medium then.
@@ -175,7 +180,12 @@ impl Directory {
     pub async fn write(&self, document: &Document, writing: &Writing) -> Result<()> {
         let path = self.memory();
         let mut text = document.to_text();
-        Pass::new(writing.redaction.clone()).json(&mut text, 0)?;
+        let (redaction, bytes) = (writing.redaction.clone(), text.len());
+        let redact = move || {
+            Pass::new(redaction).json(&mut text, 0)?;
+            Ok(text)
+        };
+        let text = run_long(bytes, redact).await?;
         if text.len() as u64 > MAX_MEMORY {
             return Err(Error::new(
                 Code::TooLarge,

@@ -14,6 +14,7 @@ use tokio::{
 
 use super::outbox::{Message, Queue};
 use crate::{
+    aside::MAX_LONG_THREADS,
     error::{Code, Error},
     file_system::Payload,
 };
@@ -36,7 +37,7 @@ fn runtime() -> napi::Result<&'static Runtime> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Builder::new_multi_thread()
             .worker_threads(cores.clamp(2, 4))
-            .max_blocking_threads(WAITING_THREADS)
+            .max_blocking_threads(WAITING_THREADS + MAX_LONG_THREADS)
             .thread_name("agent-context")
             .enable_time()
             .build()

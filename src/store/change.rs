@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use super::{
     Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links,
-    corrupt, entry, time, write::read_back,
+    corrupt, entry, finished, time, write::read_back,
 };
 use crate::{
+    aside::run_long,
     call_order::CallPlace,
     durable::Durability,
     error::{Code, Error, Result},
@@ -99,8 +100,8 @@ impl Store {
         let description = update.apply(&mut document);
         document.add_change(&self.change(description));
         let level = self.options.durability;
-        let text = self.replace_entry(&root, &location, &mut document, level, &mut pass).await?;
-        let stored = read_back(&location, &text)?;
+        let (text, pass) = self.replace_entry(&root, &location, document, level, pass).await?;
+        let stored = read_back(&location, text).await?;
         Ok(Changed { stored, report: pass.report() })
     }
 
@@ -130,10 +131,15 @@ impl Store {
                 ),
             ));
         }
-        // Whole, as whoever reads it would see it.
-        Entry::read(location, &bytes).map_err(|problem| corrupt(location.as_str(), &problem))?;
-        let text = String::from_utf8(bytes).unwrap_or_default();
-        Document::parse(&text).map_err(|problem| corrupt(location.as_str(), &problem))
+        let (location, length) = (location.clone(), bytes.len());
+        let parse = move || {
+            let corrupt = |problem| corrupt(location.as_str(), &problem);
+            // Whole, as whoever reads it would see it.
+            Entry::read(&location, &bytes).map_err(corrupt)?;
+            let text = String::from_utf8(bytes).unwrap_or_default();
+            Document::parse(&text).map_err(corrupt)
+        };
+        run_long(length, parse).await
     }
 
     /// Puts a document in its file's place; whoever calls this has the turn.
@@ -141,15 +147,18 @@ impl Store {
         &self,
         root: &Path,
         location: &Location,
-        document: &mut Document,
+        mut document: Document,
         level: Durability,
-        pass: &mut Pass,
-    ) -> Result<Payload> {
-        let text = self.finished(location.as_str(), document, pass)?;
+        mut pass: Pass,
+    ) -> Result<(Payload, Pass)> {
+        let bytes = document.content().len();
+        let finish = move || Ok((finished(&mut document, &mut pass)?, pass));
+        let (text, pass) = run_long(bytes, finish).await?;
+        let text = self.within_limit(location.as_str(), text)?;
         let path = root.join(location.as_str());
         let replaced = self.shared.files.replace(&path, Payload::clone(&text), level).await;
         self.note(location);
         replaced.map_err(|error| self.refused("change", location, error))?;
-        Ok(text)
+        Ok((text, pass))
     }
 }

@@ -106,7 +106,7 @@ impl Store {
             && self.is_begun(root, &journal).await?
         {
             // What is on the disk is there already, and the line was redacted.
-            match self.mark_superseded(root, &journal, &mut Pass::new(None)).await {
+            match self.mark_superseded(root, &journal, Pass::new(None)).await {
                 Err(error) if error.code == Code::Io => return Err(error),
                 // Somebody removed the old one, or made something else of it: nothing to mark.
                 Ok(_) | Err(_) => {}
@@ -145,8 +145,8 @@ impl Store {
         &self,
         root: &Path,
         journal: &Journal,
-        pass: &mut Pass,
-    ) -> Result<Payload> {
+        pass: Pass,
+    ) -> Result<(Payload, Pass)> {
         let old = Location::parse(&journal.old)?;
         let mut document = self.document(root, &old, None).await?;
         let change = Change::from(journal.change.clone());
@@ -155,10 +155,10 @@ impl Store {
         let is_listed = changelog::as_read(&change)
             .is_some_and(|change| document.changelog().contains(&change));
         if is_listed && links == document.links() {
-            return Ok(Payload::new(document.to_text().into_bytes()));
+            return Ok((Payload::new(document.to_text().into_bytes()), pass));
         }
         document.set_links(links);
         document.add_change(&change);
-        self.replace_entry(root, &old, &mut document, LEVEL, pass).await
+        self.replace_entry(root, &old, document, LEVEL, pass).await
     }
 }

@@ -243,15 +243,8 @@ impl Store {
         Error::from_file(&format!("{what} the entry"), &path, "path", error)
     }
 
-    /// Takes the secrets out of a document and makes its text.
-    fn finished(
-        &self,
-        location: &str,
-        document: &mut Document,
-        pass: &mut Pass,
-    ) -> Result<Payload> {
-        document.redact(pass)?;
-        let text = document.to_text().into_bytes();
+    /// Refuses the text of an entry that is too large.
+    fn within_limit(&self, location: &str, text: Vec<u8>) -> Result<Payload> {
         let length = text.len() as u64;
         if length > self.options.max_entry_bytes {
             return Err(self.too_large(location, length));
@@ -265,6 +258,12 @@ impl Store {
             index.note(location);
         }
     }
+}
+
+/// Takes the secrets out of a document and makes its text.
+fn finished(document: &mut Document, pass: &mut Pass) -> Result<Vec<u8>> {
+    document.redact(pass)?;
+    Ok(document.to_text().into_bytes())
 }
 
 /// A file that is no entry.

@@ -7,12 +7,14 @@ use std::{
 };
 
 use super::{
-    Entry, Filter, Location, Problem, Store, Summary, corrupt,
+    Entry, Filter, Location, Problem, Store, Summary,
     index::{Direction, EntryIndex},
+    write::read_back,
 };
 use crate::{
     aside::in_place,
     error::{Code, Error, Result},
+    file_system::Payload,
 };
 
 /// Which entries are near another one.
@@ -69,7 +71,7 @@ impl Store {
         let root = self.root_of(&location).await?;
         self.settle(&root).await;
         let bytes = self.bytes_of(&root, &location).await?;
-        Entry::read(&location, &bytes).map_err(|problem| corrupt(path, &problem))
+        read_back(&location, Payload::new(bytes)).await
     }
 
     /// The entries that meet every condition, newest first, or the best first.
@@ -140,7 +142,7 @@ impl Store {
             // A cancelled search stops here.
             tokio::task::yield_now().await;
             match self.bytes_of(root, &location).await {
-                Ok(bytes) => entries.extend(Entry::read(&location, &bytes)),
+                Ok(bytes) => entries.extend(read_back(&location, Payload::new(bytes)).await),
                 Err(Error { code: Code::Io, message, cause }) => {
                     return Err(Error { code: Code::Io, message, cause });
                 }

@@ -11,11 +11,7 @@ use super::{
     time,
     write::read_back,
 };
-use crate::{
-    call_order::CallPlace,
-    error::Result,
-    redaction::{Pass, Redaction},
-};
+use crate::{call_order::CallPlace, error::Result, redaction::Redaction};
 
 /// What takes an entry's place, and why.
 #[derive(Debug, Clone, Deserialize)]
@@ -55,7 +51,7 @@ impl Store {
     }
 
     async fn supersede_at(
-        &self,
+        self: &Arc<Self>,
         place: CallPlace,
         called: i64,
         supersession: Supersession,
@@ -63,9 +59,8 @@ impl Store {
     ) -> Result<Changed<Superseded>> {
         let Supersession { path, mut replacement, reason } = supersession;
         let old = Location::parse(&path)?;
-        let mut pass = Pass::new(redaction);
         add_missing(&mut replacement.links, [path]);
-        let prepared = self.prepare(replacement, called, &mut pass)?;
+        let (prepared, mut pass) = self.prepare(replacement, called, redaction).await?;
         let _permit = place.reached().await;
         self.root_of(&old).await?;
         let _turn = self.shared.turn(self.options.lock_timeout, &self.debug).await?;
@@ -98,11 +93,11 @@ impl Store {
             }
         };
         self.note(&location);
-        let text = self.mark_superseded(&root, &journal, &mut pass).await?;
+        let (text, pass) = self.mark_superseded(&root, &journal, pass).await?;
         self.drop_journal(&root).await?;
         let stored = Superseded {
-            old: read_back(&old, &text)?,
-            replacement: read_back(&location, &prepared.text)?,
+            old: read_back(&old, text).await?,
+            replacement: read_back(&location, prepared.text).await?,
         };
         Ok(Changed { stored, report: pass.report() })
     }

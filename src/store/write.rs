@@ -9,9 +9,10 @@ use serde::Deserialize;
 
 use super::{
     Changed, Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links,
-    shared::Reserved, time,
+    finished, shared::Reserved, time,
 };
 use crate::{
+    aside::run_long,
     call_order::CallPlace,
     error::{Code, Error, Result},
     file_system::Payload,
@@ -67,24 +68,38 @@ impl Store {
     }
 
     async fn write_at(
-        &self,
+        self: &Arc<Self>,
         (place, naming): (CallPlace, CallPlace),
         called: i64,
         draft: Draft,
         redaction: Option<Redaction>,
     ) -> Result<Changed<Entry>> {
-        let mut pass = Pass::new(redaction);
-        let prepared = self.prepare(draft, called, &mut pass)?;
+        let (prepared, pass) = self.prepare(draft, called, redaction).await?;
         let _permit = place.reached().await;
         let root = self.own_root().await?;
         let location = self.create_entry(&root, &prepared, naming).await?;
         self.note(&location);
-        let stored = read_back(&location, &prepared.text)?;
+        let stored = read_back(&location, prepared.text).await?;
         Ok(Changed { stored, report: pass.report() })
     }
 
     /// Checks a draft, takes the secrets out and makes its text, as of the time of the call.
-    pub(super) fn prepare(&self, draft: Draft, called: i64, pass: &mut Pass) -> Result<Prepared> {
+    pub(super) async fn prepare(
+        self: &Arc<Self>,
+        draft: Draft,
+        called: i64,
+        redaction: Option<Redaction>,
+    ) -> Result<(Prepared, Pass)> {
+        let (store, bytes) = (Arc::clone(self), draft.content.len());
+        let prepare = move || {
+            let mut pass = Pass::new(redaction);
+            let prepared = store.prepare_with(draft, called, &mut pass)?;
+            Ok((prepared, pass))
+        };
+        run_long(bytes, prepare).await
+    }
+
+    fn prepare_with(&self, draft: Draft, called: i64, pass: &mut Pass) -> Result<Prepared> {
         let Draft { entry_type, mut slug, content, tags: given, links: linked } = draft;
         let (mut tags, mut links) = (Vec::new(), Vec::new());
         add_missing(&mut tags, given);
@@ -106,7 +121,7 @@ impl Store {
             links,
             content: &content,
         });
-        let text = self.finished(&slug, &mut document, pass)?;
+        let text = self.within_limit(&slug, finished(&mut document, pass)?)?;
         let directory = if options.has_session_directory {
             format!("{}/{}", options.agent, options.session_id)
         } else {
@@ -226,6 +241,11 @@ impl Store {
 }
 
 /// The entry that a text just written is.
-pub(super) fn read_back(location: &Location, text: &Payload) -> Result<Entry> {
-    Entry::read(location, text).map_err(|problem| super::corrupt(location.as_str(), &problem))
+pub(super) async fn read_back(location: &Location, text: Payload) -> Result<Entry> {
+    let (location, bytes) = (location.clone(), text.len());
+    let read = move || {
+        let entry = Entry::read(&location, &text);
+        entry.map_err(|problem| super::corrupt(location.as_str(), &problem))
+    };
+    run_long(bytes, read).await
 }

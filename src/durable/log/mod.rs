@@ -134,8 +134,16 @@ pub struct Rewrite {
     pub kept: Vec<std::ops::Range<u64>>,
 }
 
-/// Makes a record's line, without the newline character, on the thread that writes.
+/// Makes a record's line, without the newline character.
 pub type MakeLine<E> = Box<dyn FnOnce() -> Result<Vec<u8>, E> + Send>;
+
+/// Where a record's line comes from.
+enum LineSource<E> {
+    /// It is made on the thread that writes.
+    Make(MakeLine<E>),
+    /// It is made elsewhere, while the records before it are written.
+    Arriving(oneshot::Receiver<Vec<u8>>),
+}
 
 /// Why there is no new record: its line could not be made, or not written.
 #[derive(Debug)]
@@ -149,7 +157,7 @@ pub enum AppendError<E> {
 type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
 
 enum Job<E> {
-    Append { make: MakeLine<E>, durability: Durability, waiting: Waiting, done: Done<E> },
+    Append { line: LineSource<E>, durability: Durability, waiting: Waiting, done: Done<E> },
     Rewrite { rewrite: Rewrite, waiting: Waiting, done: oneshot::Sender<Result<u64, LogError>> },
 }
 
@@ -286,9 +294,29 @@ impl<E: Send + 'static> Log<E> {
         durability: Durability,
         patience: Duration,
     ) -> Pending<E, Result<(), AppendError<E>>> {
+        self.append_from(LineSource::Make(make), durability, patience)
+    }
+
+    /// As [`Log::append`], for a line that takes long to make: `line` receives it. Records queued before
+    /// it are written meanwhile, later ones after it. The append is interrupted when the sender is dropped.
+    pub fn append_arriving(
+        self: &Arc<Self>,
+        line: oneshot::Receiver<Vec<u8>>,
+        durability: Durability,
+        patience: Duration,
+    ) -> Pending<E, Result<(), AppendError<E>>> {
+        self.append_from(LineSource::Arriving(line), durability, patience)
+    }
+
+    fn append_from(
+        self: &Arc<Self>,
+        line: LineSource<E>,
+        durability: Durability,
+        patience: Duration,
+    ) -> Pending<E, Result<(), AppendError<E>>> {
         let (done, outcome) = oneshot::channel();
         let waiting = Waiting::new(patience);
-        self.queue().jobs.push_back(Job::Append { make, durability, waiting, done });
+        self.queue().jobs.push_back(Job::Append { line, durability, waiting, done });
         Pending { log: Arc::clone(self), outcome }
     }
 
@@ -403,25 +431,45 @@ impl<E: Send + 'static> Log<E> {
     async fn take_turn(&self, jobs: Vec<Job<E>>) {
         let (mut records, mut senders, mut bytes) = (Vec::new(), Vec::new(), 0);
         for job in jobs {
-            match job {
+            let (line, durability, waiting, done) = match job {
                 Job::Rewrite { rewrite, waiting, done } => {
                     // Nobody waits any more: nothing to tell, here and below.
                     let _ = done.send(self.do_rewrite(rewrite, waiting).await);
+                    continue;
                 }
-                Job::Append { make, durability, waiting, done } => match make() {
-                    Err(error) => drop(done.send(Err(AppendError::Line(error)))),
-                    Ok(mut line) => {
-                        line.push(b'\n');
-                        bytes += line.len();
-                        records.push(Record { line, durability, waiting });
-                        senders.push(done);
-                        if bytes >= MAX_TURN_BYTES {
-                            let records = std::mem::take(&mut records);
-                            self.write(records, std::mem::take(&mut senders)).await;
-                            bytes = 0;
-                        }
+                Job::Append { line, durability, waiting, done } => {
+                    (line, durability, waiting, done)
+                }
+            };
+            let made = match line {
+                LineSource::Make(make) => make(),
+                LineSource::Arriving(line) => {
+                    if line.is_empty() {
+                        // What was called before it does not wait for it.
+                        let records = std::mem::take(&mut records);
+                        self.write(records, std::mem::take(&mut senders)).await;
+                        bytes = 0;
                     }
-                },
+                    // Interrupted: the outcome's sender is dropped with this job.
+                    let Ok(line) = line.await else { continue };
+                    // Waiting for a line is no waiting for other processes.
+                    self.queue().progress = Some(Instant::now());
+                    Ok(line)
+                }
+            };
+            match made {
+                Err(error) => drop(done.send(Err(AppendError::Line(error)))),
+                Ok(mut line) => {
+                    line.push(b'\n');
+                    bytes += line.len();
+                    records.push(Record { line, durability, waiting });
+                    senders.push(done);
+                    if bytes >= MAX_TURN_BYTES {
+                        let records = std::mem::take(&mut records);
+                        self.write(records, std::mem::take(&mut senders)).await;
+                        bytes = 0;
+                    }
+                }
             }
         }
         self.write(records, senders).await;

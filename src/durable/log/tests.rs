@@ -97,6 +97,58 @@ async fn a_line_that_cannot_be_made_harms_no_other() {
 }
 
 #[tokio::test]
+async fn records_before_a_line_that_is_still_made_do_not_wait_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_in(folder.path());
+    let (made, line) = oneshot::channel();
+    let make = |text: &'static str| -> MakeLine<&str> { Box::new(move || Ok(text.into())) };
+    let before = log.append(make("one"), Durability::Process, PATIENCE);
+    let arriving = log.append_arriving(line, Durability::Process, PATIENCE);
+    let after = log.append(make("three"), Durability::Process, PATIENCE);
+    let arriving = tokio::spawn(arriving.outcome());
+    let after = tokio::spawn(after.outcome());
+    before.outcome().await.unwrap().unwrap();
+    assert_eq!(lines_of(&log).await, [("one".to_owned(), true)]);
+    assert!(!after.is_finished(), "lines stand in the order of the calls");
+    made.send(b"two".to_vec()).unwrap();
+    arriving.await.unwrap().unwrap().unwrap();
+    after.await.unwrap().unwrap().unwrap();
+    let lines: Vec<_> = lines_of(&log).await.into_iter().map(|(line, _)| line).collect();
+    assert_eq!(lines, ["one", "two", "three"]);
+}
+
+#[tokio::test]
+async fn a_line_that_never_arrives_interrupts_its_append_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_in(folder.path());
+    let (made, line) = oneshot::channel();
+    let lost = log.append_arriving(line, Durability::Process, PATIENCE);
+    let next = log.append(Box::new(|| Ok(b"next".to_vec())), Durability::Process, PATIENCE);
+    drop(made);
+    assert!(lost.outcome().await.is_none());
+    next.outcome().await.unwrap().unwrap();
+    assert_eq!(lines_of(&log).await, [("next".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn waiting_for_a_line_is_no_waiting_for_other_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_in(folder.path());
+    let (made, line) = oneshot::channel();
+    let patience = Duration::from_millis(20);
+    let arriving = log.append_arriving(line, Durability::Process, patience);
+    let make: MakeLine<&str> = Box::new(|| Ok(b"two".to_vec()));
+    let next = log.append(make, Durability::Process, patience);
+    let sending = tokio::spawn(async move {
+        tokio::time::sleep(2 * patience).await;
+        made.send(b"one".to_vec()).unwrap();
+    });
+    arriving.outcome().await.unwrap().unwrap();
+    next.outcome().await.unwrap().unwrap();
+    sending.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_torn_line_is_ended_before_the_next_record() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_in(folder.path());
