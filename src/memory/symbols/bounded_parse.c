@@ -6,6 +6,9 @@
 // not. longjmp passes frames of C only: `current` is set only while this file calls tree-sitter, and is cleared while a
 // callback of Rust runs.
 //
+// External scanners of grammars allocate with malloc, which the region does not see. So the parse uses a copy of the
+// language whose scanner this file creates and destroys itself: that of a stopped parse, too.
+//
 // Outside of a parse (queries and their cursors) the same functions allocate with malloc.
 
 #include <setjmp.h>
@@ -16,6 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tree_sitter/api.h>
+
+// tree-sitter's own: the layout of TSLanguage.
+#include "parser.h"
+
+#if TREE_SITTER_LANGUAGE_VERSION != 15
+#error "see how much of a language of the new version copy_language has to copy"
+#endif
 
 #ifdef _MSC_VER
 #define THREAD_LOCAL __declspec(thread)
@@ -73,6 +83,8 @@ struct Region {
   size_t next_chunk;
   Large *large;
   Header *unused[LARGEST_POOLED / GRAIN + 1]; // released blocks by their size
+  TSLanguage language; // that of the request, but it creates its scanner with create_scanner
+  void *scanner;       // of the language, while the parse runs
   TSTree *tree;
   Outcome outcome;
   jmp_buf stop;
@@ -265,15 +277,40 @@ static bool is_to_stop(TSParseState *state) {
   return !goes_on;
 }
 
+// The parser creates one scanner a parse.
+static void *create_scanner(void) {
+  Region *region = current;
+  region->scanner = region->request.language->external_scanner.create();
+  return region->scanner;
+}
+
+// No scanner is left in the middle of its work: scanners call nothing that allocates in the region.
+static void destroy_scanner(Region *region) {
+  if (region->scanner) region->request.language->external_scanner.destroy(region->scanner);
+}
+
+// Returns whether the language has a known version.
+static bool copy_language(Region *region) {
+  const TSLanguage *language = region->request.language;
+  // Version 15 added the members from `name` on.
+  switch (ts_language_abi_version(language)) {
+    case 14: memcpy(&region->language, language, offsetof(TSLanguage, name)); break;
+    case 15: region->language = *language; break;
+    default: return false;
+  }
+  if (language->external_scanner.create) region->language.external_scanner.create = create_scanner;
+  region->language.external_scanner.destroy = NULL;
+  return true;
+}
+
 static void parse(Region *region) {
   Request *request = &region->request;
   TSParser *parser = ts_parser_new();
-  if (ts_parser_set_language(parser, request->language)) {
+  if (copy_language(region) && ts_parser_set_language(parser, &region->language)) {
     TSInput input = {request, read_text, TSInputEncodingUTF8, NULL};
     TSParseOptions options = {region, is_to_stop};
     region->tree = ts_parser_parse_with_options(parser, NULL, input, options);
   }
-  // External scanners use malloc, not the region: they release it here.
   ts_parser_delete(parser);
 }
 
@@ -288,6 +325,7 @@ Region *agent_context_parse(const Request *request) {
     parse(region);
     current = NULL;
   }
+  destroy_scanner(region);
   return region;
 }
 
