@@ -42,6 +42,8 @@
 #define LARGEST_POOLED ((size_t)4096)
 #define FIRST_CHUNK ((size_t)32 << 10)
 #define LARGEST_CHUNK ((size_t)1 << 20)
+// tree-sitter releases its parse stacks by recursion, as deep as the text is long. Threads have 2 MiB of stack.
+#define DEEPEST_STACK ((size_t)1 << 20)
 
 typedef struct Region Region;
 
@@ -86,6 +88,7 @@ struct Region {
   TSLanguage language; // that of the request, but it creates its scanner with create_scanner
   void *scanner;       // of the language, while the parse runs
   TSTree *tree;
+  uintptr_t stack; // an address on the C stack where the parse began
   Outcome outcome;
   jmp_buf stop;
 };
@@ -97,6 +100,13 @@ NO_RETURN static void stop(Region *region, Outcome outcome) {
   region->outcome = outcome;
   current = NULL;
   longjmp(region->stop, 1);
+}
+
+// Stops a parse that needs too much of the C stack. It grows towards lower addresses.
+static void check_stack(Region *region) {
+  char here;
+  uintptr_t stack = (uintptr_t)&here;
+  if (stack < region->stack && region->stack - stack > DEEPEST_STACK) stop(region, OVER_BUDGET);
 }
 
 // Counts bytes before they are allocated.
@@ -169,6 +179,7 @@ static void *allocate_large(Region *region, size_t whole) {
 }
 
 static void *allocate(Region *region, size_t size) {
+  check_stack(region);
   size_t whole = whole_size(region, size);
   if (whole > LARGEST_POOLED) return allocate_large(region, whole);
   Header *header = region->unused[whole / GRAIN];
@@ -236,6 +247,7 @@ void agent_context_free(void *block) {
   if (!block) return;
   Header *header = header_of(block);
   if (header->region) {
+    if (current) check_stack(current);
     release(header);
   } else {
     free(header);
@@ -311,7 +323,7 @@ static void parse(Region *region) {
     TSParseOptions options = {region, is_to_stop};
     region->tree = ts_parser_parse_with_options(parser, NULL, input, options);
   }
-  ts_parser_delete(parser);
+  // The parser is released with the region.
 }
 
 // NULL when there is no memory for the region itself.
@@ -320,6 +332,7 @@ Region *agent_context_parse(const Request *request) {
   if (!region) return NULL;
   region->request = *request;
   region->next_chunk = FIRST_CHUNK;
+  region->stack = (uintptr_t)&request;
   if (setjmp(region->stop) == 0) {
     current = region;
     parse(region);

@@ -228,6 +228,13 @@ mod tests {
     }
 
     #[test]
+    fn a_parse_with_long_parse_stacks_can_be_interrupted() {
+        let text = "=>typea".repeat(50_000);
+        let parse = BoundedParse::new(&grammar(), &text, 256 << 20, None, |at| at < 300_000);
+        assert_eq!(parse.err(), Some(ParseError::Interrupted));
+    }
+
+    #[test]
     fn threads_parse_at_the_same_time_and_are_stopped_one_by_one() {
         let hostile = "=>typea".repeat(100);
         std::thread::scope(|scope| {
