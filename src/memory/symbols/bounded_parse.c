@@ -301,6 +301,17 @@ static void destroy_scanner(Region *region) {
   if (region->scanner) region->request.language->external_scanner.destroy(region->scanner);
 }
 
+// tree-sitter aborts when a scanner's state is longer than its buffer. That of Python can be, by one byte, where blocks
+// nest deeper than any program's.
+static unsigned serialize_scanner(void *scanner, char *buffer) {
+  Region *region = current;
+  char state[2 * TREE_SITTER_SERIALIZATION_BUFFER_SIZE];
+  unsigned length = region->request.language->external_scanner.serialize(scanner, state);
+  if (length > TREE_SITTER_SERIALIZATION_BUFFER_SIZE) stop(region, OVER_BUDGET);
+  memcpy(buffer, state, length);
+  return length;
+}
+
 // Returns whether the language has a known version.
 static bool copy_language(Region *region) {
   const TSLanguage *language = region->request.language;
@@ -311,6 +322,7 @@ static bool copy_language(Region *region) {
     default: return false;
   }
   if (language->external_scanner.create) region->language.external_scanner.create = create_scanner;
+  if (language->external_scanner.serialize) region->language.external_scanner.serialize = serialize_scanner;
   region->language.external_scanner.destroy = NULL;
   return true;
 }
