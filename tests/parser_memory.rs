@@ -40,7 +40,7 @@ const BESIDE: usize = 16 * 1024;
 /// What may be allocated after any number of tries that was not before them, in bytes.
 const LEFT: usize = 64 << 10;
 /// What the system's allocator may keep for itself, in KiB.
-const KEPT: usize = 4 * 1024;
+const KEPT: usize = 16 * 1024;
 /// What all threads together may use to parse, in KiB.
 const TOTAL: usize = 1 << 20;
 /// glibc counts what it caches for each thread, and the heap of each thread, as allocated, unless there are none.
