@@ -27,8 +27,9 @@ fn compile_parser() {
     println!("cargo::rerun-if-changed={source}");
     let mut build = cc::Build::new();
     // Set by tree-sitter's own build script.
-    if let Some(headers) = std::env::var_os("DEP_TREE_SITTER_INCLUDE") {
-        build.include(headers);
+    if let Some(headers) = std::env::var_os("DEP_TREE_SITTER_INCLUDE").map(PathBuf::from) {
+        // `parser.h` is beside them.
+        build.include(headers.with_file_name("src")).include(headers);
     }
     build.std("c11").file(source).compile("bounded_parse");
 }

@@ -1,10 +1,11 @@
 //! Whatever a source file contains, the parser keeps to its memory budget and to its time, and what it used is
 //! released.
 //!
-//! The files are parsed by child processes of a few hundred tries each, whose memory the system reports. `just
-//! fuzz-memory` tries more files than a plain run of the tests.
+//! The files are parsed by child processes of a few hundred tries each. The system reports how large they get, and
+//! glibc how much is allocated: by Rust, by tree-sitter, and by the scanners of its grammars. `just fuzz-memory` tries
+//! more and longer files than a plain run of the tests.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod support;
@@ -12,15 +13,16 @@ mod support;
 use std::{
     collections::BTreeSet,
     fs,
+    path::Path,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
-    time::Duration,
 };
 
 use agent_context::{
     aside::Cancelled,
-    memory::{Language, NotParsed, SymbolParser},
+    memory::{FileSymbols, Language, NotParsed, SymbolParser},
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use support::child::{self, Running};
 
 /// A file name for every grammar.
@@ -35,12 +37,15 @@ const KNOWN_SIZES: [usize; 2] = [28_000, 50_000];
 const BUDGET: usize = 64 * 1024;
 /// What else a try may need at the same time: queries and what they find.
 const BESIDE: usize = 16 * 1024;
-/// What may be left after a try, on average, in KiB.
-const LEFT: usize = 64;
+/// What may be allocated after any number of tries that was not before them, in bytes.
+const LEFT: usize = 64 << 10;
 /// What the system's allocator may keep for itself, in KiB.
-const KEPT: usize = 4 * 1024;
-/// A process that gets so large has failed. It ends before it harms the machine. In KiB.
-const DANGER: usize = 1 << 20;
+const KEPT: usize = 16 * 1024;
+/// What all threads together may use to parse, in KiB.
+const TOTAL: usize = 1 << 20;
+/// glibc counts what it caches for each thread, and the heap of each thread, as allocated, unless there are none.
+const ONE_HEAP: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1");
 /// CPU time of a try, in ns.
 const MOST_TIME: u64 = 2_000_000_000;
 
@@ -52,13 +57,9 @@ const SEED: &str = "AGENT_CONTEXT_FUZZ_SEED";
 #[ignore = "a part of the other tests, in a process of its own"]
 fn child() {
     let Some((role, directory)) = child::role() else { return };
-    thread::spawn(|| {
-        while status("VmRSS:") < DANGER {
-            thread::sleep(Duration::from_millis(1));
-        }
-        child::say("failed: the process uses 1 GiB");
-        std::process::exit(1);
-    });
+    // Whatever fails does not harm the machine: beyond this, there is no more memory.
+    let most = Some(2 * TOTAL as u64 * 1024);
+    setrlimit(Resource::Data, Rlimit { current: most, maximum: most }).unwrap();
     let words: Vec<&str> = role.split(' ').collect();
     match words[..] {
         ["known", file, unit, size, tries] => {
@@ -70,47 +71,113 @@ fn child() {
             let texts = (0..number(tries)).map(|_| random.text(&tokens, number(size)));
             try_texts(file, &directory, texts);
         }
+        ["stopped", file, tries] => stop_parses(file, number(tries)),
+        ["together", threads, size] => parse_together(number(threads), number(size)),
         _ => panic!("no role is called {role:?}"),
     }
 }
 
 /// Parses texts, and says what each of them needed.
-fn try_texts(file: &str, directory: &std::path::Path, texts: impl Iterator<Item = String>) {
+fn try_texts(file: &str, directory: &Path, texts: impl Iterator<Item = String>) {
     let (language, cancelled) = (Language::of(file).unwrap(), Cancelled::default());
-    let mut parser = SymbolParser::new();
     // Loads the grammar and its queries.
-    parser.symbols(language, b"a", &cancelled).unwrap();
-    let (peak, mut before) = (status("VmHWM:"), 0);
-    let mut count = 0;
-    for text in texts {
+    SymbolParser::new().symbols(language, b"a", &cancelled).unwrap();
+    let (peak, before, mut resident) = (status("VmHWM:"), allocated(), 0);
+    for (count, text) in texts.enumerate() {
         let begun = cpu_time();
-        let found = parser.symbols(language, text.as_bytes(), &cancelled);
+        let found = SymbolParser::new().symbols(language, text.as_bytes(), &cancelled);
         let took = cpu_time() - begun;
+        let outcome = outcome(found.as_ref());
+        drop(found);
+        let left = allocated().saturating_sub(before + text.capacity());
         let grown = status("VmHWM:").saturating_sub(peak);
-        let outcome = match found {
-            Ok(_) => "parsed",
-            Err(NotParsed::OverBudget) => "over",
-            Err(NotParsed::OutOfMemory) => "out of memory",
-        };
-        if grown > BUDGET + BESIDE || took > MOST_TIME || outcome == "out of memory" {
+        let line = format!("{outcome} {took} {grown} {left}");
+        if grown > BUDGET + BESIDE || took > MOST_TIME || left > LEFT || outcome == NO_MEMORY {
             let kept = directory.join(file);
             fs::write(&kept, &text).unwrap();
-            child::say(&format!("failed: {outcome}, {grown} KiB, {took} ns, {}", kept.display()));
+            child::say(&format!("failed: {line}, {}", kept.display()));
             std::process::exit(1);
         }
-        child::say(&format!("{outcome} {took} {grown}"));
-        count += 1;
+        child::say(&line);
         // The first tries fill caches of the allocator.
         if count <= 20 {
-            before = status("VmRSS:");
+            resident = status("VmRSS:");
         }
     }
-    let left = status("VmRSS:").saturating_sub(before);
-    if left > count * LEFT + KEPT {
-        child::say(&format!("failed: {left} KiB are left after {count} tries"));
+    let kept = status("VmRSS:").saturating_sub(resident);
+    if kept > KEPT {
+        child::say(&format!("failed: {kept} KiB are kept"));
         std::process::exit(1);
     }
     child::say("end");
+}
+
+/// Parses a file again and again while the system has too little memory for it, and says what is left of that.
+fn stop_parses(file: &str, tries: usize) {
+    let (language, cancelled) = (Language::of(file).unwrap(), Cancelled::default());
+    let parse = |source: &str| {
+        let found = SymbolParser::new().symbols(language, source.as_bytes(), &cancelled);
+        outcome(found.as_ref())
+    };
+    // Loads the grammar and its queries.
+    assert_eq!(parse("a"), "parsed");
+    let source = match language {
+        Language::Python => "f(1)\n",
+        Language::Rust => "fn f() {}\n",
+        _ => "int f;\n",
+    };
+    let source = source.repeat(40_000);
+    let Rlimit { maximum, .. } = getrlimit(Resource::Data);
+    let little = (status("VmData:") as u64 + 1024) * 1024;
+    setrlimit(Resource::Data, Rlimit { current: Some(little), maximum }).unwrap();
+    assert_eq!(parse(&source), NO_MEMORY);
+    let before = allocated();
+    for _ in 0..tries {
+        assert_eq!(parse(&source), NO_MEMORY);
+    }
+    let left = allocated().saturating_sub(before);
+    setrlimit(Resource::Data, Rlimit { current: maximum, maximum }).unwrap();
+    assert_eq!(parse("a"), "parsed");
+    child::say(&format!("left {left}"));
+}
+
+/// Each thread parses a hostile text of this size for each of these files, and a good file after each of them.
+fn parse_together(threads: usize, size: usize) {
+    let cancelled = Cancelled::default();
+    let parse = |file: &str, text: &str| {
+        SymbolParser::new().symbols(Language::of(file).unwrap(), text.as_bytes(), &cancelled)
+    };
+    let good = [("a.c", "int found(void) { return 1; }"), ("A.java", "class Found {}")];
+    for (file, text) in good {
+        parse(file, text).unwrap();
+    }
+    let before = allocated();
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                for round in 0..good.len() {
+                    let (file, text) = good[(thread + round) % good.len()];
+                    let hostile = repeated(KNOWN[0], size);
+                    child::say(outcome(parse(file, &hostile).as_ref()));
+                    let found = parse(file, text).unwrap();
+                    assert_eq!(found.definitions.len(), 1, "{file}");
+                    child::say("found");
+                }
+            });
+        }
+    });
+    let left = allocated().saturating_sub(before);
+    child::say(&format!("peak {} {left}", status("VmHWM:")));
+}
+
+const NO_MEMORY: &str = "out-of-memory";
+
+fn outcome(found: Result<&FileSymbols, &NotParsed>) -> &'static str {
+    match found {
+        Ok(_) => "parsed",
+        Err(NotParsed::OverBudget) => "over",
+        Err(NotParsed::OutOfMemory) => NO_MEMORY,
+    }
 }
 
 /// What the tries of one process came to.
@@ -120,22 +187,24 @@ struct Tally {
     over: usize,
     longest: u64,
     largest: usize,
+    left: usize,
 }
 
 fn run(role: &str) -> Tally {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = Running::start(role, folder.path());
+    let mut running = Running::start_with(role, folder.path(), &[ONE_HEAP]);
     let mut tally = Tally::default();
     loop {
         let line = running.next().unwrap_or_else(|| panic!("{role:?} ended early"));
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["end"] => break,
-            [outcome @ ("parsed" | "over"), took, grown] => {
+            [outcome @ ("parsed" | "over"), took, grown, left] => {
                 tally.tries += 1;
                 tally.over += usize::from(outcome == "over");
                 tally.longest = tally.longest.max(took.parse().unwrap());
                 tally.largest = tally.largest.max(number(grown));
+                tally.left = tally.left.max(number(left));
             }
             _ => {
                 let kept = folder.keep();
@@ -155,6 +224,36 @@ fn known_hostile_texts_stay_within_the_budget() {
                 assert_eq!(run(&format!("known {file} {unit} {size} 2")).tries, 2);
             }
         }
+    }
+}
+
+#[test]
+fn all_threads_together_stay_within_the_total() {
+    let threads = 32;
+    let folder = tempfile::tempdir().unwrap();
+    let role = format!("together {threads} 4000");
+    let (said, ended) = Running::start_with(&role, folder.path(), &[ONE_HEAP]).finish();
+    assert!(ended, "{said:?}");
+    let said_by = |word| said.iter().filter(|line| *line == word).count();
+    assert_eq!(said_by("found"), 2 * threads, "{said:?}");
+    assert_eq!(said_by("over") + said_by("parsed"), 2 * threads, "{said:?}");
+    let words: Vec<&str> = said.last().unwrap().split(' ').collect();
+    let ["peak", peak, left] = words[..] else { panic!("{said:?}") };
+    // Each of them alone would use its budget: twice the total.
+    assert!((TOTAL / 2..TOTAL + BUDGET).contains(&number(peak)), "{peak} KiB");
+    assert!(number(left) <= LEFT, "{left} bytes are left");
+    println!("{threads} threads: at most {peak} KiB, {left} bytes left");
+}
+
+#[test]
+fn nothing_at_all_is_left_of_parses_that_were_stopped_by_a_lack_of_memory() {
+    // Their scanners allocate memory of their own.
+    for file in ["a.py", "a.rs", "a.cpp"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut running =
+            Running::start_with(&format!("stopped {file} 100"), folder.path(), &[ONE_HEAP]);
+        assert_eq!(running.expect("left"), "0", "{file}");
+        assert!(running.finish().1, "{file}");
     }
 }
 
@@ -185,10 +284,11 @@ fn random_repeated_texts_stay_within_the_budget() {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some((file, role)) = roles.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Tally { tries, over, longest, largest } = run(role);
+                    let Tally { tries, over, longest, largest, left } = run(role);
                     let longest = longest / 1_000_000;
                     println!(
-                        "{file}: {tries} tries, {over} stopped, at most {longest} ms, {largest} KiB"
+                        "{file}: {tries} tries, {over} stopped, at most {longest} ms, {largest} KiB, \
+                         {left} bytes left"
                     );
                 }
             });
@@ -255,6 +355,14 @@ fn status(name: &str) -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     number(value.trim().trim_end_matches(" kB"))
+}
+
+/// Bytes that are allocated now, with what the allocator needs to manage them.
+#[allow(unsafe_code, reason = "glibc is asked")]
+fn allocated() -> usize {
+    // SAFETY: it only reads what the allocator counts.
+    let info = unsafe { libc::mallinfo2() };
+    info.uordblks + info.hblkhd
 }
 
 /// CPU time of this thread, in ns.

@@ -60,11 +60,17 @@ pub struct Running {
 
 impl Running {
     pub fn start(role: &str, directory: &Path) -> Self {
+        Self::start_with(role, directory, &[])
+    }
+
+    /// With more variables in the child's environment.
+    pub fn start_with(role: &str, directory: &Path, variables: &[(&str, &str)]) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--nocapture", "--ignored", "--test-threads=1"])
             .env(ROLE, role)
             .env(DIRECTORY, directory)
             .env("RUST_BACKTRACE", "0")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

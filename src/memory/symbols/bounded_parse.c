@@ -6,6 +6,9 @@
 // not. longjmp passes frames of C only: `current` is set only while this file calls tree-sitter, and is cleared while a
 // callback of Rust runs.
 //
+// External scanners of grammars allocate with malloc, which the region does not see. So the parse uses a copy of the
+// language whose scanner this file creates and destroys itself: that of a stopped parse, too.
+//
 // Outside of a parse (queries and their cursors) the same functions allocate with malloc.
 
 #include <setjmp.h>
@@ -16,6 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tree_sitter/api.h>
+
+// tree-sitter's own: the layout of TSLanguage.
+#include "parser.h"
+
+#if TREE_SITTER_LANGUAGE_VERSION != 15
+#error "see how much of a language of the new version copy_language has to copy"
+#endif
 
 #ifdef _MSC_VER
 #define THREAD_LOCAL __declspec(thread)
@@ -32,6 +42,8 @@
 #define LARGEST_POOLED ((size_t)4096)
 #define FIRST_CHUNK ((size_t)32 << 10)
 #define LARGEST_CHUNK ((size_t)1 << 20)
+// tree-sitter releases its parse stacks by recursion, as deep as the text is long. Threads have 2 MiB of stack.
+#define DEEPEST_STACK ((size_t)1 << 20)
 
 typedef struct Region Region;
 
@@ -73,7 +85,10 @@ struct Region {
   size_t next_chunk;
   Large *large;
   Header *unused[LARGEST_POOLED / GRAIN + 1]; // released blocks by their size
+  TSLanguage language; // that of the request, but it creates its scanner with create_scanner
+  void *scanner;       // of the language, while the parse runs
   TSTree *tree;
+  uintptr_t stack; // an address on the C stack where the parse began
   Outcome outcome;
   jmp_buf stop;
 };
@@ -85,6 +100,13 @@ NO_RETURN static void stop(Region *region, Outcome outcome) {
   region->outcome = outcome;
   current = NULL;
   longjmp(region->stop, 1);
+}
+
+// Stops a parse that needs too much of the C stack. It grows towards lower addresses.
+static void check_stack(Region *region) {
+  char here;
+  uintptr_t stack = (uintptr_t)&here;
+  if (stack < region->stack && region->stack - stack > DEEPEST_STACK) stop(region, OVER_BUDGET);
 }
 
 // Counts bytes before they are allocated.
@@ -157,6 +179,7 @@ static void *allocate_large(Region *region, size_t whole) {
 }
 
 static void *allocate(Region *region, size_t size) {
+  check_stack(region);
   size_t whole = whole_size(region, size);
   if (whole > LARGEST_POOLED) return allocate_large(region, whole);
   Header *header = region->unused[whole / GRAIN];
@@ -224,6 +247,7 @@ void agent_context_free(void *block) {
   if (!block) return;
   Header *header = header_of(block);
   if (header->region) {
+    if (current) check_stack(current);
     release(header);
   } else {
     free(header);
@@ -265,16 +289,53 @@ static bool is_to_stop(TSParseState *state) {
   return !goes_on;
 }
 
+// The parser creates one scanner a parse.
+static void *create_scanner(void) {
+  Region *region = current;
+  region->scanner = region->request.language->external_scanner.create();
+  return region->scanner;
+}
+
+// No scanner is left in the middle of its work: scanners call nothing that allocates in the region.
+static void destroy_scanner(Region *region) {
+  if (region->scanner) region->request.language->external_scanner.destroy(region->scanner);
+}
+
+// tree-sitter aborts when a scanner's state is longer than its buffer. That of Python can be, by one byte, where blocks
+// nest deeper than any program's.
+static unsigned serialize_scanner(void *scanner, char *buffer) {
+  Region *region = current;
+  char state[2 * TREE_SITTER_SERIALIZATION_BUFFER_SIZE];
+  unsigned length = region->request.language->external_scanner.serialize(scanner, state);
+  if (length > TREE_SITTER_SERIALIZATION_BUFFER_SIZE) stop(region, OVER_BUDGET);
+  memcpy(buffer, state, length);
+  return length;
+}
+
+// Returns whether the language has a known version.
+static bool copy_language(Region *region) {
+  const TSLanguage *language = region->request.language;
+  // Version 15 added the members from `name` on.
+  switch (ts_language_abi_version(language)) {
+    case 14: memcpy(&region->language, language, offsetof(TSLanguage, name)); break;
+    case 15: region->language = *language; break;
+    default: return false;
+  }
+  if (language->external_scanner.create) region->language.external_scanner.create = create_scanner;
+  if (language->external_scanner.serialize) region->language.external_scanner.serialize = serialize_scanner;
+  region->language.external_scanner.destroy = NULL;
+  return true;
+}
+
 static void parse(Region *region) {
   Request *request = &region->request;
   TSParser *parser = ts_parser_new();
-  if (ts_parser_set_language(parser, request->language)) {
+  if (copy_language(region) && ts_parser_set_language(parser, &region->language)) {
     TSInput input = {request, read_text, TSInputEncodingUTF8, NULL};
     TSParseOptions options = {region, is_to_stop};
     region->tree = ts_parser_parse_with_options(parser, NULL, input, options);
   }
-  // External scanners use malloc, not the region: they release it here.
-  ts_parser_delete(parser);
+  // The parser is released with the region.
 }
 
 // NULL when there is no memory for the region itself.
@@ -283,11 +344,13 @@ Region *agent_context_parse(const Request *request) {
   if (!region) return NULL;
   region->request = *request;
   region->next_chunk = FIRST_CHUNK;
+  region->stack = (uintptr_t)&request;
   if (setjmp(region->stop) == 0) {
     current = region;
     parse(region);
     current = NULL;
   }
+  destroy_scanner(region);
   return region;
 }
 

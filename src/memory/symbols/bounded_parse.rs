@@ -228,6 +228,27 @@ mod tests {
     }
 
     #[test]
+    fn a_parse_with_long_parse_stacks_can_be_interrupted() {
+        let text = "=>typea".repeat(50_000);
+        let parse = BoundedParse::new(&grammar(), &text, 256 << 20, None, |at| at < 300_000);
+        assert_eq!(parse.err(), Some(ParseError::Interrupted));
+    }
+
+    #[test]
+    fn a_scanner_state_that_is_too_long_stops_the_parse() {
+        let mut text = String::new();
+        for depth in 0..600 {
+            text.push_str(&" ".repeat(depth));
+            text.push_str("if a:\n");
+        }
+        text.push_str(&" ".repeat(600));
+        text.push_str("b = f\"c{d}e\"\n");
+        let grammar = tree_sitter_python::LANGUAGE.into();
+        let parse = BoundedParse::new(&grammar, &text, 64 << 20, None, |_| true);
+        assert_eq!(parse.err(), Some(ParseError::OverBudget));
+    }
+
+    #[test]
     fn threads_parse_at_the_same_time_and_are_stopped_one_by_one() {
         let hostile = "=>typea".repeat(100);
         std::thread::scope(|scope| {

@@ -18,7 +18,8 @@ static BEFORE_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Puts spaces where macros stand between the keyword and the name of a class.
 /// All else stays where it is.
 pub fn without_macros(text: Cow<'_, str>) -> Cow<'_, str> {
-    let Some(pattern) = BEFORE_NAME.as_ref() else { return text };
+    // A clone has caches of its own. After some texts they are large, and they are released with it.
+    let Some(pattern) = (*BEFORE_NAME).clone() else { return text };
     let mut blanked: Option<String> = None;
     for found in pattern.captures_iter(&text) {
         let Some(name) = found.name("macro") else { continue };
