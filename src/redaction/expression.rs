@@ -14,7 +14,7 @@ const GROUP: &str = "(?P<secret>";
 const MAX_COMPILED: usize = 4 << 20;
 /// Steps of finding the secret in a match by its parts, and by its groups, for each byte.
 const STEPS_OF_PARTS: usize = 3;
-const STEPS_OF_GROUPS: usize = 20;
+const STEPS_OF_GROUPS: usize = 40;
 
 /// A compiled expression.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::{rules::NAMES, work};
 pub(super) const MAX_NAME: usize = 96;
 
 /// Steps of telling what a name says.
-const CLASSIFY_STEPS: usize = 120;
+const CLASSIFY_STEPS: usize = 80;
 /// More words are a sentence.
 const MAX_WORDS: u32 = 7;
 

@@ -23,13 +23,15 @@ pub(super) const UNSCANNED: usize = RULES.len() + 1;
 /// Steps of finding an anchor.
 const ANCHOR_STEPS: usize = 30;
 /// Steps of looking at a name, at least.
-const NAME_STEPS: usize = 100;
+const NAME_STEPS: usize = 70;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
 /// Of a longer token not all is looked at before an expression fails, for the most part.
 const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
 const PATTERN_STEPS: usize = 100;
+/// Expressions that look at what stands before an anchor begin to match in more places.
+const STEPS_BEFORE_ANCHOR: usize = 3;
 /// Steps of searching a byte with an expression.
 const STEPS_OF_BYTE: usize = 3;
 /// Steps of telling what stands for a secret from a secret, and of its entropy.
@@ -362,7 +364,7 @@ fn accepted(
 fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {
-        window.len()
+        STEPS_BEFORE_ANCHOR * window.len()
     } else if rule.pattern.contains(r"[^\r\n") {
         line()
     } else {

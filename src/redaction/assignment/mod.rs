@@ -85,7 +85,7 @@ impl Values {
 }
 
 /// Steps of deciding about a byte of a value.
-const STEPS_OF_BYTE: usize = 5;
+const STEPS_OF_BYTE: usize = 3;
 
 /// The name around a position: letters, digits and what joins them.
 fn name_at(text: &str, position: usize) -> Range<usize> {
