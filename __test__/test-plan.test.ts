@@ -30,7 +30,7 @@ describe('npm test', () => {
     assert.deepEqual(linesOf([]), [
       BUILD,
       'tsc --noEmit',
-      'cargo test --no-default-features',
+      'cargo test --workspace --no-default-features',
       onNode('__test__/a.test.ts __test__/b.test.ts'),
       onBun('./__test__/a.test.ts ./__test__/b.test.ts'),
     ])
@@ -48,10 +48,10 @@ describe('npm test', () => {
   })
 
   test('passes the filter of --rust to cargo test', () => {
-    assert.deepEqual(linesOf(['--rust', 'durable::log']), ['cargo test --no-default-features durable::log'])
+    assert.deepEqual(linesOf(['--rust', 'durable::log']), ['cargo test --workspace --no-default-features durable::log'])
     assert.deepEqual(linesOf(['--rust', 'log', '__test__/a.test.ts']), [
       BUILD,
-      'cargo test --no-default-features log',
+      'cargo test --workspace --no-default-features log',
       onNode('__test__/a.test.ts'),
       onBun('./__test__/a.test.ts'),
     ])

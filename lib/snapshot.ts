@@ -1,6 +1,6 @@
 /**
  * `encode`: how a value leaves the JavaScript thread. Making JSON text is the dearest part of saving it, so this thread
- * only takes a snapshot, and a worker thread in Rust (`src/json/snapshot.rs`) makes the text, byte for byte that of
+ * only takes a snapshot, and a worker thread in Rust (`crates/json-text/src/snapshot.rs`) makes the text, byte for byte that of
  * `JSON.stringify`.
  *
  * ## The three kinds

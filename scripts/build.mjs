@@ -48,8 +48,11 @@ function isFresh(builtWith) {
     return false
   }
   const products = readdirSync('.').filter((name) => name.endsWith('.node'))
-  const sources = readdirSync('src', { recursive: true }).map((name) => join('src', name))
-  const inputs = ['src', ...sources, 'build.rs', 'Cargo.toml', 'Cargo.lock', 'package.json', 'native.js', 'native.d.ts']
+  const sources = ['src', 'crates'].flatMap((folder) => [
+    folder,
+    ...readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
+  ])
+  const inputs = [...sources, 'build.rs', 'Cargo.toml', 'Cargo.lock', 'package.json', 'native.js', 'native.d.ts']
   const built = statSync(STAMP).mtimeMs
   return products.length > 0 && [...products, ...inputs].every((path) => statSync(path).mtimeMs <= built)
 }

@@ -37,11 +37,14 @@ if (spawnSync('cargo', ['tarpaulin', '--version']).status !== 0) {
 }
 run('cargo', [
   'tarpaulin',
+  '--workspace',
   '--no-default-features',
   '--target-dir',
   'target/coverage',
   '--include-files',
   'src/*',
+  '--include-files',
+  'crates/*',
   '--exclude-files',
   'src/node/*',
   '--out',

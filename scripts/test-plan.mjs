@@ -28,7 +28,7 @@ export function planOf(parameters, tests) {
     plan.push({
       title: 'core without Node-API',
       command: 'cargo',
-      parameters: ['test', '--no-default-features', ...filters],
+      parameters: ['test', '--workspace', '--no-default-features', ...filters],
     })
   }
   if (selected.length > 0) {

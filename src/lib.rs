@@ -12,7 +12,6 @@
 //! | [`retrieval`] | tokens, ranking and the inverted index |
 //! | [`expressions`] | regular expressions of callers: JavaScript's syntax, and all matches in linear time |
 //! | [`redaction`] | what is secret, and what stands in its place |
-//! | [`json`] | JSON as text: what comes from JavaScript, canonical form, walks that keep the text |
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
@@ -32,7 +31,6 @@ pub mod error;
 pub mod expressions;
 pub mod file_system;
 pub mod history;
-pub mod json;
 pub mod memory;
 pub mod names;
 #[cfg(feature = "node")]

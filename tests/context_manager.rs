@@ -23,9 +23,9 @@ use agent_context::{
     durable::Durability,
     error::Code,
     file_system::{Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Payload},
-    json::Encoded,
 };
 use contexts::{options, request, save};
+use json_text::Encoded;
 use serde_json::{Value, json};
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {

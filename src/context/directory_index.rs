@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::{Code, Error, Result},
     file_system::{Entry, FileSystem, Payload},
-    json, names,
+    names,
     retrieval::{Document, Index},
 };
 
@@ -137,8 +137,9 @@ impl DirectoryIndex {
             known.next += 1;
             FIRST_FOREIGN + known.next
         };
-        let decoded =
-            |token: &str| json::decode_string(token.as_bytes()).unwrap_or_default().into_owned();
+        let decoded = |token: &str| {
+            json_text::decode_string(token.as_bytes()).unwrap_or_default().into_owned()
+        };
         let (tool, description) = (decoded(pointer.tool_name()), decoded(pointer.description()));
         self.index.add(
             number,
@@ -291,7 +292,7 @@ async fn read_file(
     };
     let mut arguments = String::new();
     if let Some(json) = file.head.arguments.clone().and_then(|range| file.text.get(range)) {
-        json::append_text(json, &mut arguments, MAX_INDEXED_ARGUMENTS);
+        json_text::append_text(json, &mut arguments, MAX_INDEXED_ARGUMENTS);
     }
     let pointer = list::from_head(entry, &file);
     Ok(Read { pointer, arguments, result, is_partial: true })
@@ -299,7 +300,7 @@ async fn read_file(
 
 fn read_stored(pointer: Pointer, text: &StoredText) -> Read {
     let (mut arguments, mut result) = (String::new(), String::new());
-    json::append_text(text.arguments().as_bytes(), &mut arguments, MAX_INDEXED_ARGUMENTS);
+    json_text::append_text(text.arguments().as_bytes(), &mut arguments, MAX_INDEXED_ARGUMENTS);
     let is_whole = text.append_result(&mut result, MAX_INDEXED_RESULT);
     let is_partial = !is_whole || pointer.arguments_truncated;
     Read { pointer, arguments, result, is_partial }

@@ -10,10 +10,7 @@ use serde_json::json;
 use super::{
     held::Held, manager::Manager, record, selection::Selection, stored_text::beginning_of_result,
 };
-use crate::{
-    json,
-    retrieval::vectors::{Vector, Vectors},
-};
+use crate::retrieval::vectors::{Vector, Vectors};
 
 /// A text has at most this many characters.
 const MAX_TEXT: usize = 2000;
@@ -82,7 +79,8 @@ impl Manager {
         let (mut text, filename, held) = {
             let state = self.state();
             let pointer = state.pointers.get(&sequence)?;
-            let description = json::decode_string(pointer.description().as_bytes())?.into_owned();
+            let description =
+                json_text::decode_string(pointer.description().as_bytes())?.into_owned();
             (description, pointer.filename().to_owned(), state.memory.get(sequence).cloned())
         };
         let result = match held {

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use super::pointer::Pointer;
 use crate::{
     error::Result,
-    json,
     redaction::{Pass, Redaction},
 };
 
@@ -49,7 +48,7 @@ impl ContextFilter {
             && is_one_of(self.queries.as_deref(), pointer.query.as_deref())
             && is_one_of(self.tasks.as_deref(), pointer.task.as_deref())
             && self.tools.as_ref().is_none_or(|tools| {
-                let name = json::decode_string(pointer.tool_name().as_bytes());
+                let name = json_text::decode_string(pointer.tool_name().as_bytes());
                 name.is_some_and(|name| tools.iter().any(|tool| *tool == name))
             })
     }
@@ -68,7 +67,8 @@ fn is_same(token: &str, other: &str) -> bool {
     if !(token.contains('\\') || other.contains('\\')) {
         return false;
     }
-    let units = |token: &str| token.starts_with('"').then(|| json::decode_utf16(token.as_bytes()));
+    let units =
+        |token: &str| token.starts_with('"').then(|| json_text::decode_utf16(token.as_bytes()));
     units(token).is_some_and(|text| Some(text) == units(other))
 }
 

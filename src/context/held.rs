@@ -1,6 +1,6 @@
 //! A record at hand: as memory keeps it and as JavaScript takes it.
 
-use crate::{file_system::Payload, json};
+use crate::file_system::Payload;
 
 /// Shorter texts are parsed as fast as they are handed over apart.
 const MIN_TEXT: usize = 512;
@@ -36,7 +36,7 @@ impl Held {
         if !is_text || memchr::memmem::find(token, b"\\ud").is_some() {
             return None;
         }
-        let text = json::decode_string(token)?.into_owned().into_bytes();
+        let text = json_text::decode_string(token)?.into_owned().into_bytes();
         let head = [head, b"}"].concat();
         Some(Self::Text { head: Payload::new(head), text: Payload::new(text) })
     }
@@ -50,7 +50,7 @@ impl Held {
                 let mut record = Vec::with_capacity(head.len() + text.len() + 16);
                 record.extend_from_slice(head.strip_suffix(b"}").unwrap_or(head));
                 record.extend_from_slice(b",\"result\":");
-                json::escape_string(&String::from_utf8_lossy(text), &mut record);
+                json_text::escape_string(&String::from_utf8_lossy(text), &mut record);
                 record.push(b'}');
                 Payload::new(record)
             }
@@ -106,7 +106,7 @@ mod tests {
         #[test]
         fn what_is_held_is_what_was_given(text in "(?s).{0,800}", extra in ".{500}") {
             let mut token = Vec::new();
-            json::escape_string(&format!("{text}{extra}"), &mut token);
+            json_text::escape_string(&format!("{text}{extra}"), &mut token);
             let (record, held) = hold(std::str::from_utf8(&token).unwrap());
             prop_assert_eq!(held.record(), record);
         }

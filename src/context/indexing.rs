@@ -17,7 +17,6 @@ use super::{manager::Manager, record};
 use crate::{
     aside::run_long,
     file_system::Payload,
-    json,
     retrieval::{Announced, Document, LateText},
 };
 
@@ -74,7 +73,7 @@ impl RecordText {
     fn indexed(&self) -> String {
         let mut text = String::new();
         let result = self.record.get(self.result..).unwrap_or_default();
-        json::append_sample(
+        json_text::append_sample(
             result.strip_suffix(b"}").unwrap_or(result),
             &mut text,
             MAX_INDEXED_RESULT,

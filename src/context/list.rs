@@ -18,7 +18,7 @@ use crate::{
     debug::Debug,
     error::Result,
     file_system::{Entry, FileError, FileSystem},
-    json, names,
+    names,
 };
 
 /// How much of a file is read at first; more when its arguments are long.
@@ -60,7 +60,7 @@ impl FileHead {
 
     /// The session's id.
     pub fn session_id(&self) -> Option<String> {
-        json::decode_string(self.session()?.as_bytes()).map(std::borrow::Cow::into_owned)
+        json_text::decode_string(self.session()?.as_bytes()).map(std::borrow::Cow::into_owned)
     }
 
     /// Time of the call, as the record says.
@@ -225,7 +225,7 @@ pub(super) fn skipped(debug: &Debug, path: &str, reason: &str) {
 pub(super) fn from_head(entry: &Entry, file: &FileHead) -> Pointer {
     let head = &file.head;
     let arguments = head.arguments.clone().and_then(|range| file.text.get(range)).unwrap_or(b"{}");
-    let (arguments, truncated) = json::cut_arguments(arguments, MAX_POINTER_ARGUMENTS);
+    let (arguments, truncated) = json_text::cut_arguments(arguments, MAX_POINTER_ARGUMENTS);
     let tool_name = file.token(Some(&head.tool_name)).unwrap_or("\"\"");
     let timestamp = file
         .timestamp()

@@ -25,7 +25,7 @@ use crate::{
     durable::DirectorySync,
     error::Result,
     file_system::{Disk, FileSystem},
-    json, names,
+    names,
     retrieval::{Index, vectors::Vectors},
     safety::{Inspection, Place},
 };
@@ -93,8 +93,8 @@ impl Manager {
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let session_token = Arc::from(json::string_token(&options.session));
-        let escaped_prefix = json::string_token(&options.prefix).trim_matches('"').to_owned();
+        let session_token = Arc::from(json_text::string_token(&options.session));
+        let escaped_prefix = json_text::string_token(&options.prefix).trim_matches('"').to_owned();
         let manager = Arc::new(Self {
             session_token,
             escaped_prefix,

@@ -2,8 +2,9 @@
 
 use std::{fmt::Write, ops::ControlFlow};
 
+use json_text::Token;
+
 use super::delimited::harmless_line;
-use crate::json::{self, Token};
 
 /// Values nested deeper are counted, not described. An array's elements are one level, their
 /// members another.
@@ -78,7 +79,7 @@ impl<'a> Builder<'a> {
             _ if self.skipped > 0 => {}
             Token::String(string) => {
                 if let Some(node) = self.child(Kind::String).and_then(|at| self.nodes.get_mut(at)) {
-                    node.size = json::decode_string(string).map_or(0, |text| text.len());
+                    node.size = json_text::decode_string(string).map_or(0, |text| text.len());
                 }
             }
             Token::Number(_) => drop(self.child(Kind::Number)),
@@ -133,28 +134,28 @@ impl<'a> Builder<'a> {
 
 /// A key as it is shown: plain when it is a name, else as JSON.
 fn key_text(key: &[u8]) -> String {
-    let text = json::decode_string(key).unwrap_or_default();
+    let text = json_text::decode_string(key).unwrap_or_default();
     let shown = harmless_line(&text, MAX_KEY);
     let is_name = shown.chars().all(|one| one.is_alphanumeric() || "_-.$@…".contains(one));
     if is_name && !shown.is_empty() {
         return shown;
     }
     let mut token = Vec::new();
-    json::escape_string(&shown, &mut token);
+    json_text::escape_string(&shown, &mut token);
     String::from_utf8(token).unwrap_or_default()
 }
 
 /// The outline of a JSON text in at most `max_bytes` bytes and whole lines, each with its line end.
 /// `None` when the text is no object and no array.
 pub(super) fn outline(text: &[u8], max_bytes: usize) -> Option<String> {
-    let start = json::skip_whitespace(text, 0);
+    let start = json_text::skip_whitespace(text, 0);
     text.get(start).filter(|first| matches!(first, b'{' | b'['))?;
     let mut builder = Builder::default();
-    let end = json::walk_value(text, start, |token| {
+    let end = json_text::walk_value(text, start, |token| {
         builder.add(token);
         ControlFlow::Continue(())
     });
-    if json::skip_whitespace(text, end.ok()?) < text.len() {
+    if json_text::skip_whitespace(text, end.ok()?) < text.len() {
         return None;
     }
     Some(write(&builder.nodes, max_bytes))

@@ -8,7 +8,6 @@ use super::{
     handle,
     outline::outline,
 };
-use crate::json;
 
 /// Longer names of tools are cut, in bytes.
 const MAX_TOOL_NAME: usize = 64;
@@ -21,7 +20,7 @@ const MAX_OUTLINE: usize = 1024;
 pub(super) fn placeholder(tool_name: &str, handle: &str, result: &[u8], preview: usize) -> String {
     let is_string = result.first() == Some(&b'"');
     let text = if is_string {
-        json::decode_string(result)
+        json_text::decode_string(result)
     } else {
         str::from_utf8(result).ok().map(Cow::from)
     };
@@ -178,7 +177,7 @@ mod tests {
 
     fn token(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        json::escape_string(text, &mut out);
+        json_text::escape_string(text, &mut out);
         out
     }
 

@@ -9,8 +9,6 @@ use std::{
 
 use rustc_hash::FxBuildHasher;
 
-use crate::json;
-
 /// The parts of a pointer that JavaScript sees, as JSON tokens unless said otherwise.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointerParts<'a> {
@@ -209,7 +207,7 @@ fn escaped(name: &str) -> Cow<'_, str> {
         return Cow::Borrowed(name);
     }
     let mut token = Vec::new();
-    json::escape_string(name, &mut token);
+    json_text::escape_string(name, &mut token);
     Cow::Owned(String::from_utf8_lossy(token.get(1..token.len() - 1).unwrap_or_default()).into())
 }
 

@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use chrono::{DateTime, SecondsFormat};
-
-use crate::json::{self, Members, ScanError};
+use json_text::{Members, ScanError};
 
 /// Pointers hold at most this many bytes of arguments.
 pub const MAX_POINTER_ARGUMENTS: usize = 4096;
@@ -92,7 +91,7 @@ pub fn describe(tool_name: &str, arguments: &[u8]) -> String {
         return tool_name.to_owned();
     };
     if first.first() == Some(&b'"') && first.len() > 2 {
-        let units = json::decode_utf16(first);
+        let units = json_text::decode_utf16(first);
         if units.len() <= MAX_DESCRIBED {
             return format!("{tool_name}: {}", String::from_utf16_lossy(&units));
         }
@@ -187,14 +186,13 @@ pub fn check(text: &[u8]) -> Result<Range<usize>, NoRecord> {
 
 /// The head, and where the result stands; only where it begins unless the whole text is read.
 fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoRecord> {
-    let start = json::skip_whitespace(text, 0);
+    let start = json_text::skip_whitespace(text, 0);
     match text.get(start) {
         None => return Err(NoRecord::Incomplete),
         Some(b'{') => {}
         Some(_) if whole => {
-            return Err(
-                json::validate_document(text).map_or_else(NoRecord::from, |()| NoRecord::Foreign)
-            );
+            return Err(json_text::validate_document(text)
+                .map_or_else(NoRecord::from, |()| NoRecord::Foreign));
         }
         Some(_) => return Err(NoRecord::Foreign),
     }
@@ -226,7 +224,7 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoReco
         }
     }
     if let Some(end) = members.end()
-        && json::skip_whitespace(text, end) < text.len()
+        && json_text::skip_whitespace(text, end) < text.len()
     {
         return Err(NoRecord::NotJson);
     }
@@ -244,7 +242,7 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoReco
 /// A record's time in ms since 1970.
 #[must_use]
 pub fn parse_time(token: &[u8]) -> Option<i64> {
-    let text = json::decode_string(token)?;
+    let text = json_text::decode_string(token)?;
     Some(DateTime::parse_from_rfc3339(&text).ok()?.timestamp_millis())
 }
 

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use json_text::Encoded;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -21,7 +22,6 @@ use crate::{
     durable::{self, Durability, Target},
     error::{Code, Error, Result},
     file_system::{FileError, Payload},
-    json::{self, Encoded},
     names::{self, ContextName},
     redaction::{Pass, Redaction, Report},
 };
@@ -199,7 +199,7 @@ impl Manager {
         arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
         pass.json(&mut argument_text, 0)?;
         let mut canonical = Vec::new();
-        json::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
+        json_text::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
         let hash = Sha256::digest(&canonical);
         let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let filename = names::context(&ContextName {
@@ -213,7 +213,7 @@ impl Manager {
         let description =
             details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
         let (tool_token, description_token) =
-            (json::string_token(&tool_name), json::string_token(&description));
+            (json_text::string_token(&tool_name), json_text::string_token(&description));
 
         let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
         record::write_head(
@@ -251,7 +251,7 @@ impl Manager {
         text.shrink_to_fit();
 
         let (shown_arguments, truncated) =
-            json::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
+            json_text::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
         let mut pointer = Pointer::new(
             &PointerParts {
                 filename: &filename,
@@ -270,7 +270,7 @@ impl Manager {
         pointer.arguments_truncated = truncated;
         pointer.handle = offloaded.as_ref().map(|offloaded| Arc::from(offloaded.handle.as_str()));
         let mut indexed_arguments = String::new();
-        json::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
+        json_text::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
         let is_large =
             details.is_large.unwrap_or(result_size as u64 >= self.options.persist_threshold);
         let record = Payload::new(text);

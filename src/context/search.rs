@@ -22,7 +22,7 @@ use crate::{
     aside::{in_place, run_long},
     error::{Code, Error, Result},
     file_system::Payload,
-    json as json_text, names,
+    names,
     retrieval::{
         Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
     },

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use json_text::{Members, unescaped_in_place};
+
 use super::{
     held::Held,
     record::{self, NoRecord},
 };
 use crate::{
     file_system::Payload,
-    json::{self, Members, unescaped_in_place},
     retrieval::{FieldText, StoredTexts},
 };
 
@@ -50,7 +51,7 @@ impl StoredText {
     pub fn of_record(record: Payload) -> Result<Self, NoRecord> {
         let range = record::check(&record)?;
         let token = record.get(range.clone()).unwrap_or_default();
-        let result = match json::decode_string(token) {
+        let result = match json_text::decode_string(token) {
             Some(text) => ResultText::Decoded(text.into_owned()),
             None => ResultText::Json(range),
         };
@@ -107,7 +108,7 @@ impl StoredText {
         match &self.result {
             ResultText::Json(range) => {
                 let token = self.record.get(range.clone()).unwrap_or_default();
-                json::append_text(token, out, max_bytes);
+                json_text::append_text(token, out, max_bytes);
             }
             _ => {
                 out.push_str(whole.get(..whole.floor_char_boundary(max_bytes)).unwrap_or_default())
@@ -124,7 +125,7 @@ impl StoredText {
 
 /// Where the arguments stand in a record, or in one without its result.
 fn arguments_of(record: &[u8]) -> Option<Range<usize>> {
-    let mut members = Members::new(record, json::skip_whitespace(record, 0)).ok()?;
+    let mut members = Members::new(record, json_text::skip_whitespace(record, 0)).ok()?;
     while let Some(key) = members.next_key().ok()? {
         let value = members.skip_value().ok()?;
         if key == b"\"args\"" {
@@ -142,7 +143,7 @@ pub(super) fn beginning_of_result(record: &[u8], max_bytes: usize) -> String {
     let mut beginning = rest.get(..max_bytes).unwrap_or(rest).to_vec();
     close_string(&mut beginning);
     let mut text = String::new();
-    json::append_text(&beginning, &mut text, max_bytes);
+    json_text::append_text(&beginning, &mut text, max_bytes);
     text
 }
 
@@ -242,11 +243,11 @@ mod tests {
         #[test]
         fn a_string_is_told_to_the_character_before_the_cut(text in "[a-z\"\\\\é😀\n]{1,40}", cut in 0_usize..200) {
             let mut token = Vec::new();
-            json::escape_string(&text, &mut token);
+            json_text::escape_string(&text, &mut token);
             let cut = cut.min(token.len() - 1).max(1);
             token.truncate(cut);
             close_string(&mut token);
-            let told = json::decode_string(&token).map(std::borrow::Cow::into_owned);
+            let told = json_text::decode_string(&token).map(std::borrow::Cow::into_owned);
             prop_assert!(told.as_ref().is_some_and(|told| text.starts_with(told.as_str())), "{told:?}");
         }
 

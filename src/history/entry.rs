@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use json_text::Members;
 use sha2::{Digest, Sha256};
-
-use crate::json::{self, Members};
 
 /// Keys as they stand on disk.
 const TOOL_NAME: &str = "tool_name";
@@ -63,7 +62,7 @@ impl<'a> Entry<'a> {
             let value = members.skip_value().map_err(|_| NOT_JSON)?;
             let token = line.get(value.clone()).unwrap_or_default();
             let text = token.starts_with(b"\"").then(|| value.clone());
-            match json::decode_string(key).as_deref() {
+            match json_text::decode_string(key).as_deref() {
                 Some(TOOL_NAME) => tool_name = text,
                 Some(PARAMS) => entry.params = Some(value),
                 Some(RESULT) => entry.result = Some(value),
@@ -88,7 +87,7 @@ impl<'a> Entry<'a> {
     }
 
     fn text(&self, range: Option<&Range<usize>>) -> Option<String> {
-        json::decode_string(self.token(range)).map(std::borrow::Cow::into_owned)
+        json_text::decode_string(self.token(range)).map(std::borrow::Cow::into_owned)
     }
 
     /// The tool's name.
@@ -144,7 +143,7 @@ impl<'a> Entry<'a> {
 
     fn plain(&self, range: Option<&Range<usize>>, max_bytes: usize) -> String {
         let mut text = String::new();
-        json::append_text(self.token(range), &mut text, max_bytes);
+        json_text::append_text(self.token(range), &mut text, max_bytes);
         text
     }
 
@@ -286,7 +285,7 @@ mod tests {
             if let Ok(entry) = Entry::parse(trim(&bytes)) {
                 let mut out = Vec::new();
                 entry.write_public(&mut out);
-                prop_assert!(json::validate_document(&out).is_ok());
+                prop_assert!(json_text::validate_document(&out).is_ok());
             }
         }
 
@@ -300,7 +299,7 @@ mod tests {
             if let Ok(entry) = Entry::parse(trim(&line)) {
                 let mut out = Vec::new();
                 entry.write_public(&mut out);
-                prop_assert!(json::validate_document(&out).is_ok());
+                prop_assert!(json_text::validate_document(&out).is_ok());
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use json_text::Encoded;
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -10,7 +11,6 @@ use crate::{
     aside::{LONG, run_long},
     durable::log::{AppendError, MakeLine, Pending},
     error::{Code, Error, Result},
-    json::{self, Encoded},
     redaction::{Pass, Redaction, Report},
 };
 
@@ -75,7 +75,7 @@ impl NewEntry {
         };
         let mut line = Vec::with_capacity(length + 64);
         line.extend_from_slice(b"{\"tool_name\":");
-        json::escape_string(&tool_name, &mut line);
+        json_text::escape_string(&tool_name, &mut line);
         line.extend_from_slice(b",\"params\":");
         params.write(&mut line).map_err(|_| unreadable("params"))?;
         line.extend_from_slice(b",\"result\":");

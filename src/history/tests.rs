@@ -1,10 +1,11 @@
 use std::{fs, path::Path};
 
+use json_text::Encoded;
 use serde_json::{Value, json};
 
 use super::ranked::Window;
 use super::*;
-use crate::{file_system::LocalDisk, json::Encoded, names, retrieval::Query};
+use crate::{file_system::LocalDisk, names, retrieval::Query};
 
 fn options(directory: &Path) -> HistoryOptions {
     let path = LogPath {

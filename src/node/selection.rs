@@ -18,7 +18,6 @@ use super::{
 use crate::{
     context::{Candidate, ForeignPointer, Selection},
     file_system::Payload,
-    json,
     retrieval::vectors::normalised,
 };
 
@@ -40,7 +39,7 @@ impl From<NativePointer> for ForeignPointer {
     fn from(pointer: NativePointer) -> Self {
         let mut arguments = String::new();
         if let Some(args) = pointer.args {
-            json::append_text(args.get().as_bytes(), &mut arguments, usize::MAX);
+            json_text::append_text(args.get().as_bytes(), &mut arguments, usize::MAX);
         }
         Self {
             path: pointer.filepath,

@@ -4,7 +4,7 @@ use std::ptr;
 
 use napi::{Error, Result, Status, bindgen_prelude::*, sys};
 
-use crate::{file_system::Payload, json};
+use crate::file_system::Payload;
 
 /// A JavaScript string as UTF-8 (lone surrogates become U+FFFD).
 pub struct Utf8(pub Vec<u8>);
@@ -20,7 +20,7 @@ impl Utf8 {
 impl Utf8 {
     /// As a JSON string literal.
     pub fn into_token(self) -> String {
-        json::string_token(&self.into_string())
+        json_text::string_token(&self.into_string())
     }
 }
 

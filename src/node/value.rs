@@ -2,9 +2,8 @@
 
 use std::{ptr, slice};
 
+use json_text::Encoded;
 use napi::{Env, Error, JsValue, Result, Status, bindgen_prelude::*, check_status, sys};
-
-use crate::json::Encoded;
 
 /// Copies an encoded value; everything else happens on a worker.
 pub fn read(

@@ -267,7 +267,7 @@ impl Redaction {
                 break;
             }
             let text = std::str::from_utf8(json)
-                .map_err(|_| failed(NotRedacted::Json(crate::json::ScanError::Incomplete)))?;
+                .map_err(|_| failed(NotRedacted::Json(json_text::ScanError::Incomplete)))?;
             let is_settled = edits.iter().all(|edit| is_whole(json, &edit.range));
             redacted = Some(self.apply(text, &edits, report).into_bytes());
             if is_settled {

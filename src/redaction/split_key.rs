@@ -3,10 +3,10 @@
 
 use std::{borrow::Cow, ops::ControlFlow, ops::Range};
 
+use json_text::Token;
 use rustc_hash::FxHashMap;
 
 use super::{private_key, view::View};
-use crate::json::{self, Token};
 
 /// Longer strings are not lines.
 const MAX_PIECE: usize = 64 << 10;
@@ -39,7 +39,7 @@ struct Piece {
 pub(super) fn find(json: &[u8]) -> Vec<Part> {
     let mut columns = Columns::default();
     // The text was walked before: it is JSON.
-    let _ = json::walk_value(json, 0, |token| {
+    let _ = json_text::walk_value(json, 0, |token| {
         columns.visit(json, token);
         ControlFlow::Continue(())
     });
@@ -74,7 +74,7 @@ impl<'a> Columns<'a> {
     }
 
     fn key(&mut self, raw: &'a [u8]) {
-        let key = json::decode_string(raw).unwrap_or_default();
+        let key = json_text::decode_string(raw).unwrap_or_default();
         // Numbers of lines are elements of a list in another form.
         let is_number = key.bytes().all(|byte| byte.is_ascii_digit());
         let outer =
@@ -85,7 +85,7 @@ impl<'a> Columns<'a> {
     }
 
     fn string(&mut self, raw: &'a [u8], token: Range<usize>) {
-        let text = json::decode_string(raw).unwrap_or_default();
+        let text = json_text::decode_string(raw).unwrap_or_default();
         let name = self.names.last().cloned().unwrap_or_default();
         let count = self.columns.len();
         let number = *self.numbers.entry((self.names.len(), name)).or_insert(count);
@@ -162,7 +162,7 @@ mod tests {
     fn parts(json: &str) -> Vec<String> {
         let parts = find(json.as_bytes());
         let decoded = parts.into_iter().map(|Part { token, range }| {
-            json::decode_string(json[token].as_bytes()).unwrap()[range].to_owned()
+            json_text::decode_string(json[token].as_bytes()).unwrap()[range].to_owned()
         });
         decoded.collect()
     }

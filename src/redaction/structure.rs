@@ -6,6 +6,8 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
+use json_text::{ScanError, Token};
+
 use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
@@ -16,7 +18,6 @@ use super::{
     view::visible,
     work::Work,
 };
-use crate::json::{self, ScanError, Token};
 
 /// Strings that hold JSON are walked as such, and strings in these, down to this depth.
 pub(super) const MAX_EMBEDDED: usize = 4;
@@ -86,8 +87,8 @@ struct Place {
 
 /// Whether a text is one value of JSON.
 pub(super) fn is_json(text: &[u8]) -> bool {
-    json::walk_value(text, 0, |_| ControlFlow::Continue(()))
-        .is_ok_and(|end| json::skip_whitespace(text, end) >= text.len())
+    json_text::walk_value(text, 0, |_| ControlFlow::Continue(()))
+        .is_ok_and(|end| json_text::skip_whitespace(text, end) >= text.len())
 }
 
 /// The edits that take the secrets out of a JSON text, in order.
@@ -110,11 +111,12 @@ pub(super) fn edits(
         failure: None,
         work,
     };
-    let end = json::walk_value(text, 0, |token| walk.visit(token)).map_err(NotRedacted::Json)?;
+    let end =
+        json_text::walk_value(text, 0, |token| walk.visit(token)).map_err(NotRedacted::Json)?;
     if let Some(failure) = walk.failure {
         return Err(failure);
     }
-    if json::skip_whitespace(text, end) < text.len() {
+    if json_text::skip_whitespace(text, end) < text.len() {
         return Err(NotRedacted::Json(ScanError::Invalid { offset: end }));
     }
     let mut edits = walk.edits;
@@ -140,7 +142,7 @@ fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Ve
     let mut parts = Vec::new();
     for Part { token, range } in split_key::find(json) {
         let raw = json.get(token.clone()).unwrap_or_default();
-        let text = json::decode_string(raw).unwrap_or_default();
+        let text = json_text::decode_string(raw).unwrap_or_default();
         let first = edits.partition_point(|edit| edit.range.end <= token.start);
         let is_alone = edits.get(first).is_none_or(|edit| edit.range.start >= token.end);
         // Where something else was found in the string, all of it goes.
@@ -265,7 +267,7 @@ impl<'a> Walk<'a> {
     }
 
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json::decode_string(raw).unwrap_or_default();
+        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
         // Names of packages and paths are no names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
@@ -287,7 +289,7 @@ impl<'a> Walk<'a> {
             && named >= NameClass::Secret
         {
             let raw = self.text.get(range.clone()).unwrap_or_default();
-            let text = json::decode_string(raw).unwrap_or_default();
+            let text = json_text::decode_string(raw).unwrap_or_default();
             if accepts_member(named, &text) {
                 self.replace_whole(&text, &range, self.redaction.assignment());
             }
@@ -296,7 +298,7 @@ impl<'a> Walk<'a> {
     }
 
     fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json::decode_string(raw).unwrap_or_default();
+        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
         let range = at..at + raw.len();
         self.may_hold_keys = self.may_hold_keys || private_key::may_hold_part(&text);
@@ -478,7 +480,7 @@ fn is_key_line(text: &str) -> bool {
 
 /// The inside of a string token.
 fn escaped(text: &str) -> String {
-    let token = json::string_token(text);
+    let token = json_text::string_token(text);
     token.get(1..token.len() - 1).unwrap_or_default().to_owned()
 }
 
@@ -530,7 +532,7 @@ mod tests {
     fn offsets_follow_every_escape() {
         let content = br#"a\n\u00e9\ud83d\ude00\ud800x\\"#;
         let raw = [b"\"", &content[..], b"\""].concat();
-        let text = json::decode_string(&raw).unwrap();
+        let text = json_text::decode_string(&raw).unwrap();
         let mut offsets = Offsets { content, raw: 0, decoded: 0 };
         let found: Vec<usize> = text.char_indices().map(|(at, _)| offsets.of(at)).collect();
         assert_eq!(found, [0, 1, 3, 9, 21, 27, 28]);

@@ -141,7 +141,6 @@ proptest! {
         }
     }
 
-
     #[test]
     fn a_text_without_secrets_has_none(text in text()) {
         for redaction in [standard(), masking()] {

@@ -3,12 +3,12 @@
 
 use std::{collections::VecDeque, ops::ControlFlow, ops::Range};
 
+use json_text::FILLER;
 use memchr::memchr2;
 use unicode_normalization::char::{compose, is_combining_mark};
 
 use super::characters::{Class, class};
 use super::dates::{DATE_BYTES, iso_date};
-use crate::json::FILLER;
 
 /// A phrase to look for. Time is linear in the text, whatever the phrase.
 #[derive(Clone, Debug)]
@@ -223,8 +223,9 @@ fn is_invisible(character: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use json_text::unescaped_in_place;
+
     use super::*;
-    use crate::json::unescaped_in_place;
 
     fn found<'t>(phrase: &str, text: &'t str) -> Vec<&'t str> {
         let mut found = Vec::new();

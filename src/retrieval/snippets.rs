@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use json_text::FILLER;
 use memchr::memchr_iter;
 
 use super::characters::{Class, class};
@@ -9,7 +10,6 @@ use super::matcher::{Matcher, is_attached};
 use super::phrase::Phrase;
 use super::tokens::is_ascii_separator;
 use super::windows::Window;
-use crate::json::FILLER;
 
 /// A word that a snippet's border cuts is looked at this far beyond, in bytes.
 const BEYOND: usize = 512;
@@ -32,7 +32,7 @@ pub struct Snippet {
 pub struct FieldText<'t> {
     /// As it stands.
     pub raw: &'t str,
-    /// What it says, at the same places: [`crate::json::unescaped_in_place`] of JSON.
+    /// What it says, at the same places: [`json_text::unescaped_in_place`] of JSON.
     pub plain: &'t str,
 }
 
@@ -222,10 +222,11 @@ fn whole_words(text: &str, range: &Range<usize>) -> Range<usize> {
 mod tests {
     use proptest::prelude::*;
 
+    use json_text::unescaped_in_place;
+
     use super::super::query::Query;
     use super::super::windows::Windows;
     use super::*;
-    use crate::json::unescaped_in_place;
 
     fn snippets(raw: &str, query: &str, phrases: &[&str], length: usize) -> Vec<Snippet> {
         let plain = unescaped_in_place(raw);

@@ -6,8 +6,8 @@ use agent_context::{
     context::{Manager, ManagerOptions, Retention, SaveRequest},
     durable::Durability,
     error::Result,
-    json::Encoded,
 };
+use json_text::Encoded;
 use serde_json::Value;
 
 /// A session of its own in the directory.

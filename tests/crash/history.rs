@@ -11,8 +11,8 @@ use agent_context::{
         simulated::{SimulatedDisk, Survival},
     },
     history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy, Summary},
-    json::Encoded,
 };
+use json_text::Encoded;
 use serde_json::{Value, json};
 
 use crate::{

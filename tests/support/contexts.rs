@@ -13,9 +13,9 @@ use agent_context::{
     durable::Durability,
     error::Result,
     file_system::{FileSystem, LocalDisk},
-    json::Encoded,
     names,
 };
+use json_text::Encoded;
 use serde_json::{Value, json};
 
 /// Every context is large: it is on disk alone, and loading it reads the disk.

@@ -8,9 +8,9 @@ use agent_context::{
     error::Result,
     file_system::LocalDisk,
     history::{History, HistoryOptions, NewEntry, Policy, Summary},
-    json::Encoded,
     names,
 };
+use json_text::Encoded;
 use serde_json::Value;
 
 pub const NAME: &str = "context.jsonl";

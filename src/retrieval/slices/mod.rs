@@ -27,7 +27,6 @@ pub use pattern::{Pattern, Syntax};
 use crate::{
     aside::Cancelled,
     error::{Code, Error, Result},
-    json,
 };
 use text::Text;
 
@@ -137,7 +136,7 @@ pub fn read(stored: Stored<'_>, request: &Request, cancelled: &Cancelled) -> Res
         Stored::Json(json) => json,
         Stored::Text(text) => {
             let mut token = Vec::new();
-            json::escape_string(text, &mut token);
+            json_text::escape_string(text, &mut token);
             escaped = String::from_utf8(token).unwrap_or_default();
             &escaped
         }
@@ -203,7 +202,9 @@ impl Slice {
 fn text_of(stored: Stored<'_>) -> Text<'_> {
     Text::Whole(match stored {
         Stored::Text(text) => Cow::Borrowed(text),
-        Stored::Json(json) => json::decode_string(json.as_bytes()).unwrap_or(Cow::Borrowed(json)),
+        Stored::Json(json) => {
+            json_text::decode_string(json.as_bytes()).unwrap_or(Cow::Borrowed(json))
+        }
     })
 }
 

@@ -1,10 +1,10 @@
 use std::fmt::Write;
 
+use json_text::escape_string;
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 
 use super::*;
-use crate::json::escape_string;
 
 fn request(path: Option<&str>, part: Option<Part>, max_bytes: usize) -> Request {
     Request { json_path: path.map(|path| JsonPath::new(path).unwrap()), part, max_bytes }

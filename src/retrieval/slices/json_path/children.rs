@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::Value;
-use crate::json;
 
 /// How a child is reached from its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ impl Step<'_> {
 
 /// A string token's text.
 pub(super) fn decode(token: &[u8]) -> Cow<'_, str> {
-    json::decode_string(token).unwrap_or_default()
+    json_text::decode_string(token).unwrap_or_default()
 }
 
 /// A child of a value.
@@ -55,10 +54,10 @@ impl<'a> Children<'a> {
 
     /// A member's key and where its value begins.
     fn key(&mut self) -> Option<Step<'a>> {
-        let end = json::skip_value(self.text, self.at).ok()?;
+        let end = json_text::skip_value(self.text, self.at).ok()?;
         let key = self.text.get(self.at..end)?;
-        let colon = json::skip_whitespace(self.text, end);
-        self.at = json::skip_whitespace(self.text, colon + 1);
+        let colon = json_text::skip_whitespace(self.text, end);
+        self.at = json_text::skip_whitespace(self.text, colon + 1);
         Some(Step::Key(key))
     }
 }
@@ -67,15 +66,15 @@ impl<'a> Iterator for Children<'a> {
     type Item = Child<'a>;
 
     fn next(&mut self) -> Option<Child<'a>> {
-        self.at = json::skip_whitespace(self.text, self.at);
+        self.at = json_text::skip_whitespace(self.text, self.at);
         match self.text.get(self.at)? {
             b'}' | b']' => return None,
-            b',' => self.at = json::skip_whitespace(self.text, self.at + 1),
+            b',' => self.at = json_text::skip_whitespace(self.text, self.at + 1),
             _ => {}
         }
         let step = if self.is_object { self.key()? } else { Step::Index(self.index) };
         let start = self.at;
-        self.at = json::skip_value(self.text, start).ok()?;
+        self.at = json_text::skip_value(self.text, start).ok()?;
         self.index += 1;
         Some(Child { step, value: Value { start, end: self.at } })
     }

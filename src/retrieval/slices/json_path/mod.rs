@@ -31,7 +31,6 @@ use super::cancelled_error;
 use crate::{
     aside::Cancelled,
     error::{Code, Error, Result},
-    json,
 };
 use evaluate::{Evaluation, Stop};
 pub use paths::paths;
@@ -152,6 +151,6 @@ fn reason_of(error: &JsonPathError) -> String {
 
 /// The value of a whole text, which is valid.
 fn root_of(text: &[u8]) -> Value {
-    let start = json::skip_whitespace(text, 0);
+    let start = json_text::skip_whitespace(text, 0);
     Value { start, end: start + text.trim_ascii().len() }
 }

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, cmp::Ordering, ops::ControlFlow};
 
+use json_text::Token;
 use jsonpath_rust::parser::model::Literal;
 
 use super::children::decode;
-use crate::json::{self, Token};
 
 /// One side of a comparison.
 #[derive(Debug)]
@@ -105,17 +105,17 @@ impl<'a> Operand<'a> {
 fn equal(left: &[u8], right: &[u8]) -> bool {
     let canonical = |text| {
         let mut out = Vec::new();
-        json::canonical(text, &mut out).map(|()| out)
+        json_text::canonical(text, &mut out).map(|()| out)
     };
     let (Ok(left), Ok(right)) = (canonical(left), canonical(right)) else { return false };
     let mut tokens = Vec::new();
-    let collected = json::walk_value(&left, 0, |token| {
+    let collected = json_text::walk_value(&left, 0, |token| {
         tokens.push(token);
         ControlFlow::Continue(())
     });
     let mut tokens = tokens.into_iter();
     let mut is_equal = collected.is_ok();
-    let walked = json::walk_value(&right, 0, |token| {
+    let walked = json_text::walk_value(&right, 0, |token| {
         is_equal &= tokens.next().is_some_and(|other| same(other, token));
         if is_equal { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -125,7 +125,7 @@ fn equal(left: &[u8], right: &[u8]) -> bool {
 fn same(left: Token<'_>, right: Token<'_>) -> bool {
     match (left, right) {
         (Token::Key(left), Token::Key(right)) | (Token::String(left), Token::String(right)) => {
-            left == right || json::decode_utf16(left) == json::decode_utf16(right)
+            left == right || json_text::decode_utf16(left) == json_text::decode_utf16(right)
         }
         (Token::Number(left), Token::Number(right)) => {
             Number::parse(left).compare(Number::parse(right)) == Some(Ordering::Equal)

@@ -1,0 +1,44 @@
+//! JSON as text: finding, reading, sorting and writing values without building a tree.
+//!
+//! Every function works on the bytes of a JSON text. Number spelling, key order and escaped lone
+//! surrogates survive, no function recurses, and nesting has no limit.
+//!
+//! This crate is not a parser into Rust types: `serde_json` reads settings and records whose exact text
+//! does not matter. It does no I/O and does not know which texts its callers store.
+//!
+//! Terms:
+//! - *token*: a piece of JSON text with its exact bytes; a string token includes its quotes.
+//! - *member*: a key of an object and its value.
+//! - *canonical form*: one spelling for equal values, with sorted keys and without whitespace.
+//! - *snapshot*: a JavaScript value as operations and UTF-16 text, from which a worker thread writes the
+//!   text that `JSON.stringify` would write.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `scan` | where values begin and end: [`walk_value`], [`Members`], [`ScanError`] |
+//! | `text` | what string tokens say, the words of a value, cut arguments |
+//! | `in_place` | text without escape sequences in which every character keeps its offset |
+//! | `sample` | a bounded part of a long value's words |
+//! | `canonical` | the canonical form |
+//! | `escape` | strings as JSON text |
+//! | `encoded`, `snapshot` | values from JavaScript: [`Encoded`], [`MalformedSnapshot`] |
+
+mod canonical;
+mod encoded;
+mod escape;
+mod in_place;
+mod sample;
+mod scan;
+mod snapshot;
+mod text;
+
+pub use canonical::canonical;
+pub use encoded::Encoded;
+pub use escape::{escape_string, string_token};
+pub use in_place::{FILLER, unescaped_in_place};
+pub use sample::append_sample;
+pub use scan::{
+    Members, ScanError, Token, skip_value, skip_whitespace, validate_document, walk_value,
+};
+pub use snapshot::MalformedSnapshot;
+pub use text::{append_text, cut_arguments, decode_string, decode_utf16};
