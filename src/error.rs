@@ -75,6 +75,16 @@ pub struct Error {
     pub cause: Option<FileError>,
 }
 
+impl From<redaction::Error> for Error {
+    fn from(error: redaction::Error) -> Self {
+        let code = match error.kind {
+            redaction::ErrorKind::InvalidOption => Code::InvalidArgument,
+            redaction::ErrorKind::Failed => Code::Redaction,
+        };
+        Self::new(code, error.message)
+    }
+}
+
 impl Error {
     /// An error without a deeper cause.
     pub fn new(code: Code, message: impl Into<String>) -> Self {

@@ -1,7 +1,8 @@
 //! agent-context: a place where agents keep what they learn.
 //!
 //! The crate is the core of the npm package of the same name. Without the feature `node` it knows
-//! nothing of Node-API.
+//! nothing of Node-API. Parts that need nothing else of it are crates of their own: `json_text`,
+//! `javascript_regex` and `redaction`.
 //!
 //! | module | its one job |
 //! |---|---|
@@ -10,8 +11,6 @@
 //! | [`store`] | `ContextStore`: the Markdown memory that agents share |
 //! | [`memory`] | `RepoMemory`: what is known about a repository |
 //! | [`retrieval`] | tokens, ranking and the inverted index |
-//! | [`expressions`] | regular expressions of callers: JavaScript's syntax, and all matches in linear time |
-//! | [`redaction`] | what is secret, and what stands in its place |
 //! | [`durable`] | whole files, logs, locks, leases: the only code that promises durability |
 //! | [`file_system`] | the local disk, and the seams for injected file systems and the crash simulator |
 //! | [`names`] | every on-disk name |
@@ -28,7 +27,6 @@ pub mod context;
 pub mod debug;
 pub mod durable;
 pub mod error;
-pub mod expressions;
 pub mod file_system;
 pub mod history;
 pub mod memory;
@@ -36,7 +34,6 @@ pub mod names;
 #[cfg(feature = "node")]
 mod node;
 mod parallel;
-pub mod redaction;
 pub mod retrieval;
 pub mod safety;
 pub mod store;

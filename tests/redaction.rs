@@ -13,10 +13,10 @@ use agent_context::{
     error::Code,
     file_system::LocalDisk,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Summary},
-    redaction::{EnvironmentValues, Redaction, RedactionOptions, Redactor},
 };
 use contexts::{options, request, save};
 use json_text::Encoded;
+use redaction::{EnvironmentValues, Redaction, RedactionOptions, Redactor};
 use serde_json::{Value, json};
 
 /// In two parts: hosting services refuse pushes that hold a whole one.

@@ -6,7 +6,7 @@ pub mod time;
 
 use std::sync::{Arc, LazyLock};
 
-use agent_context::redaction::{Redaction, RedactionOptions, Redactor, Report};
+use redaction::{Redaction, RedactionOptions, Redactor, Report};
 
 pub use documents::check_document;
 

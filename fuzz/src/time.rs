@@ -1,6 +1,6 @@
 //! The CPU time that redaction takes for each byte of a text.
 
-use agent_context::redaction::{Redaction, RedactionOptions, Redactor, Report};
+use redaction::{Redaction, RedactionOptions, Redactor, Report};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +24,7 @@ static REDACTION: LazyLock<Redaction> = LazyLock::new(|| {
 /// When the rules cannot be read.
 #[must_use]
 pub fn anchors() -> Vec<String> {
-    let rules: toml::Table = include_str!("../../src/redaction/rules.toml").parse().expect("TOML");
+    let rules: toml::Table = include_str!("../../crates/redaction/rules.toml").parse().expect("TOML");
     let rules = rules["rule"].as_array().expect("an array of rules");
     let anchors = rules.iter().filter_map(|rule| rule.get("anchors")?.as_array()).flatten();
     anchors.filter_map(|anchor| anchor.as_str().map(str::to_owned)).collect()

@@ -1,12 +1,10 @@
 //! Which contexts come into question.
 
+use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
 
 use super::pointer::Pointer;
-use crate::{
-    error::Result,
-    redaction::{Pass, Redaction},
-};
+use crate::error::Result;
 
 /// What contexts have to be like; absent conditions hold for all, an empty list for none.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -30,7 +28,7 @@ impl ContextFilter {
     /// # Errors
     /// `Redaction`
     pub fn redacted(mut self, redaction: Option<Redaction>) -> Result<Self> {
-        let mut pass = Pass::new(redaction);
+        let mut pass = RedactionSession::new(redaction);
         for tokens in [&mut self.queries, &mut self.tasks].into_iter().flatten() {
             pass.add_tokens(tokens)?;
         }

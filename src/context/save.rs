@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use json_text::Encoded;
+use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -23,7 +24,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{FileError, Payload},
     names::{self, ContextName},
-    redaction::{Pass, Redaction, Report},
 };
 
 /// Arguments are indexed up to this many bytes of text.
@@ -57,7 +57,7 @@ impl SaveRequest {
     }
 
     /// What describes the output, redacted. Arguments and result become text first.
-    fn redacted(mut self, pass: &mut Pass) -> Result<Self> {
+    fn redacted(mut self, pass: &mut RedactionSession) -> Result<Self> {
         pass.text(&mut self.tool_name)?;
         let details = self.details.as_deref_mut();
         let [source_urls, error, message] = details.map_or([None, None, None], |details| {
@@ -184,7 +184,7 @@ impl Manager {
     }
 
     fn prepare(&self, sequence: u64, request: SaveRequest) -> Result<Prepared> {
-        let mut pass = Pass::new(request.redaction.clone());
+        let mut pass = RedactionSession::new(request.redaction.clone());
         let request = request.redacted(&mut pass)?;
         let SaveRequest { tool_name, arguments, result, timestamp, task, query, details, .. } =
             request;

@@ -4,6 +4,7 @@
 use std::{ops::Range, sync::Arc};
 
 use chrono::Utc;
+use redaction::{Redaction, RedactionSession};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
     durable::log::{LinesForwards, LogReader, Rewrite, Snapshot},
     error::{Code, Error, Result},
     file_system::FileError,
-    redaction::{Pass, Redaction},
 };
 
 /// What stays: entries that every bound allows.
@@ -162,7 +162,7 @@ impl History {
         let mut redacted = None;
         if let Some(Summary { line, redaction }) = summary {
             head = line.into_bytes();
-            let mut pass = Pass::new(redaction);
+            let mut pass = RedactionSession::new(redaction);
             pass.json(&mut head, 0)?;
             let is_entry = Entry::parse(&head).is_ok() && !head.contains(&b'\n');
             if !is_entry {

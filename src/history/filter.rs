@@ -1,10 +1,9 @@
 //! Which entries are looked for.
 
+use redaction::{Redaction, RedactionSession};
+
 use super::entry::Entry;
-use crate::{
-    error::Result,
-    redaction::{Pass, Redaction},
-};
+use crate::error::Result;
 
 /// What entries have to be like; absent conditions hold for all.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +29,7 @@ impl Filter {
     /// `Redaction`
     pub fn redacted(mut self, redaction: Option<Redaction>) -> Result<Self> {
         if let Some(names) = &mut self.tool_names {
-            Pass::new(redaction).add_texts(names)?;
+            RedactionSession::new(redaction).add_texts(names)?;
         }
         Ok(self)
     }

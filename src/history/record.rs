@@ -3,6 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use json_text::Encoded;
+use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -11,7 +12,6 @@ use crate::{
     aside::{LONG, run_long},
     durable::log::{AppendError, MakeLine, Pending},
     error::{Code, Error, Result},
-    redaction::{Pass, Redaction, Report},
 };
 
 /// An entry as it comes from JavaScript.
@@ -40,7 +40,7 @@ pub struct Redacted {
 
 impl Redacted {
     /// What became of a line on its way; `None` when nothing was found.
-    pub(super) fn of(line: &[u8], pass: Pass) -> Option<Self> {
+    pub(super) fn of(line: &[u8], pass: RedactionSession) -> Option<Self> {
         let report = pass.report();
         if report.is_empty() {
             return None;
@@ -64,7 +64,7 @@ impl NewEntry {
     fn line(self, limit: usize) -> Result<(Vec<u8>, Option<Redacted>)> {
         let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, redaction } = self;
-        let mut pass = Pass::new(redaction);
+        let mut pass = RedactionSession::new(redaction);
         // Before the line, for messages.
         pass.text(&mut tool_name)?;
         let unreadable = |what: &str| {

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use redaction::{Redaction, RedactionSession};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -19,7 +20,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{FileError, FileSystem, Payload},
     names,
-    redaction::{Pass, Redaction},
 };
 
 /// A larger `memory.json` is refused, in bytes.
@@ -182,7 +182,7 @@ impl Directory {
         let mut text = document.to_text();
         let (redaction, bytes) = (writing.redaction.clone(), text.len());
         let redact = move || {
-            Pass::new(redaction).json(&mut text, 0)?;
+            RedactionSession::new(redaction).json(&mut text, 0)?;
             Ok(text)
         };
         let text = run_long(bytes, redact).await?;

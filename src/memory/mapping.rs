@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,7 +16,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::FileSystem,
     names,
-    redaction::Redaction,
 };
 
 /// What of a repository is to be shown.

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use redaction::{Redaction, RedactionSession};
 use serde::Serialize;
 
 use super::{
@@ -22,7 +23,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::FileSystem,
     names,
-    redaction::Redaction,
 };
 
 /// Rewrites that others get ahead of.
@@ -179,7 +179,7 @@ async fn one(
     let known = old.document().await?;
     let mut document = new.document().await?;
     let [conventions, decisions, notes] = document.merge(&known)?;
-    if let Some(repository) = target.repository(&mut crate::redaction::Pass::new(redaction))? {
+    if let Some(repository) = target.repository(&mut RedactionSession::new(redaction))? {
         document.set_repository(&repository)?;
     }
     new.write(&document, &writing).await?;

@@ -37,6 +37,7 @@ use std::{
 };
 
 use chrono::{SecondsFormat, Utc};
+use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 
 use crate::{
@@ -49,7 +50,6 @@ use crate::{
     error::{Error, Result},
     file_system::FileSystem,
     names,
-    redaction::{Pass, Redaction, Report},
     safety::{Inspection, Place, Trust},
 };
 
@@ -219,7 +219,7 @@ impl Memory {
     }
 
     /// Which repository it is about, as it is to be stored.
-    fn repository(&self, pass: &mut Pass) -> Result<Option<Repository>> {
+    fn repository(&self, pass: &mut RedactionSession) -> Result<Option<Repository>> {
         let mut repository = self.options.repository.clone();
         if let Some(Repository { workspace, remote, branch }) = &mut repository {
             for text in [Some(workspace), remote.as_mut(), branch.as_mut()].into_iter().flatten() {
@@ -234,7 +234,7 @@ impl Memory {
         if self.is_described.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let repository = self.repository(&mut Pass::new(redaction.clone()))?;
+        let repository = self.repository(&mut RedactionSession::new(redaction.clone()))?;
         if let Some(repository) = repository {
             let writing = self.writing(redaction);
             let apply = move |document: &mut document::Document| {
@@ -289,9 +289,9 @@ impl Memory {
         redaction: Option<Redaction>,
     ) -> Result<Redacted<String>> {
         // Several calls prepare at once; what they change is queued in their order.
-        let mut pass = Pass::new(redaction.clone());
+        let mut pass = RedactionSession::new(redaction.clone());
         draft.prepare(&mut pass)?;
-        let repository = self.repository(&mut Pass::new(redaction.clone()))?;
+        let repository = self.repository(&mut RedactionSession::new(redaction.clone()))?;
         let kind = draft.kind;
         let apply = move |document: &mut document::Document| {
             let (record, is_changed) = document.upsert(draft, &now())?;

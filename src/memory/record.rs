@@ -1,13 +1,11 @@
 //! Conventions, decisions and notes: what they hold, and what a caller may set of it.
 
+use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::members::Members;
-use crate::{
-    error::{Code, Error, Result},
-    redaction::Pass,
-};
+use crate::error::{Code, Error, Result};
 
 /// More bytes of text are refused; it is memory, not storage.
 const MAX_TEXT: usize = 64 * 1024;
@@ -186,7 +184,7 @@ pub struct Draft {
 
 impl Draft {
     /// Takes the secrets out and checks what is left.
-    pub(super) fn prepare(&mut self, pass: &mut Pass) -> Result<()> {
+    pub(super) fn prepare(&mut self, pass: &mut RedactionSession) -> Result<()> {
         if let Some(id) = &mut self.id {
             let uuid = Uuid::try_parse(id).map_err(|_| invalid("id must be a UUID"))?;
             *id = uuid.hyphenated().to_string();

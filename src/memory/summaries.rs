@@ -2,6 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use redaction::{Redaction, RedactionSession};
 use serde_json::json;
 
 use super::{Memory, Redacted, directory::timed_out, now, summary::Summary};
@@ -11,7 +12,6 @@ use crate::{
     durable::log::{AppendError, LinesForwards, LogError, LogReader, Registry, Rewrite, Snapshot},
     error::{Code, Error, Result},
     file_system::FileError,
-    redaction::{Pass, Redaction},
 };
 
 pub(super) static LOGS: Registry<Error> = Registry::new();
@@ -70,7 +70,7 @@ impl Memory {
         redaction: Option<Redaction>,
     ) -> Result<Redacted<Summary>> {
         // Several calls prepare at once; their lines are queued in their order.
-        let mut pass = Pass::new(redaction.clone());
+        let mut pass = RedactionSession::new(redaction.clone());
         summary.prepare(&mut pass)?;
         self.describe(redaction).await?;
         self.prepare_directory().await?;

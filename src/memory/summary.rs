@@ -1,12 +1,10 @@
 //! Summaries: one line each in `summaries.jsonl`.
 
+use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
 
 use super::record::{check_line, invalid};
-use crate::{
-    error::{Code, Error, Result},
-    redaction::Pass,
-};
+use crate::error::{Code, Error, Result};
 
 /// The longest text of a summary, in bytes.
 pub const MAX_SUMMARY: usize = 64 * 1024;
@@ -35,7 +33,7 @@ pub struct Summary {
 
 impl Summary {
     /// Checks it and takes the secrets out.
-    pub(super) fn prepare(&mut self, pass: &mut Pass) -> Result<()> {
+    pub(super) fn prepare(&mut self, pass: &mut RedactionSession) -> Result<()> {
         check_line("runId", &self.run_id, MAX_NAME)?;
         check_line("stepId", &self.step_id, MAX_NAME)?;
         if self.summary.is_empty() {

@@ -1,12 +1,12 @@
 use std::{fs, path::Path};
 
+use redaction::{EnvironmentValues, RedactionOptions, Redactor};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     error::Code,
     file_system::{LocalDisk, simulated::SimulatedDisk},
-    redaction::{EnvironmentValues, RedactionOptions, Redactor},
 };
 
 fn hash() -> String {

@@ -1,12 +1,12 @@
 //! Answers that cross as JSON.
 
+use redaction::Report;
 use serde::Serialize;
 
 use super::{redaction::findings, runtime::Answer};
 use crate::{
     error::{Code, Error},
     file_system::Payload,
-    redaction::Report,
 };
 
 pub type Outcome<T> = std::result::Result<T, Error>;

@@ -12,6 +12,7 @@ use napi::{
     bindgen_prelude::{ClassInstance, Unknown},
 };
 use napi_derive::napi;
+use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -30,7 +31,6 @@ use crate::{
     error::{Code, Error},
     file_system::Payload,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
-    redaction::Redaction,
     safety::Trust,
 };
 

@@ -12,6 +12,7 @@ use napi::{
     bindgen_prelude::{ClassInstance, Unknown},
 };
 use napi_derive::napi;
+use redaction::Redaction;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -31,7 +32,6 @@ use crate::{
     durable::Durability,
     error::{Code, Error},
     file_system::Payload,
-    redaction::Redaction,
     safety::Trust,
 };
 

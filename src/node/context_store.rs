@@ -5,6 +5,7 @@ use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
 
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
+use redaction::Redaction;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
 use crate::{
     durable::Durability,
     names,
-    redaction::Redaction,
     safety::Trust,
     store::{Changed, Policy, Store, StoreOptions},
 };

@@ -18,6 +18,7 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode, UnknownReturnValue},
 };
 use napi_derive::napi;
+use redaction::RedactionSession;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
@@ -25,7 +26,7 @@ use super::{
     redaction::RedactionSource,
     text::{JsText, Utf8},
 };
-use crate::{context::Manager, debug::Debug, file_system::Payload, redaction::Pass};
+use crate::{context::Manager, debug::Debug, file_system::Payload};
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;
@@ -125,7 +126,7 @@ impl Queue {
         let queue = Arc::clone(self);
         Debug::new(move |message, data| {
             let mut text = serde_json::json!({ "message": message, "data": data }).to_string();
-            let mut pass = Pass::new(redaction.as_ref().map(RedactionSource::current));
+            let mut pass = RedactionSession::new(redaction.as_ref().map(RedactionSource::current));
             if pass.token(&mut text).is_err() {
                 text = serde_json::json!({ "message": message }).to_string();
             }

@@ -5,20 +5,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use napi::{Env, Error, Result, bindgen_prelude::Unknown};
 use napi_derive::napi;
+use redaction::{
+    Allowed, CustomFind, CustomRule, EnvironmentValues, Redaction, RedactionOptions,
+    RedactionSession, Redactor, Report,
+};
 use serde::Deserialize;
 
 use super::{
     text::{JsText, Utf8},
     value,
 };
-use crate::{
-    error,
-    file_system::Payload,
-    redaction::{
-        Allowed, CustomFind, CustomRule, EnvironmentValues, Pass, Redaction, RedactionOptions,
-        Redactor, Report,
-    },
-};
+use crate::file_system::Payload;
 
 /// The options' part that is for the rules; crosses as JSON.
 #[derive(Deserialize)]
@@ -110,7 +107,7 @@ impl NativeRedactor {
                 Redactor::new(options.into())
             }
         };
-        Ok(Self { source: RedactionSource::new(redactor.map_err(|error| thrown(&error))?) })
+        Ok(Self { source: RedactionSource::new(redactor.map_err(thrown)?) })
     }
 
     /// Whether what has this name is taken for a secret.
@@ -135,7 +132,7 @@ impl NativeRedactor {
     pub fn text(&self, #[napi(ts_arg_type = "string")] text: Utf8) -> Result<Option<Vec<JsText>>> {
         let mut pass = self.pass();
         let mut text = text.into_string();
-        pass.text(&mut text).map_err(|error| thrown(&error))?;
+        pass.text(&mut text).map_err(thrown)?;
         Ok(texts(text.into_bytes(), &pass.report()))
     }
 
@@ -150,7 +147,7 @@ impl NativeRedactor {
         let mut text = Vec::new();
         let encoded = value::read_text(env, &json)?;
         encoded.write(&mut text).map_err(|_| Error::from_reason("no JSON text"))?;
-        pass.json(&mut text, 0).map_err(|error| thrown(&error))?;
+        pass.json(&mut text, 0).map_err(thrown)?;
         Ok(texts(text, &pass.report()))
     }
 }
@@ -160,13 +157,13 @@ impl NativeRedactor {
         self.source.clone()
     }
 
-    fn pass(&self) -> Pass {
-        Pass::new(Some(self.source.current()))
+    fn pass(&self) -> RedactionSession {
+        RedactionSession::new(Some(self.source.current()))
     }
 }
 
 /// The rules without any options.
-fn standard() -> error::Result<Arc<Redactor>> {
+fn standard() -> redaction::Result<Arc<Redactor>> {
     static STANDARD: OnceLock<Arc<Redactor>> = OnceLock::new();
     if let Some(redactor) = STANDARD.get() {
         return Ok(Arc::clone(redactor));
@@ -175,8 +172,8 @@ fn standard() -> error::Result<Arc<Redactor>> {
     Ok(Arc::clone(STANDARD.get_or_init(|| redactor)))
 }
 
-fn thrown(error: &error::Error) -> Error {
-    Error::from_reason(super::error::to_json(error).to_string())
+fn thrown(error: redaction::Error) -> Error {
+    Error::from_reason(super::error::to_json(&error.into()).to_string())
 }
 
 fn texts(text: Vec<u8>, report: &Report) -> Option<Vec<JsText>> {
@@ -191,7 +188,7 @@ pub fn findings(report: &Report) -> String {
 
 /// What is asked for as it would be stored. What cannot be redacted was not stored either.
 pub fn as_stored(source: Option<&RedactionSource>, mut token: String) -> String {
-    let mut pass = Pass::new(source.map(RedactionSource::current));
+    let mut pass = RedactionSession::new(source.map(RedactionSource::current));
     let given = token.clone();
     match pass.token(&mut token) {
         Ok(()) => token,

@@ -11,6 +11,7 @@ use std::{
 
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
+use redaction::Redaction;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -31,7 +32,6 @@ use crate::{
         self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
         RecordKind, Repository, Summary, SummaryBounds, map::OnProgress,
     },
-    redaction::Redaction,
     safety::Trust,
 };
 

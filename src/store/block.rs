@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use redaction::RedactionSession;
+
 use super::{
     yaml_quoted,
     yaml_reader::{Fault, Reader},
 };
-use crate::{error::Result, redaction::Pass};
+use crate::error::Result;
 
 /// A key that means something here. In the order in which they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +61,7 @@ impl Block {
 
     /// Redacts what is not the value of a known key. What redaction leaves is a block of the same
     /// kind.
-    pub(super) fn redact(&mut self, pass: &mut Pass) -> Result<()> {
+    pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         match self {
             Self::Known { raw, colon, .. } => redact_comments(raw, *colon, pass),
             Self::Unknown { raw } => redact_unknown(raw, pass),
@@ -142,7 +144,7 @@ pub(super) fn is_comment(line: &str) -> bool {
 }
 
 /// Comments of a known key, each by itself: the value beside them is redacted as what it says.
-fn redact_comments(raw: &mut String, colon: usize, pass: &mut Pass) -> Result<()> {
+fn redact_comments(raw: &mut String, colon: usize, pass: &mut RedactionSession) -> Result<()> {
     for range in comment_ranges(raw, colon).into_iter().rev() {
         let mut comment = raw.get(range.clone()).unwrap_or_default().to_owned();
         if redact(pass, &mut comment)? {
@@ -156,7 +158,7 @@ fn redact_comments(raw: &mut String, colon: usize, pass: &mut Pass) -> Result<()
 
 /// Redacts the lines of an unknown key. Where they are no such lines any more, a quoted text takes
 /// their place.
-fn redact_unknown(raw: &mut String, pass: &mut Pass) -> Result<()> {
+fn redact_unknown(raw: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let line_end = if raw.ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut key = raw
         .get(..key_of(raw).ok().flatten().map_or(0, |key| key.colon))
@@ -185,7 +187,7 @@ fn redact_unknown(raw: &mut String, pass: &mut Pass) -> Result<()> {
     Ok(())
 }
 
-fn redact_comment_lines(raw: &mut String, pass: &mut Pass) -> Result<()> {
+fn redact_comment_lines(raw: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let line_end = if raw.ends_with("\r\n") { "\r\n" } else { "\n" };
     if redact(pass, raw)? {
         if !raw.ends_with('\n') {
@@ -199,7 +201,7 @@ fn redact_comment_lines(raw: &mut String, pass: &mut Pass) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn redact(pass: &mut Pass, text: &mut String) -> Result<bool> {
+pub(super) fn redact(pass: &mut RedactionSession, text: &mut String) -> Result<bool> {
     let before = text.clone();
     pass.text(text)?;
     Ok(*text != before)

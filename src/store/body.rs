@@ -2,11 +2,13 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use redaction::RedactionSession;
+
 use super::{
     changelog,
     markdown::{Section, has_structure, last_section},
 };
-use crate::{error::Result, redaction::Pass};
+use crate::error::Result;
 
 const TITLE: &str = "Changelog";
 const HEADING: &str = "## Changelog";
@@ -119,7 +121,7 @@ impl Body {
     }
 
     /// Takes secrets out of the content and of the changelog.
-    pub(super) fn redact(&mut self, pass: &mut Pass) -> Result<()> {
+    pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         let Some(section) = self.changelog else {
             let mut content = self.content().into_owned();
             pass.text(&mut content)?;
@@ -170,7 +172,7 @@ impl Body {
 }
 
 /// Redacts a text, and leaves the line ends behind it.
-fn redact_lines(text: &mut String, pass: &mut Pass) -> Result<()> {
+fn redact_lines(text: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let line_ends = text.split_off(text.trim_end_matches(['\n', '\r']).len());
     pass.text(text)?;
     text.push_str(&line_ends);

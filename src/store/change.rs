@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
 
 use super::{
@@ -14,7 +15,6 @@ use crate::{
     durable::Durability,
     error::{Code, Error, Result},
     file_system::Payload,
-    redaction::{Pass, Redaction},
 };
 
 /// A change of an entry; what is absent stays.
@@ -89,7 +89,7 @@ impl Store {
     ) -> Result<Changed<Entry>> {
         let location = Location::parse(&update.path)?;
         check_links(&update.links)?;
-        let mut pass = Pass::new(redaction);
+        let mut pass = RedactionSession::new(redaction);
         // Before it becomes one line: there its secrets would no longer look like any.
         pass.text(&mut update.description)?;
         let _permit = place.reached().await;
@@ -149,8 +149,8 @@ impl Store {
         location: &Location,
         mut document: Document,
         level: Durability,
-        mut pass: Pass,
-    ) -> Result<(Payload, Pass)> {
+        mut pass: RedactionSession,
+    ) -> Result<(Payload, RedactionSession)> {
         let bytes = document.content().len();
         let finish = move || Ok((finished(&mut document, &mut pass)?, pass));
         let (text, pass) = run_long(bytes, finish).await?;

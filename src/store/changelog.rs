@@ -1,7 +1,9 @@
 //! Lines of a changelog: `- <ISO time> [<agent>]: <description>`.
 
+use redaction::RedactionSession;
+
 use super::{entry::Change, time};
-use crate::{error::Result, redaction::Pass};
+use crate::error::Result;
 
 const SUPERSEDED: &str = "Marked as superseded, see ";
 
@@ -61,7 +63,7 @@ pub(super) fn line(change: &Change) -> String {
 
 /// Takes secrets out of agents and descriptions, each by itself: what looks like a secret must not
 /// take the brackets with it.
-pub(super) fn redact(section: &mut String, pass: &mut Pass) -> Result<()> {
+pub(super) fn redact(section: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let mut redacted = String::new();
     for text in section.split_inclusive('\n') {
         let Some(line) = parse(text) else {

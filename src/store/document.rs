@@ -3,13 +3,15 @@
 
 use std::borrow::Cow;
 
+use redaction::RedactionSession;
+
 use super::{
     body::Body,
     changelog,
     entry::{Change, EntryType, Problem},
     front_matter::{Fields, FrontMatter},
 };
-use crate::{error::Result, redaction::Pass};
+use crate::error::Result;
 
 /// What a new file says.
 #[derive(Debug, Clone)]
@@ -150,7 +152,7 @@ impl Document {
     ///
     /// # Errors
     /// `Redaction`
-    pub fn redact(&mut self, pass: &mut Pass) -> Result<()> {
+    pub fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         self.front_matter.redact(pass)?;
         self.body.redact(pass)
     }

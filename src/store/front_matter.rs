@@ -3,13 +3,15 @@
 
 use std::mem;
 
+use redaction::RedactionSession;
+
 use super::{
     block::{Block, Comments, FoundKey, Key, is_comment, key_of, redact},
     entry::{EntryType, Problem},
     time, yaml_quoted,
     yaml_reader::{Fault, Reader, Value},
 };
-use crate::{error::Result, redaction::Pass};
+use crate::error::Result;
 
 /// Longer front matter is refused, bytes.
 const MAX_LENGTH: usize = 64 * 1024;
@@ -122,7 +124,7 @@ impl FrontMatter {
     }
 
     /// Takes secrets out of every value and comment; what was not found to hold any stays as it is.
-    pub(super) fn redact(&mut self, pass: &mut Pass) -> Result<()> {
+    pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         let fields = &mut self.fields;
         let mut changed = Vec::new();
         for (key, value) in

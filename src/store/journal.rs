@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -13,7 +14,6 @@ use crate::{
     error::{Code, Result},
     file_system::{FileError, Payload},
     names,
-    redaction::Pass,
 };
 
 /// Every step of a supersession survives the loss of power, whatever the store's level: the next step
@@ -106,7 +106,7 @@ impl Store {
             && self.is_begun(root, &journal).await?
         {
             // What is on the disk is there already, and the line was redacted.
-            match self.mark_superseded(root, &journal, Pass::new(None)).await {
+            match self.mark_superseded(root, &journal, RedactionSession::new(None)).await {
                 Err(error) if error.code == Code::Io => return Err(error),
                 // Somebody removed the old one, or made something else of it: nothing to mark.
                 Ok(_) | Err(_) => {}
@@ -145,8 +145,8 @@ impl Store {
         &self,
         root: &Path,
         journal: &Journal,
-        pass: Pass,
-    ) -> Result<(Payload, Pass)> {
+        pass: RedactionSession,
+    ) -> Result<(Payload, RedactionSession)> {
         let old = Location::parse(&journal.old)?;
         let mut document = self.document(root, &old, None).await?;
         let change = Change::from(journal.change.clone());

@@ -43,6 +43,8 @@ use std::{
     time::Duration,
 };
 
+use redaction::{RedactionSession, Report};
+
 use crate::{
     call_order::CallOrder,
     debug::Debug,
@@ -50,7 +52,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{FileSystem, Payload},
     names,
-    redaction::{Pass, Report},
     safety::{Inspection, Place, Trust},
 };
 
@@ -261,7 +262,7 @@ impl Store {
 }
 
 /// Takes the secrets out of a document and makes its text.
-fn finished(document: &mut Document, pass: &mut Pass) -> Result<Vec<u8>> {
+fn finished(document: &mut Document, pass: &mut RedactionSession) -> Result<Vec<u8>> {
     document.redact(pass)?;
     Ok(document.to_text().into_bytes())
 }

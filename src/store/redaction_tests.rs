@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use proptest::{collection::vec, prelude::*, sample::select};
+use redaction::{
+    CustomFind, CustomRule, EnvironmentValues, Redaction, RedactionOptions, RedactionSession,
+    Redactor,
+};
 
 use super::{Change, Document, EntryType, NewEntry};
-use crate::redaction::{
-    CustomFind, CustomRule, EnvironmentValues, Pass, Redaction, RedactionOptions, Redactor,
-};
 
 /// In two parts: hosting services refuse pushes that hold a whole one.
 fn secret() -> String {
@@ -29,7 +30,7 @@ fn redaction() -> Redaction {
 
 fn redacted(document: &Document) -> Document {
     let mut redacted = document.clone();
-    redacted.redact(&mut Pass::new(Some(redaction()))).unwrap();
+    redacted.redact(&mut RedactionSession::new(Some(redaction()))).unwrap();
     let text = redacted.to_text();
     let read = Document::parse(&text).unwrap_or_else(|problem| panic!("{problem:?} in {text}"));
     assert_eq!(read.to_text(), text);
@@ -102,7 +103,7 @@ fn what_holds_no_secret_stays_as_it_is() {
     assert_eq!(redacted(&parse(text)).to_text(), text);
     let secret = secret();
     let mut document = parse(&format!("---\ntype: finding\ntags: [{secret}]\n---\n{secret}"));
-    document.redact(&mut Pass::new(None)).unwrap();
+    document.redact(&mut RedactionSession::new(None)).unwrap();
     assert!(document.to_text().matches(&secret).count() == 2);
 }
 
@@ -142,7 +143,7 @@ fn what_a_rule_takes_of_foreign_lines_leaves_lines_of_their_kind() {
     let mut document = parse(
         "---\n# a\n# gone\n# end b\ntype: finding # gone end\ngone end: x\nkept:\n  - gone\n# end\ntags: [a]\n---\n",
     );
-    document.redact(&mut Pass::new(Some(redaction))).unwrap();
+    document.redact(&mut RedactionSession::new(Some(redaction))).unwrap();
     let text = document.to_text();
     let expected = "---\n# a\n# [REDACTED:own] b\ntype: finding # [REDACTED:own]\n\"[REDACTED:own]\": \"[REDACTED:own] x\"\nkept:\n  - [REDACTED:own]\ntags: [a]\n---\n";
     assert_eq!(text, expected);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use redaction::Redaction;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     time,
     write::read_back,
 };
-use crate::{call_order::CallPlace, error::Result, redaction::Redaction};
+use crate::{call_order::CallPlace, error::Result};
 
 /// What takes an entry's place, and why.
 #[derive(Debug, Clone, Deserialize)]

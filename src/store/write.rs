@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
 
 use super::{
@@ -17,7 +18,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::Payload,
     names,
-    redaction::{Pass, Redaction},
 };
 
 /// So many entries of one slug are told apart within a second.
@@ -89,17 +89,22 @@ impl Store {
         draft: Draft,
         called: i64,
         redaction: Option<Redaction>,
-    ) -> Result<(Prepared, Pass)> {
+    ) -> Result<(Prepared, RedactionSession)> {
         let (store, bytes) = (Arc::clone(self), draft.content.len());
         let prepare = move || {
-            let mut pass = Pass::new(redaction);
+            let mut pass = RedactionSession::new(redaction);
             let prepared = store.prepare_with(draft, called, &mut pass)?;
             Ok((prepared, pass))
         };
         run_long(bytes, prepare).await
     }
 
-    fn prepare_with(&self, draft: Draft, called: i64, pass: &mut Pass) -> Result<Prepared> {
+    fn prepare_with(
+        &self,
+        draft: Draft,
+        called: i64,
+        pass: &mut RedactionSession,
+    ) -> Result<Prepared> {
         let Draft { entry_type, mut slug, content, tags: given, links: linked } = draft;
         let (mut tags, mut links) = (Vec::new(), Vec::new());
         add_missing(&mut tags, given);

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use redaction::{Redaction, RedactionSession};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -20,7 +21,6 @@ use crate::{
     error::Result,
     file_system::Disk,
     memory::{FileSymbols, Language, NotParsed, SymbolParser},
-    redaction::{Pass, Redaction},
 };
 
 /// How far a refresh is, in files.
@@ -167,7 +167,7 @@ impl Intake<'_> {
         }
         let mut text = String::from_utf8(source)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Pass::new(self.redaction.cloned()).lines(&mut text)?;
+        RedactionSession::new(self.redaction.cloned()).lines(&mut text)?;
         Ok(text.into_bytes())
     }
 }

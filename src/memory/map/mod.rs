@@ -44,6 +44,7 @@ use std::{
 };
 
 use chrono::Utc;
+use redaction::Redaction;
 use serde_json::json;
 use tokio::{runtime::Handle, sync::Semaphore};
 
@@ -61,7 +62,6 @@ use crate::{
     error::{Code, Error, Result},
     file_system::{Disk, FileResult, FileSystem, Payload},
     names,
-    redaction::Redaction,
 };
 
 pub use intake::{OnProgress, Progress};

@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
 
 use super::{
@@ -23,7 +24,6 @@ use super::{
 use crate::{
     aside::aside,
     error::Result,
-    redaction::{Pass, Redaction},
     retrieval::{self, Index, Query, Which},
 };
 use entry::{Entry, Part};
@@ -65,7 +65,7 @@ impl Memory {
     ) -> Result<Pack> {
         // What is looked for is looked for as it is stored.
         if let Some(query) = &mut request.query {
-            Pass::new(redaction.clone()).text(query)?;
+            RedactionSession::new(redaction.clone()).text(query)?;
         }
         let map = if request.repo_map {
             let mut focus = std::mem::take(&mut request.focus);

@@ -2,16 +2,10 @@
 
 use std::ops::Range;
 
+use javascript_regex::{MAX_NESTING, PatternError, Translated, translate};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::{
-    error::{Code, Error, Result},
-    expressions::{
-        Fault, MAX_NESTING,
-        javascript::{self, Translated},
-        shown,
-    },
-};
+use crate::error::{Code, Error, Result};
 
 /// Compiled expressions take at most so many bytes: at worst, time is this times the text's length.
 const MAX_COMPILED: usize = 1 << 20;
@@ -52,8 +46,8 @@ impl Pattern {
         let (translated, ignore_case) = match syntax {
             Syntax::Rust => (None, ignore_case),
             Syntax::JavaScript { flags } => {
-                let translated = javascript::translate(pattern, flags)
-                    .map_err(|fault| invalid(pattern, &fault))?;
+                let translated =
+                    translate(pattern, flags).map_err(|error| invalid(pattern, &error))?;
                 (Some(translated), ignore_case || flags.contains('i'))
             }
         };
@@ -73,9 +67,10 @@ impl Pattern {
             .map_err(|error| match error {
                 regex::Error::CompiledTooBig(_) => refused(pattern, "it repeats too much"),
                 _ => {
-                    let fault =
-                        translated.as_ref().map_or_else(|| Fault::of(pattern), Translated::fault);
-                    invalid(pattern, &fault)
+                    let error = translated
+                        .as_ref()
+                        .map_or_else(|| PatternError::of(pattern), Translated::error);
+                    invalid(pattern, &error)
                 }
             })
     }
@@ -101,8 +96,8 @@ impl Pattern {
     }
 }
 
-fn invalid(pattern: &str, fault: &Fault) -> Error {
-    refused(pattern, &fault.to_string())
+fn invalid(pattern: &str, error: &PatternError) -> Error {
+    refused(pattern, &error.to_string())
 }
 
 fn refused(pattern: &str, reason: &str) -> Error {
@@ -113,4 +108,13 @@ fn refused(pattern: &str, reason: &str) -> Error {
             shown(pattern)
         ),
     )
+}
+
+/// The beginning of an expression, for messages.
+fn shown(expression: &str) -> String {
+    let mut beginning: String = expression.chars().take(50).collect();
+    if beginning.len() < expression.len() {
+        beginning.push('…');
+    }
+    format!("/{beginning}/")
 }

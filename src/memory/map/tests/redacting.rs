@@ -2,12 +2,11 @@
 
 use std::{fs, sync::Arc};
 
+use redaction::{CustomFind, CustomRule, EnvironmentValues, Redaction, RedactionOptions, Redactor};
+
 use super::{
     super::{RefreshOptions, SkipReason},
     support::Workspace,
-};
-use crate::redaction::{
-    CustomFind, CustomRule, EnvironmentValues, Redaction, RedactionOptions, Redactor,
 };
 
 /// In two parts: hosting services refuse pushes that hold a whole one.

@@ -1,0 +1,233 @@
+//! The lines around a name: of the text itself, or of a string of JSON or code in it, where they end
+//! with escape sequences and the string ends with its quote.
+
+use std::ops::Range;
+
+use crate::work;
+
+/// Backslashes of an escape sequence, at most: strings of JSON in strings of JSON have more than one.
+const MAX_ESCAPE: usize = 16;
+/// Deeper values are none of YAML.
+const MAX_INDENTATION: usize = 200;
+/// So far a line end is looked for, to tell what kind the lines are of.
+const MAX_LINE: usize = 4096;
+
+/// Steps of looking at a sign that may end a line.
+const STEPS_OF_SIGN: usize = 4;
+/// Bytes that are passed over in a step where no such sign stands.
+const BYTES_OF_STEP: usize = 16;
+
+/// The lines of a text, or of a string in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    /// Backslashes of a line end that is an escape sequence; zero when lines end as they are.
+    escapes: usize,
+}
+
+impl<'t> Lines<'t> {
+    /// Those around `position`, as the nearest line ends are.
+    pub fn around(text: &'t str, position: usize) -> Self {
+        let any = Self { text, escapes: MAX_ESCAPE };
+        let of_text = Self { text, escapes: 0 };
+        let next = any.next_end(position, MAX_LINE);
+        let escapes = next.as_ref().map_or(0, |end| any.escapes_of(end.start));
+        if escapes > 0 {
+            return Self { text, escapes };
+        }
+        // In the last line of a string, which its quote ends.
+        let Some(before) = any.previous_end(position, MAX_LINE) else { return of_text };
+        let in_string = Self { text, escapes: any.escapes_of(before.start) };
+        let line = position..next.map_or(text.len().min(position + MAX_LINE), |end| end.start);
+        let rest = text.as_bytes().get(line).unwrap_or_default();
+        let borders = memchr::memchr_iter(b'"', rest).map(|offset| position + offset);
+        let borders = borders.filter(|&at| in_string.is_border(at)).count();
+        if borders % 2 == 1 { in_string } else { of_text }
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or_default()
+    }
+
+    /// The backslashes at `at`, but for those that are too many.
+    fn escapes_of(&self, at: usize) -> usize {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        rest.iter().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\').count()
+    }
+
+    /// The bytes of the line end at `at`: `\n`, `\r\n`, or their escape sequences.
+    pub fn end_at(&self, at: usize) -> Option<usize> {
+        match self.byte(at) {
+            b'\n' => Some(1),
+            b'\r' => Some(1 + usize::from(self.byte(at + 1) == b'\n')),
+            b'\\' if self.escapes > 0 => {
+                let run = self.escapes_of(at);
+                match self.byte(at + run) {
+                    b'n' => Some(run + 1),
+                    b'r' => {
+                        let next = self.escapes_of(at + run + 1);
+                        let goes_on = next > 0 && self.byte(at + run + 1 + next) == b'n';
+                        Some(run + 1 + if goes_on { next + 1 } else { 0 })
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The first line end from `start` on.
+    fn next_end(&self, start: usize, limit: usize) -> Option<Range<usize>> {
+        let rest = self.text.as_bytes().get(start..)?;
+        let window = rest.get(..limit).unwrap_or(rest);
+        let mut steps = 0;
+        let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'\\', window);
+        let found = signs.find_map(|offset| {
+            steps += STEPS_OF_SIGN;
+            let at = start + offset;
+            self.end_at(at).map(|length| at..at + length)
+        });
+        let passed = found.as_ref().map_or(window.len(), |end| end.start - start);
+        work::add(steps + passed / BYTES_OF_STEP);
+        found
+    }
+
+    /// The last line end before `position`.
+    fn previous_end(&self, position: usize, limit: usize) -> Option<Range<usize>> {
+        let from = position.saturating_sub(limit);
+        let before = self.text.as_bytes().get(from..position)?;
+        let backslashes = |end: usize| {
+            let before = self.text.as_bytes().get(..end).unwrap_or_default();
+            before.iter().rev().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\').count()
+        };
+        let mut steps = 0;
+        let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'n', before).rev();
+        let found = signs.find_map(|offset| {
+            steps += STEPS_OF_SIGN;
+            let at = from + offset;
+            match self.byte(at) {
+                b'n' if self.escapes > 0 && backslashes(at) > 0 => {
+                    Some(at - backslashes(at)..at + 1)
+                }
+                b'n' => None,
+                _ => Some(at..at + 1),
+            }
+        });
+        let passed = found.as_ref().map_or(before.len(), |end| position - end.end);
+        work::add(steps + passed / BYTES_OF_STEP);
+        found
+    }
+
+    /// Whether the byte at `at` is a quote that ends or begins the string: with fewer backslashes than
+    /// its line ends have.
+    fn is_border(&self, at: usize) -> bool {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        let escapes = before.iter().rev().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\');
+        self.escapes > 0 && self.byte(at) == b'"' && escapes.count() < self.escapes
+    }
+
+    /// The rest of the line from `start` on without its end, and where the next line begins: `None`
+    /// for more than `limit` bytes. The last line is followed by nothing.
+    pub fn rest(&self, start: usize, limit: usize) -> Option<(Range<usize>, Option<usize>)> {
+        let length = self.text.len();
+        let line_end = self.next_end(start, limit);
+        let end = line_end.as_ref().map_or(length.min(start + limit), |end| end.start);
+        let line = self.text.as_bytes().get(start..end)?;
+        let quotes = memchr::memchr_iter(b'"', line).map(|offset| start + offset);
+        let string_end = quotes.filter(|_| self.escapes > 0).find(|&at| self.is_border(at));
+        if let Some(end) = string_end {
+            let escapes = line.get(..end - start)?.iter().rev().take(MAX_ESCAPE);
+            let escapes = escapes.take_while(|&&byte| byte == b'\\').count();
+            return Some((start..end - escapes, None));
+        }
+        match line_end {
+            Some(end) => Some((start..end.start, Some(end.end))),
+            None => (start + limit >= length).then_some((start..length, None)),
+        }
+    }
+
+    /// Where the line that holds `position` begins, if that is at most `limit` bytes before.
+    pub fn start(&self, position: usize, limit: usize) -> Option<usize> {
+        let from = position.saturating_sub(limit);
+        let line_end = self.previous_end(position, limit).map(|end| end.end);
+        let start = line_end.unwrap_or(from);
+        let line = self.text.as_bytes().get(start..position)?;
+        let mut quotes = memchr::memrchr_iter(b'"', line).map(|offset| start + offset);
+        let string_start =
+            if self.escapes > 0 { quotes.find(|&at| self.is_border(at)) } else { None };
+        string_start.map(|quote| quote + 1).or(line_end).or((from == 0).then_some(0))
+    }
+
+    /// Where the line before the one that begins at `start` begins.
+    pub fn previous(&self, start: usize) -> Option<usize> {
+        let end = self.previous_end(start, 2 * MAX_ESCAPE).filter(|end| end.end == start)?;
+        let is_pair = self.byte(end.start) == b'\n'
+            && end.start.checked_sub(1).is_some_and(|before| self.byte(before) == b'\r');
+        self.start(end.start - usize::from(is_pair), MAX_LINE)
+    }
+
+    /// The column of `position` in its line, if only spaces, or a sign of a difference and spaces,
+    /// stand before it, and the dashes of lists of YAML.
+    pub fn indentation(&self, position: usize) -> Option<usize> {
+        let start = self.start(position, MAX_INDENTATION)?;
+        let before = self.text.as_bytes().get(start..position)?;
+        let before = match before {
+            [b'+' | b'>' | b'<', rest @ ..] => rest,
+            before => before,
+        };
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'-');
+        before.iter().all(is_space).then_some(position - start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_strings_end_with_escape_sequences_and_quotes() {
+        for (text, line, next) in [
+            ("ab\ncd", "ab", Some("cd")),
+            ("ab\r\ncd", "ab", Some("cd")),
+            (r"ab\ncd", "ab", Some("cd")),
+            (r"ab\\r\\ncd", "ab", Some("cd")),
+            (r"a\b", r"a\b", None),
+            ("ab", "ab", None),
+        ] {
+            let (range, start) = Lines::around(text, 0).rest(0, 10).unwrap();
+            assert_eq!((&text[range], start.map(|start| &text[start..])), (line, next), "{text:?}");
+        }
+        assert_eq!(Lines::around("abcdef", 0).rest(0, 3), None);
+        let text = r#"{"a":"b\nc\"d","e":"f"}"#;
+        let lines = Lines::around(text, 6);
+        assert_eq!(lines.rest(9, 20).map(|(line, _)| &text[line]), Some(r#"c\"d"#));
+        assert_eq!(lines.start(7, 20), Some(6));
+        let text = r#"{\"a\":\"b\\nc\",\"d\":1}"#;
+        let lines = Lines::around(text, 9);
+        assert_eq!(lines.rest(13, 20).map(|(line, _)| &text[line]), Some("c"));
+    }
+
+    #[test]
+    fn a_backslash_in_a_line_is_no_line_end() {
+        let text = "a,C:\\new,b\nc";
+        assert_eq!(Lines::around(text, 10).rest(0, 20), Some((0..10, Some(11))));
+        assert_eq!(Lines::around(text, 10).start(9, 20), Some(0));
+    }
+
+    #[test]
+    fn the_start_of_a_line_is_behind_the_end_of_the_last_one() {
+        for (text, position, start, column) in [
+            ("ab\ncd", 4, Some(3), None),
+            (r#""ab\ncn" x"#, 6, Some(5), None),
+            ("nnn", 3, Some(0), None),
+            ("a\n  - b: c", 6, Some(2), Some(4)),
+            ("a\n+  b: c", 5, Some(2), Some(3)),
+            ("a b: c", 2, Some(0), None),
+        ] {
+            let lines = Lines::around(text, position);
+            assert_eq!(lines.start(position, 10), start, "{text:?}");
+            assert_eq!(lines.indentation(position), column, "{text:?}");
+        }
+        assert_eq!(Lines::around("abcdef", 6).start(6, 3), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! Values beside a name that says they are secret: assignments of all languages and formats,
+//! members, attributes, flags. Works on any text, whole or cut.
+
+mod below;
+mod candidate;
+mod command;
+pub(super) mod lines;
+mod separator;
+mod table;
+mod value_check;
+
+use std::ops::Range;
+
+use super::{
+    names::{self, NameClass},
+    value, work,
+};
+use candidate::{Candidate, PlainRun};
+use separator::{Separator, separator};
+use value_check::accepts;
+
+pub(super) use table::Tables;
+
+/// Shorter values are none.
+const SHORTEST: usize = 3;
+/// Shorter values are none if nothing but space joins them to their name.
+const SHORTEST_APART: usize = 20;
+
+/// A name in a text.
+struct Name<'a> {
+    text: &'a str,
+    range: Range<usize>,
+    class: NameClass,
+    /// The quotes around the name as they stand before it, backslashes included.
+    quote: &'a str,
+}
+
+/// The values of a text's names. Names are given in order: what was read for one serves the next.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    plain: PlainRun,
+}
+
+impl Values {
+    /// Finds the value that belongs to the name which holds the byte at `position`. Returns the name's
+    /// range, and the value's.
+    pub fn find(
+        &mut self,
+        text: &str,
+        position: usize,
+        further: &[String],
+    ) -> (Range<usize>, Option<Range<usize>>) {
+        let range = name_at(text, position);
+        let value = self.value_of(text, range.clone(), further);
+        (range, value)
+    }
+
+    fn value_of(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        further: &[String],
+    ) -> Option<Range<usize>> {
+        let whole = text.get(range.clone())?;
+        let quote = quote_before(text, range.start);
+        let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
+        // The class last: it takes longest, and most names have no value behind them.
+        let (separator, start) = separator(text, &name)?;
+        let candidate = Candidate::read(text, start, separator, &mut self.plain)?;
+        if text.get(candidate.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
+            || separator == Separator::Space
+                && candidate.range.len() < SHORTEST_APART
+                && !text.get(..candidate.range.start)?.ends_with(" is ")
+        {
+            return None;
+        }
+        name.class = names::classify(whole, further);
+        if name.class == NameClass::Plain {
+            return None;
+        }
+        work::add(STEPS_OF_BYTE * candidate.range.len().min(value::JUDGED));
+        let is_secret = accepts(text, &name, separator, &candidate);
+        is_secret.then_some(candidate.range.start..candidate.end)
+    }
+}
+
+/// Steps of deciding about a byte of a value.
+const STEPS_OF_BYTE: usize = 3;
+
+/// The name around a position: letters, digits and what joins them.
+fn name_at(text: &str, position: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+    let is_joint = |byte: u8| matches!(byte, b'-' | b'.');
+    let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
+    let (mut start, mut end) = (position, position);
+    while start > 0
+        && position - start < 2 * names::MAX_NAME
+        && (is_letter(at(start - 1))
+            || is_joint(at(start - 1)) && start > 1 && is_letter(at(start - 2)))
+    {
+        // The letter of an escape sequence, `\n`, belongs to no name.
+        if start > 1 && at(start - 2) == b'\\' && matches!(at(start - 1), b'n' | b'r' | b't') {
+            break;
+        }
+        start -= 1;
+    }
+    while end < bytes.len()
+        && end - position < 2 * names::MAX_NAME
+        && (is_letter(at(end))
+            || is_joint(at(end)) && is_letter(at(end + 1))
+            || at(end) == b' ' && is_space_in_name(bytes, end))
+    {
+        end += 1;
+    }
+    text.ceil_char_boundary(start)..text.floor_char_boundary(end)
+}
+
+/// `api key` and `access key` are written with a space as well.
+fn is_space_in_name(bytes: &[u8], space: usize) -> bool {
+    let rest = bytes.get(space + 1..).unwrap_or_default();
+    rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"key"))
+        && !rest.get(3).is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// The quotes that end right before `start`, with their backslashes.
+fn quote_before(text: &str, start: usize) -> &str {
+    let before = text.get(..start).unwrap_or_default();
+    let bytes = before.as_bytes();
+    let is_quote = matches!(bytes.last(), Some(b'"' | b'\'' | b'`'));
+    if !is_quote {
+        return "";
+    }
+    let backslashes =
+        bytes.iter().rev().skip(1).take(64).take_while(|&&byte| byte == b'\\').count();
+    before.get(before.len() - 1 - backslashes..).unwrap_or_default()
+}

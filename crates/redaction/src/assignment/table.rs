@@ -1,0 +1,216 @@
+//! Columns of tables whose header is the name of a secret: CSV and its like, Markdown, what clients of
+//! databases print.
+
+use std::ops::Range;
+
+use super::{Name, accepts, candidate::Candidate, lines::Lines, separator::Separator};
+use crate::{
+    names::{self, NameClass},
+    work,
+};
+
+/// Longer lines are none of a table.
+const MAX_LINE: usize = 4096;
+/// The name of a column is at most so long.
+const MAX_NAME: usize = 64;
+/// Words of the name of a column.
+const MAX_WORDS: usize = 4;
+/// Steps for a byte of a line: it is read as a header, as what is before one and as a row.
+const STEPS_OF_BYTE: usize = 4;
+/// Separators of cells. What a frame is drawn with is longer than a byte.
+const SEPARATORS: [&str; 6] = [",", "\t", ";", "|", "│", "┃"];
+
+/// The tables of a text. Every line is looked at once for whether it is a header.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// What stands before this is known.
+    seen: usize,
+}
+
+impl Tables {
+    /// Appends the secrets of the table whose header the name is a cell of. Names are given in order.
+    pub fn find(
+        &mut self,
+        text: &str,
+        name: &Range<usize>,
+        further: &[String],
+        mut hit: impl FnMut(Range<usize>),
+    ) {
+        if name.start < self.seen {
+            return;
+        }
+        let Some(separator) = separator_around(text, name) else { return };
+        let lines = Lines::around(text, name.end);
+        let start = lines.start(name.start, MAX_LINE);
+        let header = start.and_then(|start| lines.rest(start, MAX_LINE));
+        let Some((line, Some(next))) = header else {
+            self.seen = name.end + MAX_LINE;
+            return;
+        };
+        let start = line.start;
+        self.seen = line.end;
+        let cells = cells(text, line.clone(), separator);
+        if let Some(table) = Table::below(text, lines, &line, next, separator, &cells) {
+            let columns = secret_columns(text, &cells, further);
+            self.seen = table.read(text, &columns, &mut hit);
+        }
+        work::add(STEPS_OF_BYTE * (self.seen - start));
+    }
+}
+
+/// What separates a name from its neighbours in a line, if it is a cell by itself.
+fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
+    let is_around = |letter: char| matches!(letter, ' ' | '"' | '\'' | '`' | '*' | '\\');
+    let before =
+        text.get(text.ceil_char_boundary(name.start.saturating_sub(MAX_NAME))..name.start)?;
+    // The name of a column may have several words: `API token`.
+    let is_of_cell = |letter: char| is_around(letter) || letter.is_alphanumeric() || letter == '_';
+    let before = before.trim_end_matches(is_of_cell);
+    let after = text.get(name.end..text.floor_char_boundary(name.end + MAX_NAME))?;
+    let after = after.trim_start_matches(is_around);
+    let is_separated =
+        |separator: &&str| before.ends_with(*separator) || after.starts_with(*separator);
+    SEPARATORS.into_iter().find(is_separated)
+}
+
+/// The cells of a line, without the space and the quotes around them.
+fn cells(text: &str, line: Range<usize>, separator: &str) -> Vec<Range<usize>> {
+    let (mut cells, mut at) = (Vec::new(), line.start);
+    while at <= line.end {
+        let end = cell_end(text, at, line.end, separator);
+        cells.push(inside(text, at..end));
+        at = end + separator.len();
+    }
+    cells
+}
+
+/// Where the cell ends that begins at `start`: a separator in quotes does not end it.
+fn cell_end(text: &str, start: usize, limit: usize, separator: &str) -> usize {
+    let rest = text.get(start..limit).unwrap_or_default();
+    let escapes = rest.len() - rest.trim_start_matches('\\').len();
+    let is_quoted =
+        separator != "|" && rest.get(escapes..).is_some_and(|rest| rest.starts_with('"'));
+    let mut from = 0;
+    if is_quoted {
+        let mut quotes = rest.match_indices('"').map(|(at, _)| at).skip(1).peekable();
+        while let Some(quote) = quotes.next() {
+            // Two quotes are one character.
+            if quotes.next_if_eq(&(quote + 1 + escapes)).is_none() {
+                from = quote;
+                break;
+            }
+        }
+    }
+    let end = rest.get(from..).and_then(|rest| rest.find(separator));
+    end.map_or(limit, |end| start + from + end)
+}
+
+fn inside(text: &str, cell: Range<usize>) -> Range<usize> {
+    let content = text.get(cell.clone()).unwrap_or_default();
+    let is_around = |letter: char| matches!(letter, ' ' | '\t' | '"' | '\'' | '`' | '*' | '\\');
+    let trimmed = content.trim_start_matches(is_around);
+    let start = cell.end - trimmed.len();
+    start..start + trimmed.trim_end_matches(is_around).len()
+}
+
+/// The numbers of the columns whose name is that of a secret, with the name.
+fn secret_columns<'a>(
+    text: &'a str,
+    cells: &[Range<usize>],
+    further: &[String],
+) -> Vec<(usize, Name<'a>)> {
+    let column = |(number, range): (usize, &Range<usize>)| {
+        let whole = text.get(range.clone())?;
+        let class = names::classify(whole, further);
+        let name = Name { text: whole, range: range.clone(), class, quote: "" };
+        (class >= NameClass::Machine).then_some((number, name))
+    };
+    cells.iter().enumerate().filter_map(column).collect()
+}
+
+/// The rows below a header.
+struct Table<'t> {
+    lines: Lines<'t>,
+    separator: &'static str,
+    /// Cells of the header.
+    width: usize,
+    rows: usize,
+}
+
+impl<'t> Table<'t> {
+    /// Whether a line is the header of the lines that begin at `next`.
+    fn below(
+        text: &str,
+        lines: Lines<'t>,
+        line: &Range<usize>,
+        next: usize,
+        separator: &'static str,
+        cells: &[Range<usize>],
+    ) -> Option<Self> {
+        let width = cells.len();
+        let (ruler, below) = lines.rest(next, MAX_LINE)?;
+        if is_ruler(text.get(ruler.clone())?) {
+            return Some(Self { lines, separator, width, rows: below? });
+        }
+        let is_name = |cell: &Range<usize>| text.get(cell.clone()).is_some_and(is_column_name);
+        let width_of = |line: Range<usize>| self::cells(text, line, separator).len();
+        let is_header =
+            separator.len() == 1 && cells.iter().all(is_name) && width_of(ruler) == width;
+        // A header follows nothing that looks as a row does.
+        let is_first = || {
+            let start = lines.start(line.start.checked_sub(1)?, MAX_LINE)?;
+            let (before, _) = lines.rest(start, MAX_LINE)?;
+            (width_of(before) == width).then_some(())
+        };
+        (is_header && is_first().is_none()).then_some(Self { lines, separator, width, rows: next })
+    }
+
+    /// Appends the secrets in these columns. Returns where the table ends.
+    fn read(
+        &self,
+        text: &str,
+        columns: &[(usize, Name<'_>)],
+        hit: &mut impl FnMut(Range<usize>),
+    ) -> usize {
+        let mut at = self.rows;
+        loop {
+            let Some((line, next)) = self.lines.rest(at, MAX_LINE) else { return at };
+            let content = text.get(line.clone()).unwrap_or_default();
+            if !content.contains(self.separator) && !is_ruler(content) {
+                return line.end;
+            }
+            let cells = cells(text, line.clone(), self.separator);
+            for (number, name) in columns.iter().filter(|_| cells.len() == self.width) {
+                let Some(range) = cells.get(*number).cloned() else { continue };
+                let end = range.end;
+                let candidate =
+                    Candidate { range, end, is_quoted: false, ends_line: true, after: 0 };
+                if accepts(text, name, Separator::Cell, &candidate) {
+                    hit(candidate.range);
+                }
+            }
+            let Some(next) = next else { return line.end };
+            at = next;
+        }
+    }
+}
+
+/// Whether the line is drawn between a header and its rows.
+fn is_ruler(line: &str) -> bool {
+    let is_drawn = |letter: char| {
+        matches!(letter, '-' | '=' | '+' | '|' | ':' | ' ' | '\t' | '\u{2500}'..='\u{257F}')
+    };
+    let dashes = line.matches(['-', '=', '─', '━', '═']).count();
+    dashes >= 3 && line.chars().all(is_drawn)
+}
+
+/// Whether a cell is the name of a column rather than a value: `user_name`, `API key`.
+fn is_column_name(cell: &str) -> bool {
+    let is_of_name = |letter: char| {
+        letter.is_alphanumeric() || matches!(letter, '_' | '-' | ' ' | '.' | '/' | '#')
+    };
+    cell.len() <= MAX_NAME
+        && cell.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+        && cell.chars().all(is_of_name)
+        && cell.split(' ').count() <= MAX_WORDS
+}

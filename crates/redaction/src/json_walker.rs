@@ -1,0 +1,541 @@
+//! The structured walk: strings of a JSON text are looked at as what they say, under the name that
+//! they have. Everything else keeps its bytes.
+
+use std::{
+    borrow::Cow,
+    ops::{ControlFlow, Range},
+};
+
+use json_text::{ScanError, Token};
+
+use super::{
+    Redaction,
+    commands::{is_password_flag, password_flags},
+    names::{self, NameClass},
+    private_key,
+    split_key::{self, Part},
+    value::{self, Look},
+    view::visible,
+    work::Work,
+};
+
+/// Strings that hold JSON are walked as such, and strings in these, down to this depth.
+pub(super) const MAX_EMBEDDED: usize = 4;
+/// Members whose value names what another member holds.
+const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
+const VALUE: &str = "value";
+/// The member of an operation of a JSON patch that points to what it changes.
+const PATH: &str = "path";
+/// Members that name a command, and those that hold its arguments.
+const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
+const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
+/// Longer names say nothing about what follows.
+const MAX_NAME: usize = 64;
+
+/// A part of a text, and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub range: Range<usize>,
+    pub replacement: String,
+    /// The rule's number.
+    pub rule: usize,
+}
+
+/// What is open around a value.
+enum Frame<'a> {
+    Object {
+        /// Everything in there belongs to a secret name.
+        inherits: bool,
+        key: Cow<'a, str>,
+        class: NameClass,
+        /// What the object's naming member says about its value.
+        named: NameClass,
+        value: Option<Range<usize>>,
+        /// The flags for passwords of the command that a member names.
+        flags: &'static [&'static str],
+    },
+    Array {
+        inherits: bool,
+        class: NameClass,
+        /// The class of the element before, where it is a flag or the name of a header.
+        before: Before,
+        in_private_key: bool,
+        /// The flags for passwords of the command whose arguments these are. `None` before the first
+        /// element, which may name it.
+        flags: Option<&'static [&'static str]>,
+    },
+}
+
+/// What the element before says about the next one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Flag,
+    /// The flag of a command for its password.
+    CommandFlag,
+    Name,
+}
+
+/// Where a string stands.
+struct Place {
+    class: NameClass,
+    inherits: bool,
+    in_array: bool,
+    before: Before,
+    in_private_key: bool,
+}
+
+/// Whether a text is one value of JSON.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    json_text::walk_value(text, 0, |_| ControlFlow::Continue(()))
+        .is_ok_and(|end| json_text::skip_whitespace(text, end) >= text.len())
+}
+
+/// The edits that take the secrets out of a JSON text, in order.
+///
+/// # Errors
+/// When it is not JSON.
+pub(super) fn edits(
+    redaction: &Redaction,
+    text: &[u8],
+    embedded: usize,
+    work: &mut Work,
+) -> Result<Vec<Edit>, NotRedacted> {
+    let mut walk = JsonWalker {
+        redaction,
+        text,
+        embedded,
+        frames: Vec::new(),
+        edits: Vec::new(),
+        may_hold_keys: false,
+        failure: None,
+        work,
+    };
+    let end =
+        json_text::walk_value(text, 0, |token| walk.visit(token)).map_err(NotRedacted::Json)?;
+    if let Some(failure) = walk.failure {
+        return Err(failure);
+    }
+    if json_text::skip_whitespace(text, end) < text.len() {
+        return Err(NotRedacted::Json(ScanError::Invalid { offset: end }));
+    }
+    let mut edits = walk.edits;
+    if walk.may_hold_keys
+        && let Some(rule) = redaction.private_key()
+    {
+        add_key_parts(redaction, text, rule, &mut edits);
+    }
+    edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
+    // Of a string that goes as a whole, its parts do not count.
+    let mut end = 0;
+    edits.retain(|edit| {
+        let is_apart = edit.range.start >= end;
+        end = end.max(edit.range.end);
+        is_apart
+    });
+    Ok(edits)
+}
+
+/// Adds the edits that take out private keys whose lines are strings of their own.
+fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Vec<Edit>) {
+    edits.sort_by_key(|edit| edit.range.start);
+    let mut parts = Vec::new();
+    for Part { token, range } in split_key::find(json) {
+        let raw = json.get(token.clone()).unwrap_or_default();
+        let text = json_text::decode_string(raw).unwrap_or_default();
+        let first = edits.partition_point(|edit| edit.range.end <= token.start);
+        let is_alone = edits.get(first).is_none_or(|edit| edit.range.start >= token.end);
+        // Where something else was found in the string, all of it goes.
+        let range = if is_alone { range } else { 0..text.len() };
+        let secret = text.get(range.clone()).unwrap_or_default();
+        if redaction.is_allowed(secret) {
+            continue;
+        }
+        let content = raw.get(1..raw.len() - 1).unwrap_or_default();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let start = token.start + 1;
+        parts.push(Edit {
+            range: start + offsets.of(range.start)..start + offsets.of(range.end),
+            replacement: escaped(&redaction.replacement(secret, rule)),
+            rule,
+        });
+    }
+    edits.append(&mut parts);
+}
+
+/// Why a text could not be redacted.
+#[derive(Debug)]
+pub(super) enum NotRedacted {
+    Json(ScanError),
+    Failed(crate::Error),
+}
+
+struct JsonWalker<'a> {
+    redaction: &'a Redaction,
+    text: &'a [u8],
+    embedded: usize,
+    frames: Vec<Frame<'a>>,
+    edits: Vec<Edit>,
+    /// Whether a string may be a line of a private key.
+    may_hold_keys: bool,
+    failure: Option<NotRedacted>,
+    work: &'a mut Work,
+}
+
+impl<'a> JsonWalker<'a> {
+    fn visit(&mut self, token: Token<'a>) -> ControlFlow<()> {
+        let outcome = match token {
+            Token::ObjectStart => {
+                let (class, inherits) = self.container();
+                self.frames.push(Frame::Object {
+                    inherits: inherits || class >= NameClass::Secret,
+                    key: Cow::Borrowed(""),
+                    class: NameClass::Plain,
+                    named: NameClass::Plain,
+                    value: None,
+                    flags: &[],
+                });
+                Ok(())
+            }
+            Token::ArrayStart => {
+                let flags = self.flags_of_arguments();
+                let (class, inherits) = self.container();
+                self.frames.push(Frame::Array {
+                    flags,
+                    inherits,
+                    class,
+                    before: Before::Nothing,
+                    in_private_key: false,
+                });
+                Ok(())
+            }
+            Token::ObjectEnd => self.close_object(),
+            Token::ArrayEnd => {
+                self.frames.pop();
+                self.pass();
+                Ok(())
+            }
+            Token::Key(raw) => self.key(raw),
+            Token::String(raw) => self.string(raw),
+            Token::Number(_) | Token::Literal(_) => {
+                self.pass();
+                Ok(())
+            }
+        };
+        match outcome {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The class of the name that the next container has, and whether what is around it has one.
+    fn container(&mut self) -> (NameClass, bool) {
+        match self.frames.last_mut() {
+            None => (NameClass::Plain, false),
+            Some(Frame::Object { class, inherits, .. }) => (*class, *inherits),
+            Some(Frame::Array { class, inherits, before, .. }) => {
+                *before = Before::Nothing;
+                (*class, *inherits)
+            }
+        }
+    }
+
+    /// The flags of the command whose arguments the next array holds, where a member named it.
+    fn flags_of_arguments(&self) -> Option<&'static [&'static str]> {
+        match self.frames.last() {
+            Some(Frame::Object { key, flags, .. })
+                if ARGUMENTS.iter().any(|name| key.eq_ignore_ascii_case(name)) =>
+            {
+                Some(*flags).filter(|flags| !flags.is_empty())
+            }
+            _ => None,
+        }
+    }
+
+    /// A value that is no string stands between two elements of an array.
+    fn pass(&mut self) {
+        if let Some(Frame::Array { before, .. }) = self.frames.last_mut() {
+            *before = Before::Nothing;
+        }
+    }
+
+    fn offset(&self, token: &[u8]) -> usize {
+        token.as_ptr().addr() - self.text.as_ptr().addr()
+    }
+
+    fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
+        let text = json_text::decode_string(raw).unwrap_or_default();
+        let at = self.offset(raw);
+        // Names of packages and paths are no names of values.
+        let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
+        let found =
+            if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
+        // A key can hold a secret itself.
+        self.text_edits(raw, at, &text)?;
+        if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
+            *class = found;
+            *key = text;
+        }
+        Ok(())
+    }
+
+    fn close_object(&mut self) -> Result<(), NotRedacted> {
+        let frame = self.frames.pop();
+        self.pass();
+        if let Some(Frame::Object { named, value: Some(range), .. }) = frame
+            && named >= NameClass::Secret
+        {
+            let raw = self.text.get(range.clone()).unwrap_or_default();
+            let text = json_text::decode_string(raw).unwrap_or_default();
+            if accepts_member(named, &text) {
+                self.replace_whole(&text, &range, self.redaction.assignment());
+            }
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
+        let text = json_text::decode_string(raw).unwrap_or_default();
+        let at = self.offset(raw);
+        let range = at..at + raw.len();
+        self.may_hold_keys = self.may_hold_keys || private_key::may_hold_part(&text);
+        let place = self.place(&text, &range);
+        let redaction = self.redaction;
+        if place.in_private_key && is_key_line(&text) {
+            if let Some(rule) = redaction.private_key() {
+                self.replace_whole(&text, &range, Some(rule));
+            }
+            return Ok(());
+        }
+        let is_secret = accepts_member(place.class, &text)
+            && !self.is_named_alike(&text)
+            && !(place.in_array
+                && place.class == NameClass::Secret
+                && value::look(&text) < Look::Chosen)
+            || place.inherits && accepts_inherited(&text)
+            || match place.before {
+                Before::Nothing => false,
+                Before::Flag => !text.starts_with('-') && value::look(&text) != Look::Nothing,
+                Before::CommandFlag => value::look(&text) != Look::Nothing,
+                Before::Name => accepts_header(&text),
+            };
+        if is_secret
+            && let Some(rule) = redaction.assignment()
+            && !redaction.is_allowed(&text)
+        {
+            let rule = self.rule_of(&text)?.unwrap_or(rule);
+            self.replace_whole(&text, &range, Some(rule));
+            return Ok(());
+        }
+        self.text_edits(raw, at, &text)
+    }
+
+    /// The rule that finds most of a text: it tells more than the name beside it.
+    fn rule_of(&mut self, text: &str) -> Result<Option<usize>, NotRedacted> {
+        let edits = self.redaction.edits(text, self.embedded + 1, self.work)?;
+        let longest = edits.into_iter().max_by_key(|edit| edit.range.len());
+        Ok(longest.filter(|edit| edit.range.len() * 2 > text.len()).map(|edit| edit.rule))
+    }
+
+    /// Whether the member says its own name: `"cookie": "cookie"`.
+    fn is_named_alike(&self, text: &str) -> bool {
+        matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
+    }
+
+    /// Where the string stands; what it says about its neighbours is kept.
+    fn place(&mut self, text: &str, range: &Range<usize>) -> Place {
+        let redaction = self.redaction;
+        match self.frames.last_mut() {
+            None => Place {
+                class: NameClass::Plain,
+                inherits: false,
+                in_array: false,
+                before: Before::Nothing,
+                in_private_key: false,
+            },
+            Some(Frame::Object { inherits, key, class, named, value, flags }) => {
+                if key.eq_ignore_ascii_case(VALUE) {
+                    *value = Some(range.clone());
+                } else if key.eq_ignore_ascii_case(PATH) {
+                    *named = (*named).max(redaction.key_class(pointed_at(text)));
+                } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
+                    *flags = password_flags(text);
+                } else if text.len() <= MAX_NAME
+                    && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
+                {
+                    *named = (*named).max(redaction.key_class(text));
+                }
+                Place {
+                    class: *class,
+                    inherits: *inherits,
+                    in_array: false,
+                    before: Before::Nothing,
+                    in_private_key: false,
+                }
+            }
+            Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
+                let was_key = *in_private_key;
+                if text.contains("PRIVATE KEY") {
+                    *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
+                } else if !is_key_line(text) {
+                    *in_private_key = false;
+                }
+                let place = Place {
+                    class: *class,
+                    inherits: *inherits,
+                    in_array: true,
+                    before: *before,
+                    in_private_key: was_key,
+                };
+                let is_name = text.len() <= MAX_NAME
+                    && !text.contains([' ', '='])
+                    && redaction.key_class(text.trim_start_matches('-')) >= NameClass::Secret;
+                let flags = *flags.get_or_insert_with(|| password_flags(text));
+                *before = match (is_name, text.starts_with('-')) {
+                    (false, true) if is_password_flag(flags, text) => Before::CommandFlag,
+                    (false, _) => Before::Nothing,
+                    (true, true) => Before::Flag,
+                    (true, false) => Before::Name,
+                };
+                place
+            }
+        }
+    }
+
+    /// Replaces a string's content; `range` holds the quotes too.
+    fn replace_whole(&mut self, text: &str, range: &Range<usize>, rule: Option<usize>) {
+        let Some(rule) = rule else { return };
+        let replacement = escaped(&self.redaction.replacement(text, rule));
+        self.edits.push(Edit { range: range.start + 1..range.end - 1, replacement, rule });
+    }
+
+    /// Takes the secrets out of what a string says.
+    fn text_edits(&mut self, raw: &[u8], at: usize, text: &str) -> Result<(), NotRedacted> {
+        let found = self.redaction.edits(text, self.embedded + 1, self.work)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let content = raw.get(1..raw.len() - 1).unwrap_or_default();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        for edit in found {
+            let range = at + 1 + offsets.of(edit.range.start)..at + 1 + offsets.of(edit.range.end);
+            self.edits.push(Edit {
+                range,
+                replacement: escaped(&edit.replacement),
+                rule: edit.rule,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The name that a pointer into JSON ends with: `/db/password`.
+fn pointed_at(pointer: &str) -> &str {
+    let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
+    name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
+}
+
+/// Whether the value of a member is the secret that its name speaks of.
+fn accepts_member(class: NameClass, text: &str) -> bool {
+    if class == NameClass::Plain {
+        return false;
+    }
+    match (class, value::look(text)) {
+        (_, Look::Nothing) | (NameClass::Plain, _) => false,
+        (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
+        (NameClass::Machine, look) => look == Look::Random,
+        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_prose(text),
+        (NameClass::Secret | NameClass::Password, _) => true,
+    }
+}
+
+/// Whether a string in an object under a secret name is part of the secret: `credentials` hold
+/// names as well.
+fn accepts_inherited(text: &str) -> bool {
+    match value::look(text) {
+        Look::Random => true,
+        Look::Chosen => text.len() >= 6 && !text.contains([' ', '@', '/', ':']),
+        Look::Words | Look::Nothing => false,
+    }
+}
+
+/// Whether the string after a header's name is its value.
+fn accepts_header(text: &str) -> bool {
+    let credential = text.rsplit(' ').next().unwrap_or_default();
+    let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
+    credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
+}
+
+/// Whether a line can be one of a key in armour.
+fn is_key_line(text: &str) -> bool {
+    let line = text.trim();
+    !line.is_empty()
+        && line
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+/// The inside of a string token.
+fn escaped(text: &str) -> String {
+    let token = json_text::string_token(text);
+    token.get(1..token.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// Where in a string token's content the parts of its text stand.
+struct Offsets<'a> {
+    content: &'a [u8],
+    raw: usize,
+    decoded: usize,
+}
+
+impl Offsets<'_> {
+    /// Of ever greater offsets in the text.
+    fn of(&mut self, decoded: usize) -> usize {
+        while self.decoded < decoded {
+            let at = |ahead: usize| self.content.get(self.raw + ahead).copied();
+            let Some(byte) = at(0) else { break };
+            let (raw, length) = match (byte, at(1)) {
+                (b'\\', Some(b'u')) => self.unicode_escape(),
+                (b'\\', _) => (2, 1),
+                _ => (1, 1),
+            };
+            self.raw += raw;
+            self.decoded += length;
+        }
+        self.raw
+    }
+
+    /// Bytes of an escape `\uXXXX`, or of two that are one character, and of the character.
+    fn unicode_escape(&self) -> (usize, usize) {
+        let unit = |from: usize| {
+            let digits = self.content.get(self.raw + from + 2..self.raw + from + 6)?;
+            (self.content.get(self.raw + from..self.raw + from + 2) == Some(b"\\u"))
+                .then(|| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
+                .flatten()
+        };
+        let first = unit(0).unwrap_or_default();
+        match (first, unit(6)) {
+            (0xD800..=0xDBFF, Some(0xDC00..=0xDFFF)) => (12, 4),
+            _ => (6, char::from_u32(u32::from(first)).map_or(3, char::len_utf8)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_follow_every_escape() {
+        let content = br#"a\n\u00e9\ud83d\ude00\ud800x\\"#;
+        let raw = [b"\"", &content[..], b"\""].concat();
+        let text = json_text::decode_string(&raw).unwrap();
+        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let found: Vec<usize> = text.char_indices().map(|(at, _)| offsets.of(at)).collect();
+        assert_eq!(found, [0, 1, 3, 9, 21, 27, 28]);
+        assert_eq!(offsets.of(text.len()), content.len());
+    }
+}

@@ -1,0 +1,439 @@
+//! Finds secrets in a text: one pass for the anchors of all rules, and a look around each.
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use super::{
+    anchors::AnchorSet,
+    assignment, basic,
+    command_line::Flags,
+    dotted_token,
+    expression::Expression,
+    replacement,
+    rules::{Detector, Method, NAMES, PatternRule, RULES},
+    value, vendor,
+    work::{self, Work},
+};
+
+/// The number of the rule for runs of text that would take too much work: behind that for the
+/// environment's values.
+pub(super) const UNSCANNED: usize = RULES.len() + 1;
+/// Steps of finding an anchor.
+const ANCHOR_STEPS: usize = 30;
+/// Steps of looking at a name, at least.
+const NAME_STEPS: usize = 70;
+/// An expression that fails has looked at so many bytes, at most.
+const SOON: usize = 64;
+/// Of a longer token not all is looked at before an expression fails, for the most part.
+const MAX_TOKEN: usize = 128;
+/// Steps of trying an expression, at least.
+const PATTERN_STEPS: usize = 100;
+/// Expressions that look at what stands before an anchor begin to match in more places.
+const STEPS_BEFORE_ANCHOR: usize = 3;
+/// Steps of searching a byte with an expression.
+const STEPS_OF_BYTE: usize = 3;
+/// Steps of telling what stands for a secret from a secret, and of its entropy.
+const ACCEPTED_STEPS: usize = 100;
+const ENTROPY_STEPS: usize = 300;
+/// A match that fills its window may go on: the window grows up to this.
+const MAX_WINDOW: usize = 64 << 10;
+/// The numbers of a terminal's colour are at most so long.
+const MAX_COLOUR: usize = 24;
+/// Labels of redacted secrets are at most so long.
+const MAX_LABEL: usize = 128;
+
+/// What is looked for at an anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seek {
+    /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
+    Pattern(usize, Option<&'static str>),
+    /// The scheme `Basic`.
+    Basic(usize),
+    /// The name of a service.
+    Vendor(usize),
+    /// A name that may be followed by a secret.
+    Name,
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub range: Range<usize>,
+    /// The rule's number.
+    pub rule: usize,
+}
+
+/// Where in a text something may be: the anchors of all rules.
+pub(super) struct Anchors {
+    set: AnchorSet,
+    /// What is looked for, by the number of the anchor.
+    seeks: Vec<Vec<Seek>>,
+    /// The number of the rule for assignments.
+    assignment: usize,
+    /// That of the rule for tokens that have no anchor.
+    dotted_token: usize,
+}
+
+impl std::fmt::Debug for Anchors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Anchors").field("anchors", &self.seeks.len()).finish()
+    }
+}
+
+impl Anchors {
+    /// Those of the rules alone, built once.
+    pub fn standard() -> Arc<Self> {
+        static STANDARD: OnceLock<Arc<Anchors>> = OnceLock::new();
+        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self::new(&[]))))
+    }
+
+    /// Those of the rules and of further names, whose words are separated by spaces.
+    pub fn new(further: &[String]) -> Self {
+        let mut anchors: Vec<(String, Vec<Seek>)> = Vec::new();
+        let mut numbers = rustc_hash::FxHashMap::default();
+        let mut add = |anchor: &str, seek: Seek| {
+            let anchor = anchor.to_ascii_lowercase();
+            let number = *numbers.entry(anchor.clone()).or_insert_with(|| {
+                anchors.push((anchor, Vec::new()));
+                anchors.len() - 1
+            });
+            if let Some((_, seeks)) = anchors.get_mut(number)
+                && !seeks.contains(&seek)
+            {
+                seeks.push(seek);
+            }
+        };
+        let (mut assignment, mut dotted_token) = (RULES.len(), RULES.len());
+        for (number, rule) in RULES.iter().enumerate() {
+            let seek: fn(usize, Option<&'static str>) -> Seek = match rule.method {
+                Method::Pattern(_) => Seek::Pattern,
+                Method::Detector(Detector::PrivateKey) => continue,
+                Method::Detector(Detector::Basic) => |number, _| Seek::Basic(number),
+                Method::Detector(Detector::Vendor) => |number, _| Seek::Vendor(number),
+                Method::Detector(Detector::DottedToken) => {
+                    dotted_token = number;
+                    continue;
+                }
+                Method::Detector(Detector::Assignment) => {
+                    assignment = number;
+                    |_, _| Seek::Name
+                }
+            };
+            let ignores_case =
+                matches!(&rule.method, Method::Pattern(rule) if rule.pattern.contains("(?i"));
+            let is_vendor = matches!(rule.method, Method::Detector(Detector::Vendor));
+            let vendors = if is_vendor { NAMES.vendors } else { &[] };
+            for &anchor in rule.anchors.iter().chain(vendors) {
+                add(anchor, seek(number, (!ignores_case).then_some(anchor)));
+            }
+        }
+        let phrases = NAMES.passwords.iter().chain(NAMES.secrets).chain(NAMES.machine);
+        let phrases = phrases.chain(NAMES.weak).copied();
+        let phrases: Vec<&str> = phrases.chain(further.iter().map(String::as_str)).collect();
+        let words: Vec<&str> = phrases.iter().copied().filter(|name| !name.contains(' ')).collect();
+        for phrase in phrases {
+            // Names are looked at as a whole: where one of their words is an anchor, they need none.
+            let is_met = phrase.contains(' ') && words.iter().any(|word| phrase.contains(word));
+            if is_met {
+                continue;
+            }
+            for separator in ["", "_", "-", " ", "."] {
+                add(&phrase.replace(' ', separator), Seek::Name);
+            }
+        }
+        let (texts, seeks): (Vec<_>, Vec<_>) = anchors.into_iter().unzip();
+        Self { set: AnchorSet::new(texts), seeks, assignment, dotted_token }
+    }
+
+    /// Whether a name holds what names of secrets hold. Most do not, and need not be taken apart.
+    pub fn hold_name(&self, name: &str) -> bool {
+        let mut holds = false;
+        self.set.visit(name.as_bytes(), 0..name.len(), |_, anchor| {
+            holds = self.seeks.get(anchor).is_some_and(|seeks| seeks.contains(&Seek::Name));
+            !holds
+        });
+        holds
+    }
+
+    /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
+    /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
+    /// `unpaired`.
+    pub fn find(
+        &self,
+        text: &str,
+        part: Range<usize>,
+        (further, disabled): (&[String], &[bool]),
+        work: &mut Work,
+        hits: &mut Vec<Hit>,
+        unpaired: &mut Vec<usize>,
+    ) {
+        let rule = self.dotted_token;
+        if rule < RULES.len() && disabled.get(rule) != Some(&true) {
+            dotted_token::find(text, part.clone(), |range| hits.push(Hit { range, rule }));
+        }
+        let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
+        // What a rule has looked at is not looked at again for its next anchor in there.
+        let mut name_end = 0;
+        let mut tables = assignment::Tables::default();
+        let mut values = assignment::Values::default();
+        let mut flags = Flags::default();
+        // Up to here the text is replaced without a look at it.
+        let mut unscanned = 0;
+        let whole = part.clone();
+        let mut ends: Vec<usize> = Vec::new();
+        self.set.visit(text.as_bytes(), part, |found, anchor| {
+            let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
+            if found.start < unscanned {
+                return true;
+            }
+            work::add(ANCHOR_STEPS);
+            let excess = work.excess(found.start - whole.start);
+            if excess > 0 {
+                // From the word that holds the anchor on: values end with their line, for the most part.
+                let start = word_start(text, found.start).max(unscanned);
+                unscanned = line_end(text, found.end.max(found.start.saturating_add(excess)));
+                hits.push(Hit { range: start..unscanned, rule: UNSCANNED });
+                return true;
+            }
+            for &seek in seeks {
+                match seek {
+                    Seek::Name => {
+                        if found.end <= name_end || is_disabled(self.assignment) {
+                            continue;
+                        }
+                        let position = found.end - 1;
+                        let (name, value) = values.find(text, position, further);
+                        work::add(NAME_STEPS);
+                        // Names in a value end where it ends.
+                        name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
+                        if is_label(text, found.start) {
+                            continue;
+                        }
+                        let hit = |range| Hit { range, rule: self.assignment };
+                        if value.is_none() {
+                            unpaired.push(name.start);
+                        }
+                        hits.extend(value.map(hit));
+                        tables.find(text, &name, further, |range| hits.push(hit(range)));
+                    }
+                    Seek::Basic(rule) if !is_disabled(rule) => {
+                        let credentials = basic::find(text, found.end);
+                        work::add(NAME_STEPS);
+                        hits.extend(credentials.map(|range| Hit { range, rule }));
+                    }
+                    Seek::Vendor(rule) if !is_disabled(rule) => {
+                        let key = vendor::find(text, found.start, found.end);
+                        work::add(NAME_STEPS);
+                        let key = key.filter(|_| !is_label(text, found.start));
+                        hits.extend(key.map(|range| Hit { range, rule }));
+                    }
+                    Seek::Pattern(rule, spelt) if !is_disabled(rule) => {
+                        if spelt.is_some_and(|spelt| text.get(found.clone()) != Some(spelt)) {
+                            continue;
+                        }
+                        if ends.is_empty() {
+                            ends.resize(RULES.len(), 0);
+                        }
+                        let Some(end) = ends.get_mut(rule) else { continue };
+                        if found.end <= *end {
+                            continue;
+                        }
+                        let hit = matched(text, found.clone(), rule)
+                            .or_else(|| of_command(text, &found, rule, &mut flags));
+                        if let Some((whole, secret)) = hit {
+                            *end = whole.end;
+                            hits.push(Hit { range: secret, rule });
+                        }
+                    }
+                    Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
+                }
+            }
+            true
+        });
+        work.finish(&whole);
+    }
+}
+
+/// Where the word that holds a position begins: behind white space.
+fn word_start(text: &str, position: usize) -> usize {
+    let before = text.as_bytes().get(..position).unwrap_or_default();
+    let space = before.iter().rposition(u8::is_ascii_whitespace);
+    space.map_or(0, |space| space + 1)
+}
+
+/// Where the line that holds a position ends.
+fn line_end(text: &str, position: usize) -> usize {
+    let rest = text.as_bytes().get(position..).unwrap_or_default();
+    memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |length| position + length)
+}
+
+/// The match of a rule's expression that holds an anchor, and the secret in it.
+fn matched(
+    text: &str,
+    anchor: Range<usize>,
+    number: usize,
+) -> Option<(Range<usize>, Range<usize>)> {
+    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
+    let bytes = text.as_bytes();
+    let is_inside = rule.reach == 0 && rule.bounded && continues_before(bytes, anchor.start);
+    if rule.pattern.is_empty() || is_inside {
+        return None;
+    }
+    if let [sign] = rule.before.as_bytes()
+        && !bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.end)?.contains(sign)
+    {
+        return None;
+    }
+    let expression = expression(number, rule)?;
+    let mut at = anchor.start.saturating_sub(rule.reach);
+    let mut length = rule.reach + rule.length;
+    loop {
+        let window_end = at.saturating_add(length).min(bytes.len());
+        let window = bytes.get(at..window_end)?;
+        let Some(whole) = expression.find(window) else {
+            work::add(PATTERN_STEPS + STEPS_OF_BYTE * likely_scanned(rule, window));
+            return None;
+        };
+        work::add(PATTERN_STEPS + STEPS_OF_BYTE * whole.end());
+        let (start, end) = (at + whole.start(), at + whole.end());
+        if end == window_end && end < bytes.len() && length < MAX_WINDOW {
+            length *= 4;
+            continue;
+        }
+        if start > anchor.start {
+            return None;
+        }
+        if end < anchor.end || start == end {
+            // An earlier one: the next begins behind it.
+            if rule.reach == 0 {
+                return None;
+            }
+            at = end.max(at + 1);
+            length = (anchor.start + rule.length).saturating_sub(at);
+            continue;
+        }
+        let secret = expression.secret(bytes.get(start..end)?);
+        let secret = start + secret.start..start + secret.end;
+        return Some((start..end, accepted(text, rule, start..end, &secret)?));
+    }
+}
+
+/// The command with a secret behind a flag that begins with an anchor, and the secret in it.
+fn of_command(
+    text: &str,
+    anchor: &Range<usize>,
+    number: usize,
+    flags: &mut Flags,
+) -> Option<(Range<usize>, Range<usize>)> {
+    let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
+    if rule.bounded && continues_before(text.as_bytes(), anchor.start) {
+        return None;
+    }
+    rule.commands.iter().find_map(|command| {
+        let (whole, secret) = flags.find(text.as_bytes(), anchor, command)?;
+        let secret = accepted(text, rule, whole.clone(), &secret)?;
+        Some((whole, secret))
+    })
+}
+
+/// The secret of a match in whole characters, if it is one.
+fn accepted(
+    text: &str,
+    rule: &PatternRule,
+    whole: Range<usize>,
+    secret: &Range<usize>,
+) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
+    let shown = text.get(secret.clone())?;
+    work::add(ACCEPTED_STEPS);
+    work::add(if rule.entropy > 0.0 { ENTROPY_STEPS + shown.len() } else { 0 });
+    let fits = !(rule.bounded
+        && (continues_before(bytes, whole.start) || continues_after(bytes, whole.end)))
+        && !shown.is_empty()
+        && !is_filler(shown)
+        && (rule.entropy <= 0.0 || entropy(shown.as_bytes()) >= rule.entropy);
+    fits.then_some(secret)
+}
+
+/// The bytes of a window that a search may have looked at before it gave up. An expression that begins
+/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
+/// command line.
+fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
+    let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
+    if rule.reach > 0 {
+        STEPS_BEFORE_ANCHOR * window.len()
+    } else if rule.pattern.contains(r"[^\r\n") {
+        line()
+    } else {
+        let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
+        let window = window.get(..MAX_TOKEN).unwrap_or(window);
+        window.iter().take_while(is_of_token).count().max(line().min(SOON))
+    }
+}
+
+/// Whether a name stands in the label of something that was redacted, which names the rule.
+fn is_label(text: &str, position: usize) -> bool {
+    let from = position.saturating_sub(MAX_LABEL);
+    let before = text.as_bytes().get(from..position).unwrap_or_default();
+    replacement::last_label(before)
+        .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
+}
+
+/// Whether the secret only stands for one.
+fn is_filler(secret: &str) -> bool {
+    value::is_reference(secret) || value::is_placeholder(secret)
+}
+
+/// The compiled expression of a rule; compiled when its anchor is met first.
+fn expression(number: usize, rule: &PatternRule) -> Option<&'static Expression> {
+    static EXPRESSIONS: [OnceLock<Option<Expression>>; RULES.len()] =
+        [const { OnceLock::new() }; RULES.len()];
+    let start = if rule.reach == 0 { r"\A" } else { "" };
+    let compile = || Expression::new(start, rule.pattern);
+    EXPRESSIONS.get(number)?.get_or_init(compile).as_ref()
+}
+
+/// Whether a letter or digit stands right before: an escape sequence's (`\n`, `%3D`) does not count.
+fn continues_before(bytes: &[u8], start: usize) -> bool {
+    let at = |back: usize| {
+        start.checked_sub(back).and_then(|at| bytes.get(at)).copied().unwrap_or_default()
+    };
+    let is_escape = at(2) == b'\\' && matches!(at(1), b'n' | b'r' | b't')
+        || at(3) == b'%' && at(2).is_ascii_hexdigit() && at(1).is_ascii_hexdigit();
+    at(1).is_ascii_alphanumeric() && !is_escape && !ends_colour(bytes, start)
+}
+
+/// Whether a terminal's colour ends right before: `ESC[32m`.
+fn ends_colour(bytes: &[u8], start: usize) -> bool {
+    let Some(before) = bytes.get(..start).and_then(|before| before.strip_suffix(b"m")) else {
+        return false;
+    };
+    let numbers = before.iter().rev().take(MAX_COLOUR);
+    let length = numbers.take_while(|&&byte| byte.is_ascii_digit() || byte == b';').count();
+    before.len().checked_sub(length + 1).and_then(|at| before.get(at)) == Some(&b'[')
+}
+
+fn continues_after(bytes: &[u8], end: usize) -> bool {
+    bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// Bits per character, after Shannon.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand bytes are exact")]
+fn entropy(bytes: &[u8]) -> f32 {
+    let mut counts = [0_u32; 256];
+    for &byte in bytes {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let length = bytes.len() as f32;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| count as f32 / length)
+        .map(|share| -share * share.log2())
+        .sum()
+}

@@ -1,0 +1,195 @@
+//! The way of one record through redaction: all of its parts, one report.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Redaction, Report};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Takes the secrets out of the parts of a record. Without a redaction they stay what they are.
+///
+/// Every method fails with [`ErrorKind::Failed`](crate::ErrorKind::Failed), also where redacting panics: the record must not be written
+/// then.
+#[derive(Debug)]
+pub struct RedactionSession {
+    redaction: Option<Redaction>,
+    report: Report,
+}
+
+impl RedactionSession {
+    /// A pass for one record; without a redaction everything stays as it is.
+    #[must_use]
+    pub fn new(redaction: Option<Redaction>) -> Self {
+        Self { redaction, report: Report::default() }
+    }
+
+    /// Redacts plain text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn text(&mut self, text: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.text(text, report))? {
+            *text = redacted;
+        }
+        Ok(())
+    }
+
+    /// Redacts plain text whose lines keep their numbers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn lines(&mut self, text: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.lines(text, report))? {
+            *text = redacted;
+        }
+        Ok(())
+    }
+
+    /// Redacts the JSON value that a buffer holds from `start` on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn json(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        let json = buffer.get(start..).unwrap_or_default();
+        if let Some(redacted) = closed(|| redaction.json(json, report))? {
+            buffer.truncate(start);
+            buffer.extend_from_slice(&redacted);
+        }
+        Ok(())
+    }
+
+    /// Redacts a JSON value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn token(&mut self, token: &mut String) -> Result<()> {
+        let Some(redaction) = &self.redaction else { return Ok(()) };
+        let report = &mut self.report;
+        if let Some(redacted) = closed(|| redaction.json(token.as_bytes(), report))? {
+            *token = String::from_utf8(redacted).map_err(|_| broken())?;
+        }
+        Ok(())
+    }
+
+    /// Adds to texts that stored ones are compared with what they are stored as.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn add_texts(&mut self, texts: &mut Vec<String>) -> Result<()> {
+        add_redacted(texts, |text| self.text(text))
+    }
+
+    /// As [`RedactionSession::add_texts`], for JSON values.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    pub fn add_tokens(&mut self, tokens: &mut Vec<String>) -> Result<()> {
+        add_redacted(tokens, |token| self.token(token))
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn report(self) -> Report {
+        self.report
+    }
+}
+
+fn add_redacted(
+    values: &mut Vec<String>,
+    mut redact: impl FnMut(&mut String) -> Result<()>,
+) -> Result<()> {
+    for index in 0..values.len() {
+        let Some(value) = values.get(index) else { break };
+        let mut redacted = value.clone();
+        redact(&mut redacted)?;
+        if redacted != *value {
+            values.push(redacted);
+        }
+    }
+    Ok(())
+}
+
+/// What panics must not let the text through either.
+fn closed<T>(redact: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves half done is not looked at again: the record is given up.
+    catch_unwind(AssertUnwindSafe(redact)).unwrap_or_else(|_| Err(broken()))
+}
+
+fn broken() -> Error {
+    Error::new(
+        ErrorKind::Failed,
+        "nothing was written: redaction failed by a fault of its own; please report it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{EnvironmentValues, RedactionOptions, Redactor};
+
+    /// In two parts: hosting services refuse pushes that hold a whole one.
+    fn secret() -> String {
+        ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
+    }
+
+    fn pass() -> RedactionSession {
+        let redactor = Redactor::new(RedactionOptions::default()).unwrap();
+        RedactionSession::new(Some(Redaction::new(
+            redactor,
+            Arc::new(EnvironmentValues::default()),
+        )))
+    }
+
+    #[test]
+    fn parts_share_a_report() {
+        let secret = secret();
+        let mut pass = pass();
+        let (mut text, mut token) = (format!("a {secret}"), format!("\"{secret}\""));
+        let mut buffer = format!("{secret}[\"{secret}\"]").into_bytes();
+        pass.text(&mut text).unwrap();
+        pass.token(&mut token).unwrap();
+        pass.json(&mut buffer, secret.len()).unwrap();
+        assert!(text.starts_with("a [REDACTED:"), "{text}");
+        assert!(token.starts_with("\"[REDACTED:") && token.ends_with("]\""), "{token}");
+        let buffer = String::from_utf8(buffer).unwrap();
+        assert!(buffer.starts_with(&format!("{secret}[\"[REDACTED:")), "{buffer}");
+        assert_eq!(pass.report().total(), 3);
+    }
+
+    #[test]
+    fn without_a_redaction_everything_stays() {
+        let secret = secret();
+        let mut pass = RedactionSession::new(None);
+        let mut text = secret.clone();
+        pass.text(&mut text).unwrap();
+        pass.token(&mut text).unwrap();
+        let mut buffer = text.into_bytes();
+        pass.json(&mut buffer, 0).unwrap();
+        assert_eq!(buffer, secret.as_bytes());
+        assert!(pass.report().is_empty());
+    }
+
+    #[test]
+    fn what_is_asked_for_is_looked_for_as_it_is_stored() {
+        let mut tokens = vec!["\"plain\"".to_owned(), format!("\"{}\"", secret())];
+        let given = tokens.clone();
+        pass().add_tokens(&mut tokens).unwrap();
+        assert_eq!(tokens.get(..2), Some(given.as_slice()));
+        assert_eq!(tokens.get(2).map(|token| token.starts_with("\"[REDACTED:")), Some(true));
+        assert_eq!(tokens.len(), 3);
+    }
+
+    #[test]
+    fn a_panic_lets_nothing_through() {
+        let error = closed::<()>(|| panic!("a detail")).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Failed);
+        assert!(!error.message.contains("a detail"), "{error}");
+    }
+}
