@@ -1642,6 +1642,37 @@ interface StoreVerifyReport {
   }[]
 }
 
+/** The options of redaction, and redaction of single texts and values. */
+
+/**
+ * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
+ * of 1 MB keeps the thread busy for some milliseconds.
+ *
+ * @param options `false` gives the text as it is
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @example
+ * ```ts
+ * const { text, findings } = redact(log)
+ * // findings: [{ rule: 'github-token', count: 2 }]
+ * ```
+ */
+declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
+/**
+ * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
+ * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ *
+ * @param options `false` takes nothing out
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ */
+declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
+
+/** Checks the options of the classes, and completes them with the defaults. */
+
+declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
+declare const DEFAULT_PERSIST_THRESHOLD = 32768;
+declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
+
 /** `ContextHistory`: the public face of the native history. */
 
 /**
@@ -1717,70 +1748,6 @@ declare class ContextHistory {
     /** `await using`: the block waits for its appends. */
     [Symbol.asyncDispose](): Promise<void>;
 }
-
-/** `autoRecord`: an observer of an event bus that writes tool calls to a history. */
-
-/** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
-interface ToolInvoked {
-    toolName?: string | null | undefined;
-    /** Counts where there is no `toolName`. */
-    name?: string | null | undefined;
-    params?: unknown;
-    result?: unknown;
-    /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
-    success?: boolean | null | undefined;
-    /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
-    timestamp?: Date | string | number | null | undefined;
-}
-/** Options of `autoRecord`. */
-interface AutoRecordOptions {
-    /** Told at once when an event could not be recorded; `flush` reports it as well. */
-    onError?: ((error: unknown, toolName: string) => void) | null | undefined;
-}
-/** An observer. It never throws or waits. */
-interface AutoRecorder {
-    /** Records a call as it is now: later changes to its values do not count. */
-    (event: ToolInvoked): void;
-    /** Waits for the appends so far. Rejects with an `AggregateError` of those that failed since the last flush. */
-    flush(): Promise<void>;
-}
-/**
- * An observer that appends every tool call it is told of, with the summary `Called <tool>`.
- *
- * @example
- * ```ts
- * const observer = autoRecord(history)
- * bus.subscribe('tool-invoked', observer)
- * // …
- * await observer.flush()
- * ```
- */
-declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
-
-/** The options of redaction, and redaction of single texts and values. */
-
-/**
- * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
- * of 1 MB keeps the thread busy for some milliseconds.
- *
- * @param options `false` gives the text as it is
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- * @example
- * ```ts
- * const { text, findings } = redact(log)
- * // findings: [{ rule: 'github-token', count: 2 }]
- * ```
- */
-declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
-/**
- * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
- * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
- *
- * @param options `false` takes nothing out
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- */
-declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
 
 /** What a save says beside a call's arguments and result. */
 
@@ -1946,6 +1913,173 @@ declare class ContextManager<Task extends TaskId = number> {
     static hashQuery(query: string): string;
 }
 
+/** Which repository a memory is about, and the options that it is opened with. */
+
+declare const DEFAULT_REPO_MEMORY_ROOT = "~/.codex-toolloop";
+
+/** `RepoMemory`: the public face of the native memory. */
+
+/**
+ * What is known about a repository: conventions, decisions and notes in a file that people read and edit as well, the latest
+ * summaries of steps, a map of the source files, and the most useful of all that within a budget, for a model. Any number of
+ * memories, in any number of processes, may be about one repository.
+ *
+ * @example
+ * ```ts
+ * await using memory = await RepoMemory.open({ workspace: '.' })
+ * await memory.upsertConvention({ title: 'Tests', content: 'node:test, no mocks of our own code', tags: ['testing'] })
+ * const workflow = memory.workflow('run-42')
+ * await workflow.step('plan', async ({ context }) => plan(await context(8000, { query: 'Add a login' })))
+ * ```
+ */
+declare class RepoMemory {
+    #private;
+    private constructor();
+    /**
+     * Opens the memory of a repository, by a folder in it or by its hash. Reads what git says about the folder, without the
+     * `git` program, and writes nothing: the first change creates the directory.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
+     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
+     * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
+     */
+    static open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory>;
+    /**
+     * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
+     * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
+     *
+     * @throws (rejects) as {@link RepoMemory.open}
+     */
+    static repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string>;
+    /**
+     * Moves what is remembered about a repository whose folder moved, or changed its remote, to where it is looked for now:
+     * with `fromWorkspace` what is remembered of all of its branches, with `fromRepoHash` one memory. Where both have a record,
+     * the one that was changed last stays. After a crash the same call does the rest.
+     *
+     * @returns what was moved; nothing when it is there already
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
+     * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
+     * file system without locks, `ERR_CONTEXT_IO`. What was not moved is where it was
+     */
+    static migrate(options: RepoMemoryMigration): Promise<MigrateReport>;
+    /** 64 hexadecimal digits that stand for the repository. */
+    get repoHash(): string;
+    /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute. */
+    get directory(): string;
+    /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
+    get workspace(): string | undefined;
+    /**
+     * Everything that is remembered. What in the files is no record or summary is skipped, kept, and told to `onDebug`.
+     *
+     * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is no JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
+     * `ERR_CONTEXT_IO`
+     */
+    getRepoMemory(): Promise<RepoMemoryContents>;
+    /**
+     * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
+     * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
+     * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
+     *
+     * @returns the convention as it is stored
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
+     * another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood: it
+     * stays as it is; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`. Nothing has changed then
+     */
+    upsertConvention(input: ConventionInput): Promise<Convention>;
+    /** As {@link RepoMemory.upsertConvention}, of a decision, which is known by its `id` alone. */
+    upsertDecision(input: DecisionInput): Promise<Decision>;
+    /** As {@link RepoMemory.upsertConvention}, of a note, which is known by its `id` alone. */
+    upsertNote(input: NoteInput): Promise<Note>;
+    /**
+     * Removes a record.
+     *
+     * @returns whether it was there
+     * @throws (rejects) as {@link RepoMemory.upsertConvention}
+     */
+    remove(kind: RecordKind, id: string): Promise<boolean>;
+    /**
+     * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
+     * also those of other objects and processes with wider bounds. Summaries are
+     * stored in the order of the calls.
+     *
+     * @param runId one line of at most 300 bytes, as `stepId`
+     * @param summaryText 1 byte to 64 KiB
+     * @param tags what to find it by: at most 50 non-empty single lines
+     * @returns the summary as it is stored
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
+     * then
+     */
+    appendSummary(runId: string, stepId: string, summaryText: string, tags?: readonly string[] | null): Promise<Summary>;
+    /**
+     * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
+     * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
+     * the budget; a last line says what was left out. The same for the same memory, files and options.
+     *
+     * @param maxChars the most it may have, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails; `ERR_CONTEXT_CORRUPT`,
+     * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+     */
+    buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
+    /**
+     * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
+     * kept in `indexes/`.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
+     * `ERR_CONTEXT_NOT_FOUND` when the workspace is gone; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+     */
+    repoMap(options?: RepoMapOptions | null): Promise<RepoMap>;
+    /**
+     * What a source file defines, in its order.
+     *
+     * @param path relative to the workspace, `/` between its parts, or absolute below it
+     * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when it is none of the source files that the
+     * map knows
+     */
+    symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]>;
+    /**
+     * A run whose steps leave summaries, which the steps after them find in their context.
+     *
+     * @param runId one line of at most 300 bytes
+     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
+     * @example
+     * ```ts
+     * const workflow = memory.workflow('run-42')
+     * await workflow.step('plan', () => 'Split the parser from the printer.')
+     * await workflow.step('build', async ({ context }) => {
+     *   const prompt = await context(8000, { query: 'parser' })
+     *   return { happened: await model(prompt), outputs: ['src/parser.ts'], followUps: ['Document it'] }
+     * })
+     * ```
+     */
+    workflow(runId: string): Workflow;
+    /** Waits for every call made before, whether it succeeds or fails. The memory can be used again afterwards. */
+    close(): Promise<void>;
+    /** `await using`: the block waits for its changes. */
+    [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What happened in a step, as short Markdown. */
+
+/**
+ * Sums up a step as short Markdown: what happened, its outputs, what is to be done next. The same for the same step; at most
+ * 64 KiB, so that `appendSummary` takes it.
+ *
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
+ * @example
+ * ```ts
+ * summariseStep({ happened: 'Split the parser.', outputs: ['src/parser.ts'], followUps: ['Document it'] })
+ * // Split the parser.
+ * //
+ * // Outputs:
+ * // - src/parser.ts
+ * //
+ * // Follow-ups:
+ * // - Document it
+ * ```
+ */
+declare function summariseStep(step: StepSummary): string;
+
 /** `ContextStore`: the public face of the native store. */
 
 /**
@@ -2079,6 +2213,49 @@ declare class ContextStore {
     /** `await using`: the block waits for its changes. */
     [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** Where a context store is, and what an agent's and a session's directory in it may be called. */
+
+declare const DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
+
+/** `autoRecord`: an observer of an event bus that writes tool calls to a history. */
+
+/** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
+interface ToolInvoked {
+    toolName?: string | null | undefined;
+    /** Counts where there is no `toolName`. */
+    name?: string | null | undefined;
+    params?: unknown;
+    result?: unknown;
+    /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
+    success?: boolean | null | undefined;
+    /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
+    timestamp?: Date | string | number | null | undefined;
+}
+/** Options of `autoRecord`. */
+interface AutoRecordOptions {
+    /** Told at once when an event could not be recorded; `flush` reports it as well. */
+    onError?: ((error: unknown, toolName: string) => void) | null | undefined;
+}
+/** An observer. It never throws or waits. */
+interface AutoRecorder {
+    /** Records a call as it is now: later changes to its values do not count. */
+    (event: ToolInvoked): void;
+    /** Waits for the appends so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+    flush(): Promise<void>;
+}
+/**
+ * An observer that appends every tool call it is told of, with the summary `Called <tool>`.
+ *
+ * @example
+ * ```ts
+ * const observer = autoRecord(history)
+ * bus.subscribe('tool-invoked', observer)
+ * // …
+ * await observer.flush()
+ * ```
+ */
+declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
 
 /** `list_contexts`: which outputs are stored. */
 
@@ -2330,12 +2507,6 @@ type ContextStoreTools = [
  */
 declare function contextStoreTools(store: ContextStoreToolsSource, options?: ContextStoreToolsOptions | null): ContextStoreTools;
 
-/** Checks the options of the classes, and completes them with the defaults. */
-
-declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
-declare const DEFAULT_PERSIST_THRESHOLD = 32768;
-declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
-
 /** `readContextTool`: lets a model recall what was done before. */
 
 /** What the model passes. */
@@ -2440,177 +2611,6 @@ interface ToolRecorderOptions {
  * ```
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
-
-/** `RepoMemory`: the public face of the native memory. */
-
-/**
- * What is known about a repository: conventions, decisions and notes in a file that people read and edit as well, the latest
- * summaries of steps, a map of the source files, and the most useful of all that within a budget, for a model. Any number of
- * memories, in any number of processes, may be about one repository.
- *
- * @example
- * ```ts
- * await using memory = await RepoMemory.open({ workspace: '.' })
- * await memory.upsertConvention({ title: 'Tests', content: 'node:test, no mocks of our own code', tags: ['testing'] })
- * const workflow = memory.workflow('run-42')
- * await workflow.step('plan', async ({ context }) => plan(await context(8000, { query: 'Add a login' })))
- * ```
- */
-declare class RepoMemory {
-    #private;
-    private constructor();
-    /**
-     * Opens the memory of a repository, by a folder in it or by its hash. Reads what git says about the folder, without the
-     * `git` program, and writes nothing: the first change creates the directory.
-     *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
-     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
-     * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
-     */
-    static open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory>;
-    /**
-     * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
-     * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
-     *
-     * @throws (rejects) as {@link RepoMemory.open}
-     */
-    static repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string>;
-    /**
-     * Moves what is remembered about a repository whose folder moved, or changed its remote, to where it is looked for now:
-     * with `fromWorkspace` what is remembered of all of its branches, with `fromRepoHash` one memory. Where both have a record,
-     * the one that was changed last stays. After a crash the same call does the rest.
-     *
-     * @returns what was moved; nothing when it is there already
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
-     * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
-     * file system without locks, `ERR_CONTEXT_IO`. What was not moved is where it was
-     */
-    static migrate(options: RepoMemoryMigration): Promise<MigrateReport>;
-    /** 64 hexadecimal digits that stand for the repository. */
-    get repoHash(): string;
-    /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute. */
-    get directory(): string;
-    /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
-    get workspace(): string | undefined;
-    /**
-     * Everything that is remembered. What in the files is no record or summary is skipped, kept, and told to `onDebug`.
-     *
-     * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is no JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
-     * `ERR_CONTEXT_IO`
-     */
-    getRepoMemory(): Promise<RepoMemoryContents>;
-    /**
-     * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-     * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
-     * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
-     *
-     * @returns the convention as it is stored
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
-     * another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood: it
-     * stays as it is; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`. Nothing has changed then
-     */
-    upsertConvention(input: ConventionInput): Promise<Convention>;
-    /** As {@link RepoMemory.upsertConvention}, of a decision, which is known by its `id` alone. */
-    upsertDecision(input: DecisionInput): Promise<Decision>;
-    /** As {@link RepoMemory.upsertConvention}, of a note, which is known by its `id` alone. */
-    upsertNote(input: NoteInput): Promise<Note>;
-    /**
-     * Removes a record.
-     *
-     * @returns whether it was there
-     * @throws (rejects) as {@link RepoMemory.upsertConvention}
-     */
-    remove(kind: RecordKind, id: string): Promise<boolean>;
-    /**
-     * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
-     * also those of other objects and processes with wider bounds. Summaries are
-     * stored in the order of the calls.
-     *
-     * @param runId one line of at most 300 bytes, as `stepId`
-     * @param summaryText 1 byte to 64 KiB
-     * @param tags what to find it by: at most 50 non-empty single lines
-     * @returns the summary as it is stored
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
-     * then
-     */
-    appendSummary(runId: string, stepId: string, summaryText: string, tags?: readonly string[] | null): Promise<Summary>;
-    /**
-     * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
-     * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
-     * the budget; a last line says what was left out. The same for the same memory, files and options.
-     *
-     * @param maxChars the most it may have, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails; `ERR_CONTEXT_CORRUPT`,
-     * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
-     */
-    buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
-    /**
-     * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
-     * kept in `indexes/`.
-     *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
-     * `ERR_CONTEXT_NOT_FOUND` when the workspace is gone; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
-     */
-    repoMap(options?: RepoMapOptions | null): Promise<RepoMap>;
-    /**
-     * What a source file defines, in its order.
-     *
-     * @param path relative to the workspace, `/` between its parts, or absolute below it
-     * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when it is none of the source files that the
-     * map knows
-     */
-    symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]>;
-    /**
-     * A run whose steps leave summaries, which the steps after them find in their context.
-     *
-     * @param runId one line of at most 300 bytes
-     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
-     * @example
-     * ```ts
-     * const workflow = memory.workflow('run-42')
-     * await workflow.step('plan', () => 'Split the parser from the printer.')
-     * await workflow.step('build', async ({ context }) => {
-     *   const prompt = await context(8000, { query: 'parser' })
-     *   return { happened: await model(prompt), outputs: ['src/parser.ts'], followUps: ['Document it'] }
-     * })
-     * ```
-     */
-    workflow(runId: string): Workflow;
-    /** Waits for every call made before, whether it succeeds or fails. The memory can be used again afterwards. */
-    close(): Promise<void>;
-    /** `await using`: the block waits for its changes. */
-    [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Which repository a memory is about, and the options that it is opened with. */
-
-declare const DEFAULT_REPO_MEMORY_ROOT = "~/.codex-toolloop";
-
-/** What happened in a step, as short Markdown. */
-
-/**
- * Sums up a step as short Markdown: what happened, its outputs, what is to be done next. The same for the same step; at most
- * 64 KiB, so that `appendSummary` takes it.
- *
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
- * @example
- * ```ts
- * summariseStep({ happened: 'Split the parser.', outputs: ['src/parser.ts'], followUps: ['Document it'] })
- * // Split the parser.
- * //
- * // Outputs:
- * // - src/parser.ts
- * //
- * // Follow-ups:
- * // - Document it
- * ```
- */
-declare function summariseStep(step: StepSummary): string;
-
-/** Where a context store is, and what an agent's and a session's directory in it may be called. */
-
-declare const DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, RepoMemory, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep };
 export type { AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

@@ -102,27 +102,33 @@ export type {
   ToolResult,
   VerifyReport,
 } from '../types.d.ts'
-export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './auto-record.ts'
-export { ContextHistory } from './context-history.ts'
-export { ContextManager } from './context-manager.ts'
-export { ContextStore } from './context-store.ts'
+export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
+export { ContextHistory } from './history/context-history.ts'
+export { ContextManager } from './manager/context-manager.ts'
+export type { ToolOutcome } from './manager/save-details.ts'
+export { redact, redactValue } from './redaction/redaction.ts'
+export { DEFAULT_REPO_MEMORY_ROOT } from './repo/options.ts'
+export { RepoMemory } from './repo/repo-memory.ts'
+export { summariseStep } from './repo/step-summary.ts'
+export { ContextStore } from './store/context-store.ts'
+export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
+export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './tools/auto-record.ts'
 export {
   type ContextStoreTools,
   type ContextStoreToolsOptions,
   type ContextStoreToolsSource,
   contextStoreTools,
-} from './context-store-tools.ts'
+} from './tools/context-store-tools.ts'
 export {
   type ContextTool,
   type ContextTools,
   type ContextToolsOptions,
   type ContextToolsSource,
   contextTools,
-} from './context-tools.ts'
-export type { ListContextsParameters } from './list-contexts-tool.ts'
-export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './options.ts'
-export type { ReadContextSliceParameters } from './read-context-slice-tool.ts'
-export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './read-context-tool.ts'
+} from './tools/context-tools.ts'
+export type { ListContextsParameters } from './tools/list-contexts-tool.ts'
+export type { ReadContextSliceParameters } from './tools/read-context-slice-tool.ts'
+export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './tools/read-context-tool.ts'
 export {
   createToolRecorder,
   type ToolCallbacks,
@@ -131,16 +137,10 @@ export {
   type ToolRecorder,
   type ToolRecorderOptions,
   type ToolResponse,
-} from './recorder.ts'
-export { redact, redactValue } from './redaction.ts'
-export { RepoMemory } from './repo-memory.ts'
-export { DEFAULT_REPO_MEMORY_ROOT } from './repo-options.ts'
-export { summariseStep } from './repo-step-summary.ts'
-export type { ToolOutcome } from './save-details.ts'
-export type { SearchContextsParameters } from './search-contexts-tool.ts'
-export { DEFAULT_CONTEXT_STORE } from './store-location.ts'
-export type { ContextReadParameters } from './store-read-tool.ts'
-export type { ContextSearchParameters } from './store-search-tool.ts'
-export type { ContextSupersedeParameters } from './store-supersede-tool.ts'
-export type { ContextUpdateParameters } from './store-update-tool.ts'
-export type { ContextWriteParameters } from './store-write-tool.ts'
+} from './tools/recorder.ts'
+export type { SearchContextsParameters } from './tools/search-contexts-tool.ts'
+export type { ContextReadParameters } from './tools/store-read-tool.ts'
+export type { ContextSearchParameters } from './tools/store-search-tool.ts'
+export type { ContextSupersedeParameters } from './tools/store-supersede-tool.ts'
+export type { ContextUpdateParameters } from './tools/store-update-tool.ts'
+export type { ContextWriteParameters } from './tools/store-write-tool.ts'

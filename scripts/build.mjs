@@ -62,13 +62,13 @@ async function buildEntry() {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    external: ['../native.js'],
+    external: ['../../native.js'],
     banner: { js: HEADER },
     sourcemap: process.argv.includes('--source-maps') ? 'inline' : false,
   })
-  // The entry stands beside the loader, the sources one folder below.
+  // The entry stands beside the loader, the sources two folders below.
   const entry = readFileSync('index.js', 'utf8')
-  writeFileSync('index.js', entry.replaceAll('"../native.js"', '"./native.js"'))
+  writeFileSync('index.js', entry.replaceAll('"../../native.js"', '"./native.js"'))
 }
 
 async function buildTypes() {

@@ -1,4 +1,4 @@
-//! The native half of `ContextHistory`; `lib/context-history.ts` is its public face.
+//! The native half of `ContextHistory`; `lib/history/context-history.ts` is its public face.
 
 #![allow(
     clippy::too_many_arguments,

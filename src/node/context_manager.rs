@@ -1,4 +1,4 @@
-//! The native half of `ContextManager`; `lib/context-manager.ts` is its public face.
+//! The native half of `ContextManager`; `lib/manager/context-manager.ts` is its public face.
 
 #![allow(
     clippy::too_many_arguments,

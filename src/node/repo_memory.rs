@@ -1,4 +1,4 @@
-//! The native half of `RepoMemory`; `lib/repo-memory.ts` is its public face. Requests and answers are
+//! The native half of `RepoMemory`; `lib/repo/repo-memory.ts` is its public face. Requests and answers are
 //! JSON.
 
 use std::{
