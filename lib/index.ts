@@ -1,5 +1,63 @@
 /** The public entry: everything a user may import. */
 
+export type { ContextStats, SweepReport } from '../native.js'
+export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
+export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
+export { ContextHistory } from './history/context-history.ts'
+export type {
+  CompactPolicy,
+  CompactReport,
+  ContextEntry,
+  ContextEntryInput,
+  ContextHistoryOptions,
+  HistoryFilter,
+  ReadOptions,
+  VerifyReport,
+} from './history/types.ts'
+export { ContextManager } from './manager/context-manager.ts'
+export type {
+  ContextFilter,
+  ContextSelector,
+  ContextSlice,
+  Embed,
+  GrepMatch,
+  GrepOptions,
+  LatestOptions,
+  MatchedTerm,
+  OffloadedContext,
+  OffloadOptions,
+  OffloadPolicy,
+  SearchHit,
+  SearchOptions,
+  SearchSnippet,
+  SelectedContext,
+  SelectOptions,
+  SelectorRequest,
+  SliceOptions,
+  SliceRange,
+  ToolOutput,
+} from './manager/retrieval-types.ts'
+export type { ToolOutcome } from './manager/save-details.ts'
+export type {
+  ContextManagerOptions,
+  ContextPointer,
+  RetentionOptions,
+  SelectablePointer,
+  StoredContext,
+} from './manager/types.ts'
+export type { IFileSystem } from './native/types.ts'
+export { redact, redactValue } from './redaction/redaction.ts'
+export type {
+  RedactedText,
+  RedactedValue,
+  RedactionFinding,
+  RedactionOptions,
+  RedactionPattern,
+  RedactionReport,
+} from './redaction/types.ts'
+export { DEFAULT_REPO_MEMORY_ROOT } from './repo/options.ts'
+export { RepoMemory } from './repo/repo-memory.ts'
+export { summariseStep } from './repo/step-summary.ts'
 export type {
   BranchScope,
   ContextPackOptions,
@@ -28,39 +86,9 @@ export type {
   Workflow,
   WorkflowStep,
   WorkflowStepOptions,
-} from '../memory.d.ts'
-export type { ContextStats, SweepReport } from '../native.js'
-export type {
-  RedactedText,
-  RedactedValue,
-  RedactionFinding,
-  RedactionOptions,
-  RedactionPattern,
-  RedactionReport,
-} from '../redaction.d.ts'
-export type {
-  ContextFilter,
-  ContextSelector,
-  ContextSlice,
-  Embed,
-  GrepMatch,
-  GrepOptions,
-  LatestOptions,
-  MatchedTerm,
-  OffloadedContext,
-  OffloadOptions,
-  OffloadPolicy,
-  SearchHit,
-  SearchOptions,
-  SearchSnippet,
-  SelectedContext,
-  SelectOptions,
-  SelectorRequest,
-  SliceOptions,
-  SliceRange,
-  Time,
-  ToolOutput,
-} from '../retrieval.d.ts'
+} from './repo/types.ts'
+export { ContextStore } from './store/context-store.ts'
+export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {
   ContextStoreConfig,
   ContextStoreOptions,
@@ -78,40 +106,7 @@ export type {
   StoreTagFilter,
   StoreVerifyReport,
   UpdateOptions,
-} from '../store.d.ts'
-export type {
-  CancellationOptions,
-  CompactPolicy,
-  CompactReport,
-  ContextEntry,
-  ContextEntryInput,
-  ContextError,
-  ContextErrorCode,
-  ContextHistoryOptions,
-  ContextManagerOptions,
-  ContextPointer,
-  HistoryFilter,
-  IFileSystem,
-  JsonValue,
-  ReadOptions,
-  RetentionOptions,
-  SelectablePointer,
-  StoredContext,
-  TaskId,
-  ToolDefinition,
-  ToolResult,
-  VerifyReport,
-} from '../types.d.ts'
-export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
-export { ContextHistory } from './history/context-history.ts'
-export { ContextManager } from './manager/context-manager.ts'
-export type { ToolOutcome } from './manager/save-details.ts'
-export { redact, redactValue } from './redaction/redaction.ts'
-export { DEFAULT_REPO_MEMORY_ROOT } from './repo/options.ts'
-export { RepoMemory } from './repo/repo-memory.ts'
-export { summariseStep } from './repo/step-summary.ts'
-export { ContextStore } from './store/context-store.ts'
-export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
+} from './store/types.ts'
 export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './tools/auto-record.ts'
 export {
   type ContextStoreTools,
@@ -144,3 +139,4 @@ export type { ContextSearchParameters } from './tools/store-search-tool.ts'
 export type { ContextSupersedeParameters } from './tools/store-supersede-tool.ts'
 export type { ContextUpdateParameters } from './tools/store-update-tool.ts'
 export type { ContextWriteParameters } from './tools/store-write-tool.ts'
+export type { ToolDefinition, ToolResult } from './tools/types.ts'

@@ -1,7 +1,7 @@
 /** Checks of single arguments. Nothing is coerced; what is wrong throws `ERR_CONTEXT_INVALID_ARGUMENT` with its name. */
 
-import type { CancellationOptions, TaskId } from '../../types.d.ts'
 import { invalidArgument } from './errors.ts'
+import type { CancellationOptions, TaskId } from './types.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,

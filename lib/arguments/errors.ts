@@ -1,8 +1,8 @@
 /** Errors with a stable `code`. */
 
 import { getSystemErrorName } from 'node:util'
-import type { ContextError, ContextErrorCode } from '../../types.d.ts'
 import { type Redactor, standardRedactor } from '../redaction/redactor.ts'
+import type { ContextError, ContextErrorCode } from './types.ts'
 
 /** What is looked at of a text that is to be shown: a secret that begins in the part shown is known by it. */
 const MAXIMUM_INSPECTED = 1000

@@ -7,17 +7,7 @@
  * `retention` of agents).
  */
 
-import type {
-  ContextPackOptions,
-  RepoHashOptions,
-  RepoMapFocus,
-  RepoMapOptions,
-  RepoMemoryLocation,
-  RepoMemoryMigration,
-  RepoMemoryOptions,
-  WorkflowStepOptions,
-} from '../../memory.d.ts'
-import type { RedactionOptions, RedactionPattern } from '../../redaction.d.ts'
+import type { CompactPolicy, ContextHistoryOptions, HistoryFilter, ReadOptions } from '../history/types.ts'
 import type {
   ContextFilter,
   GrepOptions,
@@ -28,7 +18,19 @@ import type {
   SelectOptions,
   SliceOptions,
   SliceRange,
-} from '../../retrieval.d.ts'
+} from '../manager/retrieval-types.ts'
+import type { ContextManagerOptions, RetentionOptions } from '../manager/types.ts'
+import type { RedactionOptions, RedactionPattern } from '../redaction/types.ts'
+import type {
+  ContextPackOptions,
+  RepoHashOptions,
+  RepoMapFocus,
+  RepoMapOptions,
+  RepoMemoryLocation,
+  RepoMemoryMigration,
+  RepoMemoryOptions,
+  WorkflowStepOptions,
+} from '../repo/types.ts'
 import type {
   ContextStoreOptions,
   HousekeepingPolicy,
@@ -39,16 +41,7 @@ import type {
   StoreQuery,
   StoreTagFilter,
   UpdateOptions,
-} from '../../store.d.ts'
-import type {
-  CancellationOptions,
-  CompactPolicy,
-  ContextHistoryOptions,
-  ContextManagerOptions,
-  HistoryFilter,
-  ReadOptions,
-  RetentionOptions,
-} from '../../types.d.ts'
+} from '../store/types.ts'
 import type { AutoRecordOptions } from '../tools/auto-record.ts'
 import type { ContextStoreToolsOptions } from '../tools/context-store-tools.ts'
 import type { ContextToolsOptions } from '../tools/context-tools.ts'
@@ -57,6 +50,7 @@ import type { ToolRecorderOptions } from '../tools/recorder.ts'
 import { optional, readSignal } from './checks.ts'
 import { contextError, inspect, invalidArgument } from './errors.ts'
 import { nearestName } from './nearest-name.ts'
+import type { CancellationOptions } from './types.ts'
 
 /** Parameters of public methods: the name of an option says enough without them. */
 const PARAMETERS: ReadonlySet<string> = new Set(['options', 'filter', 'query', 'policy', 'change'])

@@ -1,7 +1,8 @@
 /** Checks the options of the classes, and completes them with the defaults. */
 
 import type { NativeHistoryOptions, NativeOptions } from '../../native.js'
-import type { ContextHistoryOptions, ContextManagerOptions } from '../../types.d.ts'
+import type { ContextHistoryOptions } from '../history/types.ts'
+import type { ContextManagerOptions } from '../manager/types.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from '../native/file-system.ts'
 import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
 import {

@@ -1,11 +1,11 @@
 /** What compactions keep, and the entry that sums up what goes. */
 
-import type { CompactPolicy, ContextEntry } from '../../types.d.ts'
 import { checkFunction, checkWhole, count, duration, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { compactPolicy } from '../arguments/option-names.ts'
 import { callWithin } from '../arguments/signals.ts'
 import { LINE_KEY } from './entry.ts'
+import type { CompactPolicy, ContextEntry } from './types.ts'
 
 /** What the native side is told, as JSON. */
 interface Bounds {

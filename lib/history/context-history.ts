@@ -3,32 +3,31 @@
 import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
 import { NativeHistory } from '../../native.js'
-import type { RedactionFinding } from '../../redaction.d.ts'
-import type {
-  CancellationOptions,
-  CompactPolicy,
-  CompactReport,
-  ContextEntry,
-  ContextEntryInput,
-  ContextError,
-  ContextHistoryOptions,
-  HistoryFilter,
-  ReadOptions,
-  VerifyReport,
-} from '../../types.d.ts'
 import { checkText, checkWhole, count, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError, invalidArgument } from '../arguments/errors.ts'
 import { tooLarge } from '../arguments/messages.ts'
 import { historyOptions, readCancellation, readOptions } from '../arguments/option-names.ts'
 import { type CheckedHistoryOptions, checkCloseTimeout, checkHistoryOptions } from '../arguments/options.ts'
+import type { CancellationOptions, ContextError } from '../arguments/types.ts'
 import { leastBytes } from '../native/binary.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { encode, FLAT } from '../native/snapshot.ts'
 import { stringify } from '../native/stringify.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
+import type { RedactionFinding } from '../redaction/types.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
 import { checkEntry, parseEntries } from './entry.ts'
 import { checkFilter } from './filter.ts'
+import type {
+  CompactPolicy,
+  CompactReport,
+  ContextEntry,
+  ContextEntryInput,
+  ContextHistoryOptions,
+  HistoryFilter,
+  ReadOptions,
+  VerifyReport,
+} from './types.ts'
 
 const DEFAULT_LIMIT = 50
 /** How often a compaction is planned when others compact the file meanwhile. Summaries may be dear. */

@@ -1,10 +1,10 @@
 /** Entries of a history on their way out and in. */
 
-import type { ContextEntry, ContextEntryInput } from '../../types.d.ts'
 import { checkBoolean, checkFilled, checkText, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { checkTimestamp } from '../arguments/timestamps.ts'
 import { readMember, stringify } from '../native/stringify.ts'
+import type { ContextEntry, ContextEntryInput } from './types.ts'
 
 /** The keys with a meaning. Everything else in an entry is its author's. */
 const KNOWN = new Set(['toolName', 'params', 'result', 'success', 'summary', 'timestamp', 'id'])

@@ -1,10 +1,10 @@
 /** Which entries a search wants. */
 
-import type { HistoryFilter } from '../../types.d.ts'
 import { checkBoolean, checkText, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { historyFilter } from '../arguments/option-names.ts'
 import { checkTime } from '../arguments/timestamps.ts'
+import type { HistoryFilter } from './types.ts'
 
 /** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */
 export interface CheckedFilter {

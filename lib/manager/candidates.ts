@@ -1,7 +1,7 @@
 /** What callers pass to be ranked: pointers, which need not be of the manager that ranks them. */
 
-import type { SelectablePointer } from '../../types.d.ts'
 import { invalidArgument } from '../arguments/errors.ts'
+import type { SelectablePointer } from './types.ts'
 
 /** @param name the parameter that holds the pointers, for messages */
 export function checkPointer(pointer: unknown, name: string, index: number): SelectablePointer {

@@ -2,6 +2,22 @@
 
 import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../../native.js'
+import { checkArguments, checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
+import { asContextError, contextError, inspect, invalidArgument } from '../arguments/errors.ts'
+import { tooLarge } from '../arguments/messages.ts'
+import { latestOptions, managerOptions, readCancellation } from '../arguments/option-names.ts'
+import { type CheckedOptions, checkCloseTimeout, checkOptions } from '../arguments/options.ts'
+import type { CancellationOptions, TaskId } from '../arguments/types.ts'
+import { leastBytes } from '../native/binary.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { type Encoded, encode, encodeText, FLAT } from '../native/snapshot.ts'
+import { stringify } from '../native/stringify.ts'
+import type { IFileSystem } from '../native/types.ts'
+import { checkRedaction, reportSave } from '../redaction/redaction.ts'
+import { checkPointer, selectable } from './candidates.ts'
+import { loadContext, loadContexts } from './load-contexts.ts'
+import { Offloading, type OffloadRequest } from './offload.ts'
+import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import type {
   ContextSlice,
   LatestOptions,
@@ -13,34 +29,12 @@ import type {
   SelectOptions,
   SliceOptions,
   ToolOutput,
-} from '../../retrieval.d.ts'
-import type {
-  CancellationOptions,
-  ContextManagerOptions,
-  ContextPointer,
-  IFileSystem,
-  SelectablePointer,
-  StoredContext,
-  TaskId,
-} from '../../types.d.ts'
-import { checkArguments, checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
-import { asContextError, contextError, inspect, invalidArgument } from '../arguments/errors.ts'
-import { tooLarge } from '../arguments/messages.ts'
-import { latestOptions, managerOptions, readCancellation } from '../arguments/option-names.ts'
-import { type CheckedOptions, checkCloseTimeout, checkOptions } from '../arguments/options.ts'
-import { leastBytes } from '../native/binary.ts'
-import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
-import { type Encoded, encode, encodeText, FLAT } from '../native/snapshot.ts'
-import { stringify } from '../native/stringify.ts'
-import { checkRedaction, reportSave } from '../redaction/redaction.ts'
-import { checkPointer, selectable } from './candidates.ts'
-import { loadContext, loadContexts } from './load-contexts.ts'
-import { Offloading, type OffloadRequest } from './offload.ts'
-import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
+} from './retrieval-types.ts'
 import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
 import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
 import { checkSlice, readSlice } from './slices.ts'
+import type { ContextManagerOptions, ContextPointer, SelectablePointer, StoredContext } from './types.ts'
 
 /** Pointers fetched at once. */
 const PAGE = 4096

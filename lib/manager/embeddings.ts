@@ -1,10 +1,10 @@
 /** Vectors of contexts: made by the caller's function, kept on the native side. */
 
 import type { NativeManager } from '../../native.js'
-import type { Embed } from '../../retrieval.d.ts'
 import { inspect } from '../arguments/errors.ts'
 import { callWithin } from '../arguments/signals.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'
+import type { Embed } from './retrieval-types.ts'
 
 /** Texts that the caller's function is given at once. */
 const BATCH = 64

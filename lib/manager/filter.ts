@@ -1,8 +1,8 @@
 /** Which contexts a selection or a search wants. */
 
-import type { ContextFilter } from '../../retrieval.d.ts'
 import { checkText, optional, taskToken } from '../arguments/checks.ts'
 import { checkTime } from '../arguments/timestamps.ts'
+import type { ContextFilter } from './retrieval-types.ts'
 
 /** What the native side is told, as JSON: see `ContextFilter` in `src/context/filter.rs`. */
 export interface CheckedContextFilter {

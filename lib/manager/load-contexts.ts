@@ -1,10 +1,11 @@
 /** Loading: what is at hand in memory at once, the rest in one operation. */
 
 import type { NativeManager } from '../../native.js'
-import type { StoredContext, TaskId } from '../../types.d.ts'
 import { checkText } from '../arguments/checks.ts'
 import { contextError, fromNative, inspect, invalidArgument } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
 import { debug, type Hooks, operate } from '../native/border.ts'
+import type { StoredContext } from './types.ts'
 
 /** One context; rejects when it cannot be loaded. */
 export async function loadContext<T, Task extends TaskId>(

@@ -1,14 +1,14 @@
 /** `offload`: tool outputs on their way into a conversation. All are stored; large ones are replaced by placeholders. */
 
 import { Buffer } from 'node:buffer'
-import type { OffloadedContext, OffloadOptions, OffloadPolicy, ToolOutput } from '../../retrieval.d.ts'
-import type { TaskId } from '../../types.d.ts'
 import { checkArguments, checkObject, checkTask, checkText, checkWhole, count, optional } from '../arguments/checks.ts'
 import { asContextError, inspect, invalidArgument } from '../arguments/errors.ts'
 import { offloadOptions, offloadPolicy } from '../arguments/option-names.ts'
+import type { TaskId } from '../arguments/types.ts'
 import { textOfBinary } from '../native/binary.ts'
 import { debug, type Hooks } from '../native/border.ts'
 import { type Encoded, encodeText } from '../native/snapshot.ts'
+import type { OffloadedContext, OffloadOptions, OffloadPolicy, ToolOutput } from './retrieval-types.ts'
 
 const DEFAULT_THRESHOLD = 8192
 const DEFAULT_PREVIEW_BYTES = 1024

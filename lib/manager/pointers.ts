@@ -1,6 +1,7 @@
 /** Pointers on their way out, and how one is known again. */
 
-import type { ContextPointer, TaskId } from '../../types.d.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { ContextPointer } from './types.ts'
 
 /** A constructor that gives back what it is given, so that a subclass adds its private fields to it. */
 class Given {

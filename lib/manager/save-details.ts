@@ -1,9 +1,9 @@
 /** What a save says beside a call's arguments and result. */
 
-import type { ContextManagerOptions } from '../../types.d.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { debug, type Hooks } from '../native/border.ts'
 import { asText } from '../tools/tool-response.ts'
+import type { ContextManagerOptions } from './types.ts'
 
 /** How a tool call ended, stored beside its result. */
 export interface ToolOutcome {

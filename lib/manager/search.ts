@@ -1,13 +1,13 @@
 /** Searching the texts of stored outputs. */
 
 import type { NativeManager } from '../../native.js'
-import type { SearchHit, SearchOptions } from '../../retrieval.d.ts'
-import type { TaskId } from '../../types.d.ts'
 import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { searchOptions } from '../arguments/option-names.ts'
+import type { TaskId } from '../arguments/types.ts'
 import { cancellable, type Hooks } from '../native/border.ts'
 import { checkContextFilter } from './filter.ts'
+import type { SearchHit, SearchOptions } from './retrieval-types.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_SNIPPETS = 3

@@ -1,18 +1,19 @@
 /** `selectContexts`: options in, pointers out. Only what calls the caller's functions is done here. */
 
 import type { NativeManager } from '../../native.js'
-import type { ContextSelector, Embed, MatchedTerm, SelectedContext, SelectOptions } from '../../retrieval.d.ts'
-import type { ContextPointer, SelectablePointer, TaskId } from '../../types.d.ts'
 import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { selectOptions } from '../arguments/option-names.ts'
 import { tokensOf } from '../arguments/tokens.ts'
+import type { TaskId } from '../arguments/types.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'
 import { checkPointer } from './candidates.ts'
 import { Embeddings } from './embeddings.ts'
 import { type CheckedContextFilter, checkContextFilter } from './filter.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
+import type { ContextSelector, Embed, MatchedTerm, SelectedContext, SelectOptions } from './retrieval-types.ts'
 import { askSelector } from './selector.ts'
+import type { ContextPointer, SelectablePointer } from './types.ts'
 
 /** Candidates that a selector is offered at most. */
 const OFFERED = 50

@@ -1,9 +1,10 @@
 /** Having a model choose: what it is told, and what its answer has to be. */
 
-import type { ContextSelector } from '../../retrieval.d.ts'
-import type { ContextPointer, TaskId } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
 import { callWithin } from '../arguments/signals.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { ContextSelector } from './retrieval-types.ts'
+import type { ContextPointer } from './types.ts'
 
 /** Characters of a stored description that the prompt shows. */
 const MAXIMUM_DESCRIPTION = 200

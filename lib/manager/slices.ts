@@ -1,9 +1,9 @@
 /** Reading parts of stored results: checks what to read, and puts the answer together. */
 
-import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from '../../retrieval.d.ts'
 import { checkBoolean, checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { grepOptions, sliceOptions, sliceRange } from '../arguments/option-names.ts'
+import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from './retrieval-types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 32_768
 /** A character always fits. */

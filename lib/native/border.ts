@@ -5,11 +5,11 @@
 
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import { newScope, Outbox } from '../../native.js'
-import type { IFileSystem } from '../../types.d.ts'
 import { contextError, fromNative, keepThrown } from '../arguments/errors.ts'
 import { quoteValue } from '../arguments/messages.ts'
 import { callWithin, LONGEST_TIMEOUT } from '../arguments/signals.ts'
 import type { Redacting } from '../redaction/redaction.ts'
+import type { IFileSystem } from './types.ts'
 
 /** What an object of this package lets the native side call. */
 export interface Hooks {

@@ -3,10 +3,10 @@
 import { homedir } from 'node:os'
 import { resolve, sep } from 'node:path'
 import type { NativeFileSystem } from '../../native.js'
-import type { IFileSystem } from '../../types.d.ts'
 import { checkObject } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { scopeOf } from './border.ts'
+import type { IFileSystem } from './types.ts'
 
 const REQUIRED_METHODS = ['readFile', 'writeFile', 'exists', 'mkdir', 'readdir', 'unlink', 'resolvePath', 'joinPath']
 

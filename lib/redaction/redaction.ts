@@ -1,6 +1,11 @@
 /** The options of redaction, and redaction of single texts and values. */
 
 import { NativeRedactor } from '../../native.js'
+import { checkBoolean, checkFilled, checkFunction, checkText, optional } from '../arguments/checks.ts'
+import { asContextError, contextError, fromNative, invalidArgument } from '../arguments/errors.ts'
+import { redactionOptions, redactionPattern } from '../arguments/option-names.ts'
+import { stringify } from '../native/stringify.ts'
+import { Redactor, standardRedactor } from './redactor.ts'
 import type {
   RedactedText,
   RedactedValue,
@@ -8,12 +13,7 @@ import type {
   RedactionOptions,
   RedactionPattern,
   RedactionReport,
-} from '../../redaction.d.ts'
-import { checkBoolean, checkFilled, checkFunction, checkText, optional } from '../arguments/checks.ts'
-import { asContextError, contextError, fromNative, invalidArgument } from '../arguments/errors.ts'
-import { redactionOptions, redactionPattern } from '../arguments/option-names.ts'
-import { stringify } from '../native/stringify.ts'
-import { Redactor, standardRedactor } from './redactor.ts'
+} from './types.ts'
 
 const RULE_NAME = /^[\w.-]{1,64}$/
 

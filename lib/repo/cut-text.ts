@@ -1,7 +1,7 @@
 /** Texts that are cut to a length. A secret that is cut is not recognised any more: texts are redacted before. */
 
-import type { RedactionFinding } from '../../redaction.d.ts'
 import { type Redacting, redactText } from '../redaction/redaction.ts'
+import type { RedactionFinding } from '../redaction/types.ts'
 
 /** What stands at the end of a text that was cut. */
 const MARK = ' […]'

@@ -1,8 +1,8 @@
 /** Which repository a folder belongs to, and the memories of repositories that moved. */
 
-import type { BranchScope } from '../../memory.d.ts'
 import { repoIdentity } from '../../native.js'
 import { type Hooks, operate, outbox } from '../native/border.ts'
+import type { BranchScope } from './types.ts'
 
 /** Which repository a folder belongs to. */
 export interface Identity {

@@ -1,10 +1,10 @@
 /** What callers ask of a repository's map, and what they get. */
 
-import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from '../../memory.d.ts'
 import { checkFunction, optional, readSignal } from '../arguments/checks.ts'
 import { repoMapOptions } from '../arguments/option-names.ts'
 import type { Progress } from '../native/border.ts'
 import { checkFocus, checkMaxChars } from './pack.ts'
+import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from './types.ts'
 
 const DEFAULT_MAXIMUM_CHARS = 8000
 

@@ -1,6 +1,5 @@
 /** Moving what is remembered about a repository to where it is looked for now. */
 
-import type { MigrateReport, RepoMemoryMigration } from '../../memory.d.ts'
 import { migrateRepoMemory } from '../../native.js'
 import { optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
@@ -8,6 +7,7 @@ import { repoMigration } from '../arguments/option-names.ts'
 import { operate, outbox } from '../native/border.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
 import { checkBranchScope, checkRepoHash, checkStorage, checkWorkspace, reading } from './options.ts'
+import type { MigrateReport, RepoMemoryMigration } from './types.ts'
 
 export function migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
   const { request, redaction } = reading('migrate', () => ({

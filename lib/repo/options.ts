@@ -2,11 +2,11 @@
 
 import { isAbsolute, join, sep } from 'node:path'
 import process from 'node:process'
-import type { BranchScope, RepoMemoryLocation, RepoMemoryOptions } from '../../memory.d.ts'
 import type { NativeRepoMemoryOptions } from '../../native.js'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, invalidArgument } from '../arguments/errors.ts'
 import { resolveDirectory } from '../native/file-system.ts'
+import type { BranchScope, RepoMemoryLocation, RepoMemoryOptions } from './types.ts'
 
 export const DEFAULT_REPO_MEMORY_ROOT = '~/.codex-toolloop'
 const DEFAULT_LOCK_TIMEOUT = 10_000

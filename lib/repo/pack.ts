@@ -1,6 +1,5 @@
 /** Packs of what is remembered: what they are to hold, and how many tokens they may take. */
 
-import type { ContextPackOptions, RepoMapFocus } from '../../memory.d.ts'
 import {
   checkEach,
   checkFilled,
@@ -14,6 +13,7 @@ import {
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { packOptions, repoMapFocus } from '../arguments/option-names.ts'
 import { tokensOf } from '../arguments/tokens.ts'
+import type { ContextPackOptions, RepoMapFocus } from './types.ts'
 
 const DEFAULT_LATEST_SUMMARIES = 10
 /** So often a pack is rendered at most to find what fits into a budget of tokens. */

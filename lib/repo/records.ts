@@ -1,9 +1,9 @@
 /** What callers say of conventions, decisions, notes and summaries. What is too long or empty the native side says. */
 
 import { Buffer } from 'node:buffer'
-import type { ConventionInput, DecisionInput, NoteInput, NoteSource, RecordKind } from '../../memory.d.ts'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
+import type { ConventionInput, DecisionInput, NoteInput, NoteSource, RecordKind } from './types.ts'
 
 /** The longest text, in bytes of UTF-8. */
 export const MAXIMUM_TEXT_BYTES = 64 * 1024

@@ -1,6 +1,28 @@
 /** `RepoMemory`: the public face of the native memory. */
 
 import { join } from 'node:path'
+import { NativeRepoMemory } from '../../native.js'
+import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
+import { contextError } from '../arguments/errors.ts'
+import { readCancellation, repoHashOptions, repoMemoryOptions } from '../arguments/option-names.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
+import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
+import type { RedactionFinding, RedactionReport } from '../redaction/types.ts'
+import { type Identity, identityOf } from './identity.ts'
+import { checkRepoMap, parseRepoMap, parseSymbols } from './map.ts'
+import { migrate } from './migration.ts'
+import {
+  type CheckedRepoOptions,
+  checkBranchScope,
+  checkLocation,
+  checkRepoOptions,
+  checkWorkspace,
+  reading,
+  repoDirectory,
+} from './options.ts'
+import { checkMaxChars, checkPack, fitTokens, type PackRequest } from './pack.ts'
+import { type CheckedSummary, checkConvention, checkDecision, checkKind, checkNote, checkSummary } from './records.ts'
 import type {
   ContextPackOptions,
   Convention,
@@ -21,29 +43,7 @@ import type {
   Summary,
   SymbolSummary,
   Workflow,
-} from '../../memory.d.ts'
-import { NativeRepoMemory } from '../../native.js'
-import type { RedactionFinding, RedactionReport } from '../../redaction.d.ts'
-import type { CancellationOptions } from '../../types.d.ts'
-import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
-import { contextError } from '../arguments/errors.ts'
-import { readCancellation, repoHashOptions, repoMemoryOptions } from '../arguments/option-names.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
-import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
-import { type Identity, identityOf } from './identity.ts'
-import { checkRepoMap, parseRepoMap, parseSymbols } from './map.ts'
-import { migrate } from './migration.ts'
-import {
-  type CheckedRepoOptions,
-  checkBranchScope,
-  checkLocation,
-  checkRepoOptions,
-  checkWorkspace,
-  reading,
-  repoDirectory,
-} from './options.ts'
-import { checkMaxChars, checkPack, fitTokens, type PackRequest } from './pack.ts'
-import { type CheckedSummary, checkConvention, checkDecision, checkKind, checkNote, checkSummary } from './records.ts'
+} from './types.ts'
 import { RepoWorkflow } from './workflow.ts'
 
 const MEMORY = 'memory.json'

@@ -1,12 +1,12 @@
 /** What happened in a step, as short Markdown. */
 
-import type { StepSummary } from '../../memory.d.ts'
 import { checkEach, checkFilled, checkObject, checkString, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { readMember } from '../native/stringify.ts'
 import { cutText, enoughFor, type TextLimit } from './cut-text.ts'
 import { preview } from './preview.ts'
 import { MAXIMUM_TEXT_BYTES } from './records.ts'
+import type { StepSummary } from './types.ts'
 
 /** The longest text of a summary. */
 export const SUMMARY_LIMIT: TextLimit = { most: MAXIMUM_TEXT_BYTES, unit: 'bytes' }

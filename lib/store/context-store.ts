@@ -2,7 +2,20 @@
 
 import { sep } from 'node:path'
 import { NativeStore } from '../../native.js'
-import type { RedactionFinding } from '../../redaction.d.ts'
+import { checkFilled, checkText, optional, readSignal } from '../arguments/checks.ts'
+import { asContextError } from '../arguments/errors.ts'
+import { readCancellation, storeOptions, updateOptions } from '../arguments/option-names.ts'
+import { checkCloseTimeout } from '../arguments/options.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
+import type { RedactionFinding } from '../redaction/types.ts'
+import { checkChange, checkEntryPath, checkNewEntry, checkSaying, type EntryBounds } from './entry.ts'
+import { SessionFiles } from './files.ts'
+import { checkHousekeeping, housekeep } from './housekeeping.ts'
+import { storeDirectory } from './location.ts'
+import { type CheckedStoreOptions, checkStoreOptions } from './options.ts'
+import { asStored, checkRelatedOptions, checkStoreFilter, checkStoreQuery, meetsNothing } from './query.ts'
 import type {
   ContextStoreConfig,
   ContextStoreOptions,
@@ -17,20 +30,7 @@ import type {
   StoreQuery,
   StoreVerifyReport,
   UpdateOptions,
-} from '../../store.d.ts'
-import type { CancellationOptions } from '../../types.d.ts'
-import { checkFilled, checkText, optional, readSignal } from '../arguments/checks.ts'
-import { asContextError } from '../arguments/errors.ts'
-import { readCancellation, storeOptions, updateOptions } from '../arguments/option-names.ts'
-import { checkCloseTimeout } from '../arguments/options.ts'
-import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
-import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
-import { checkChange, checkEntryPath, checkNewEntry, checkSaying, type EntryBounds } from './entry.ts'
-import { SessionFiles } from './files.ts'
-import { checkHousekeeping, housekeep } from './housekeeping.ts'
-import { storeDirectory } from './location.ts'
-import { type CheckedStoreOptions, checkStoreOptions } from './options.ts'
-import { asStored, checkRelatedOptions, checkStoreFilter, checkStoreQuery, meetsNothing } from './query.ts'
+} from './types.ts'
 
 /** An entry as the native side gives it, which knows no absolute paths. */
 type WithoutFile<Entry extends StoreEntrySummary> = Omit<Entry, 'filePath'>

@@ -1,11 +1,11 @@
 /** What callers say of entries: new ones, changes, paths. */
 
 import { sep } from 'node:path'
-import type { ContextType, NewStoreEntry, StoreEntryChange } from '../../store.d.ts'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { storeEntryChange } from '../arguments/option-names.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { ContextType, NewStoreEntry, StoreEntryChange } from './types.ts'
 
 /** Every type, in the order of specification 4. */
 export const CONTEXT_TYPES: readonly ContextType[] = ['finding', 'decision', 'artifact', 'reference', 'summary']

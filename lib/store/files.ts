@@ -1,6 +1,6 @@
 /** Which entries were written or changed in which session of this process: what a log's `meta.contextFiles` lists. */
 
-import type { IFileSystem } from '../../types.d.ts'
+import type { IFileSystem } from '../native/types.ts'
 
 /** Sessions that are remembered, those that wrote last: a process may see any number. */
 const MAXIMUM_SESSIONS = 1000

@@ -1,6 +1,5 @@
 /** Removing entries that are old: planned at once, done in batches, so that it can be watched and stopped. */
 
-import type { HousekeepingPolicy, HousekeepingReport } from '../../store.d.ts'
 import {
   checkBoolean,
   checkFunction,
@@ -12,6 +11,7 @@ import {
 } from '../arguments/checks.ts'
 import { inspect, invalidArgument } from '../arguments/errors.ts'
 import { housekeepingPolicy } from '../arguments/option-names.ts'
+import type { HousekeepingPolicy, HousekeepingReport } from './types.ts'
 
 const DEFAULT_AGE = '30d'
 /** Entries removed under one lock. */

@@ -2,13 +2,13 @@
 
 import { sep } from 'node:path'
 import { directoryFault } from '../../native.js'
-import type { ContextStoreConfig } from '../../store.d.ts'
-import type { IFileSystem } from '../../types.d.ts'
 import { checkObject, checkPath, checkText, optional } from '../arguments/checks.ts'
 import { contextError, inspect } from '../arguments/errors.ts'
 import { resolveDirectory } from '../native/file-system.ts'
+import type { IFileSystem } from '../native/types.ts'
 import { environmentVariable } from '../redaction/environment.ts'
 import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
+import type { ContextStoreConfig } from './types.ts'
 
 export const DEFAULT_CONTEXT_STORE = '~/.local/share/single-file-agents/context'
 const PATH_VARIABLE = 'SFA_CONTEXT_STORE'

@@ -1,7 +1,6 @@
 /** Checks the options of a context store, and completes them with the defaults. */
 
 import type { NativeStoreOptions } from '../../native.js'
-import type { ContextStoreOptions } from '../../store.d.ts'
 import {
   checkDurability,
   checkFunction,
@@ -15,6 +14,7 @@ import { checkFileSystemTimeout } from '../arguments/options.ts'
 import { checkFileSystem, describeFileSystem } from '../native/file-system.ts'
 import type { Redacting } from '../redaction/redaction.ts'
 import { checkDirectoryName, storeDirectory, storeSession } from './location.ts'
+import type { ContextStoreOptions } from './types.ts'
 
 const DEFAULT_LOCK_TIMEOUT = 10_000
 const DEFAULT_MAXIMUM_ENTRY_BYTES = 16 * 1024 * 1024

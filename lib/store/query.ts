@@ -1,12 +1,12 @@
 /** Which entries of a context store a call wants. */
 
-import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from '../../store.d.ts'
 import { checkBoolean, checkString, checkTags, count, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { relatedOptions, storeFilter, storeQuery, storeTagFilter } from '../arguments/option-names.ts'
 import { checkTime } from '../arguments/timestamps.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { checkType } from './entry.ts'
+import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from './types.ts'
 
 const DEFAULT_SEARCH_LIMIT = 50
 const DEFAULT_RELATED_LIMIT = 100

@@ -1,12 +1,12 @@
 /** `contextTools`: lets a model find and read what was stored, for any framework. */
 
-import type { ToolDefinition, ToolResult } from '../../types.d.ts'
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { contextToolsOptions } from '../arguments/option-names.ts'
 import { type ListContextsParameters, type ListSource, listContextsTool } from './list-contexts-tool.ts'
 import { type ReadContextSliceParameters, readContextSliceTool, type SliceSource } from './read-context-slice-tool.ts'
 import { type SearchContextsParameters, type SearchSource, searchContextsTool } from './search-contexts-tool.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 16_384
 /** Room for one line of anything, with what stands around it. */

@@ -1,7 +1,7 @@
 /** Makes entries fit into a number of bytes of JSON. */
 
 import { Buffer } from 'node:buffer'
-import type { ContextEntry } from '../../types.d.ts'
+import type { ContextEntry } from '../history/types.ts'
 import { stringify } from '../native/stringify.ts'
 
 const BRACKETS_BYTES = 2

@@ -1,10 +1,12 @@
 /** `list_contexts`: which outputs are stored. */
 
-import type { LatestOptions } from '../../retrieval.d.ts'
-import type { ContextPointer, TaskId, ToolDefinition, ToolResult } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { LatestOptions } from '../manager/retrieval-types.ts'
+import type { ContextPointer } from '../manager/types.ts'
 import { callOf, describePointer, explainFailure, fit, frame, given } from './stored-text.ts'
 import { execute, readParameters, readText, readWhole } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 20
 const MAXIMUM_LIMIT = 200

@@ -1,6 +1,6 @@
 /** Saves that nobody awaits: those under way, and the failures that nobody was told of yet. */
 
-import type { ContextErrorCode } from '../../types.d.ts'
+import type { ContextErrorCode } from '../arguments/types.ts'
 
 const MAXIMUM_FAILURES = 1000
 

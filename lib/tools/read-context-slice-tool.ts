@@ -1,11 +1,11 @@
 /** `read_context_slice`: a part of a stored output. */
 
 import { Buffer } from 'node:buffer'
-import type { ContextSlice, GrepOptions, SliceOptions } from '../../retrieval.d.ts'
-import type { ToolDefinition, ToolResult } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
+import type { ContextSlice, GrepOptions, SliceOptions } from '../manager/retrieval-types.ts'
 import { callOf, explainFailure, frame, given } from './stored-text.ts'
 import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const MAXIMUM_TEXT = 500
 /** What stands around the text takes no more, in bytes. */

@@ -1,14 +1,15 @@
 /** `readContextTool`: lets a model recall what was done before. */
 
 import { Buffer } from 'node:buffer'
-import type { ContextEntry, ToolDefinition, ToolResult } from '../../types.d.ts'
 import { checkWhole, count, optional } from '../arguments/checks.ts'
 import { inspect } from '../arguments/errors.ts'
 import { readContextOptions } from '../arguments/option-names.ts'
 import { type ContextHistory, checkHistory } from '../history/context-history.ts'
+import type { ContextEntry } from '../history/types.ts'
 import { stringify } from '../native/stringify.ts'
 import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
 import { execute, failure, readParameters, reasonOf, WrongParameters } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_MAXIMUM_BYTES = 32_768

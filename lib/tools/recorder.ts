@@ -1,9 +1,9 @@
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
-import type { TaskId } from '../../types.d.ts'
 import { checkFunction, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { recorderOptions } from '../arguments/option-names.ts'
+import type { TaskId } from '../arguments/types.ts'
 import { type ContextHistory, checkHistory, isHistory } from '../history/context-history.ts'
 import { ContextManager } from '../manager/context-manager.ts'
 import { RETRIEVAL_TOOLS } from '../manager/offload.ts'

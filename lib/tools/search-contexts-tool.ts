@@ -1,10 +1,11 @@
 /** `search_contexts`: where in the stored outputs something stands. */
 
-import type { SearchHit, SearchOptions, SearchSnippet } from '../../retrieval.d.ts'
-import type { TaskId, ToolDefinition, ToolResult } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { SearchHit, SearchOptions, SearchSnippet } from '../manager/retrieval-types.ts'
 import { describePointer, explainFailure, fit, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 5
 const MAXIMUM_LIMIT = 20

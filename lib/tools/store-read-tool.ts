@@ -1,11 +1,11 @@
 /** `context_read`: an entry, or a part of a long one. */
 
 import { Buffer } from 'node:buffer'
-import type { StoreEntry } from '../../store.d.ts'
-import type { ToolDefinition, ToolResult } from '../../types.d.ts'
+import type { StoreEntry } from '../store/types.ts'
 import { ENTRY_NOTE, EXAMPLE_PATH, explainStoreFailure, MAXIMUM_PATH, readPath, textSchema } from './store-tool.ts'
 import { callOf, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readWhole } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 /** What stands around the content takes about so many bytes. */
 const FRAME_BYTES = 800

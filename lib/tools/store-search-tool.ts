@@ -1,7 +1,6 @@
 /** `context_search`: which entries there are. */
 
-import type { ContextType, StoreEntry, StoreQuery } from '../../store.d.ts'
-import type { ToolDefinition, ToolResult } from '../../types.d.ts'
+import type { ContextType, StoreEntry, StoreQuery } from '../store/types.ts'
 import {
   describeEntry,
   ENTRY_NOTE,
@@ -15,6 +14,7 @@ import {
 } from './store-tool.ts'
 import { fit, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readText, readWhole } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 10
 const MAXIMUM_LIMIT = 50

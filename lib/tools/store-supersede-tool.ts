@@ -1,7 +1,6 @@
 /** `context_supersede`: writes an entry that takes the place of another. */
 
-import type { NewStoreEntry, StoreEntry } from '../../store.d.ts'
-import type { ToolDefinition } from '../../types.d.ts'
+import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
 import {
   EXAMPLE_PATH,
   explainStoreFailure,
@@ -16,6 +15,7 @@ import {
   textSchema,
 } from './store-tool.ts'
 import { execute, readParameters, readText } from './tool-parameters.ts'
+import type { ToolDefinition } from './types.ts'
 
 /** What the model passes to `context_supersede`. */
 export interface ContextSupersedeParameters extends NewEntryParameters {

@@ -1,7 +1,6 @@
 /** `context_update`: changes an entry, whoever wrote it. */
 
-import type { ContextType, StoreEntry, StoreEntryChange, UpdateOptions } from '../../store.d.ts'
-import type { ToolDefinition } from '../../types.d.ts'
+import type { ContextType, StoreEntry, StoreEntryChange, UpdateOptions } from '../store/types.ts'
 import {
   EXAMPLE_PATH,
   explainStoreFailure,
@@ -18,6 +17,7 @@ import {
   typeSchema,
 } from './store-tool.ts'
 import { execute, readParameters, readText } from './tool-parameters.ts'
+import type { ToolDefinition } from './types.ts'
 
 /** What the model passes to `context_update`. */
 export interface ContextUpdateParameters {

@@ -1,9 +1,9 @@
 /** `context_write`: keeps something worth knowing beyond this session. */
 
-import type { NewStoreEntry, StoreEntry } from '../../store.d.ts'
-import type { ToolDefinition } from '../../types.d.ts'
+import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
 import { explainStoreFailure, type NewEntryParameters, newEntrySchema, readNewEntry, stored } from './store-tool.ts'
 import { execute, readParameters } from './tool-parameters.ts'
+import type { ToolDefinition } from './types.ts'
 
 /** What the model passes to `context_write`. */
 export interface ContextWriteParameters extends NewEntryParameters {}

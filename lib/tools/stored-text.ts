@@ -2,9 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import { delimit, harmlessLine } from '../../native.js'
-import type { ContextPointer, TaskId, ToolResult } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { ContextPointer } from '../manager/types.ts'
 import { reasonOf } from './tool-parameters.ts'
+import type { ToolResult } from './types.ts'
 
 /** No file system takes longer names. */
 const FILE_NAME_BYTES = 255

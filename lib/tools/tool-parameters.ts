@@ -1,7 +1,7 @@
 /** What tools for models share: parameters that a model may get wrong, and failures that it can act on. */
 
-import type { ToolResult } from '../../types.d.ts'
 import { inspect } from '../arguments/errors.ts'
+import type { ToolResult } from './types.ts'
 
 /** The message is for the model. */
 export class WrongParameters extends Error {}

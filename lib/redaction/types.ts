@@ -1,3 +1,5 @@
+/** Public types of redaction. */
+
 /** A rule of your own: an expression, or texts that are secret wherever they occur. */
 export type RedactionPattern =
   | {

@@ -1,7 +1,7 @@
-/** Hand-written types of the memory of repositories. */
+/** Public types of the memory of repositories. */
 
-import type { RedactionOptions } from './redaction.d.ts'
-import type { CancellationOptions } from './types.d.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
+import type { RedactionOptions } from '../redaction/types.ts'
 
 /**
  * Whether each branch has a memory of its own (`'perBranch'`), or all branches and work trees of a repository share one

@@ -1,9 +1,7 @@
-/** Hand-written types of selecting, searching, slicing and offloading stored outputs. */
+/** Public types of selecting, searching, slicing and offloading stored outputs. */
 
-import type { CancellationOptions, ContextPointer, SelectablePointer, TaskId } from './types.d.ts'
-
-/** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
-export type Time = Date | string | number
+import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
+import type { ContextPointer, SelectablePointer } from './types.ts'
 
 /** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
 export interface ContextFilter {

@@ -1,8 +1,8 @@
-/** Hand-written types of the context store. */
+/** Public types of the context store. */
 
-import type { RedactionOptions } from './redaction.d.ts'
-import type { Time } from './retrieval.d.ts'
-import type { CancellationOptions, IFileSystem } from './types.d.ts'
+import type { CancellationOptions, Time } from '../arguments/types.ts'
+import type { IFileSystem } from '../native/types.ts'
+import type { RedactionOptions } from '../redaction/types.ts'
 
 /** What an entry is: something found out, decided (and why), made, where something is, or what happened in short. */
 export type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary'
