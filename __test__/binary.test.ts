@@ -13,7 +13,7 @@ import {
   redactValue,
   summariseStep,
   type ToolResponse,
-} from '../index.js'
+} from '../dist/index.js'
 import { encode, STRING } from '../lib/native/snapshot.ts'
 import { stringify } from '../lib/native/stringify.ts'
 import { inDirectory, wrong } from './support/fixtures.ts'

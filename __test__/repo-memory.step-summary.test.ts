@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
-import { type StepSummary, summariseStep } from '../index.js'
+import { type StepSummary, summariseStep } from '../dist/index.js'
 import { preview } from '../lib/repo/preview.ts'
 import { wrong } from './support/fixtures.ts'
 import { memoryIn } from './support/memories.ts'

@@ -1,6 +1,6 @@
 /** The public entry: everything a user may import. */
 
-export type { ContextStats, SweepReport } from '../native.js'
+export type { ContextStats, SweepReport } from '#addon'
 export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
 export { ContextHistory } from './history/context-history.ts'

@@ -1,6 +1,6 @@
 /** Checks the options of the classes, and completes them with the defaults. */
 
-import type { NativeHistoryOptions, NativeOptions } from '../../native.js'
+import type { NativeHistoryOptions, NativeOptions } from '#addon'
 import type { ContextHistoryOptions } from '../history/types.ts'
 import type { ContextManagerOptions } from '../manager/types.ts'
 import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from '../native/file-system.ts'

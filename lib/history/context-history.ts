@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
-import { NativeHistory } from '../../native.js'
+import { NativeHistory } from '#addon'
 import { checkText, checkWhole, count, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError, invalidArgument } from '../arguments/errors.ts'
 import { tooLarge } from '../arguments/messages.ts'

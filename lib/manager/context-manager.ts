@@ -1,7 +1,7 @@
 /** `ContextManager`: the public face of the native manager. */
 
 import { Buffer } from 'node:buffer'
-import { type ContextStats, NativeManager, type SweepReport, sha256 } from '../../native.js'
+import { type ContextStats, NativeManager, type SweepReport, sha256 } from '#addon'
 import { checkArguments, checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from '../arguments/errors.ts'
 import { tooLarge } from '../arguments/messages.ts'

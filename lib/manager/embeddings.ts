@@ -1,6 +1,6 @@
 /** Vectors of contexts: made by the caller's function, kept on the native side. */
 
-import type { NativeManager } from '../../native.js'
+import type { NativeManager } from '#addon'
 import { inspect } from '../arguments/errors.ts'
 import { callWithin } from '../arguments/signals.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'

@@ -1,6 +1,6 @@
 /** Loading: what is at hand in memory at once, the rest in one operation. */
 
-import type { NativeManager } from '../../native.js'
+import type { NativeManager } from '#addon'
 import { checkText } from '../arguments/checks.ts'
 import { contextError, fromNative, inspect, invalidArgument } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'

@@ -1,6 +1,6 @@
 /** Searching the texts of stored outputs. */
 
-import type { NativeManager } from '../../native.js'
+import type { NativeManager } from '#addon'
 import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { searchOptions } from '../arguments/option-names.ts'

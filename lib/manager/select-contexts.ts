@@ -1,6 +1,6 @@
 /** `selectContexts`: options in, pointers out. Only what calls the caller's functions is done here. */
 
-import type { NativeManager } from '../../native.js'
+import type { NativeManager } from '#addon'
 import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { selectOptions } from '../arguments/option-names.ts'

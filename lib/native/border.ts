@@ -4,7 +4,7 @@
  */
 
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
-import { newScope, Outbox } from '../../native.js'
+import { newScope, Outbox } from '#addon'
 import { contextError, fromNative, keepThrown } from '../arguments/errors.ts'
 import { quoteValue } from '../arguments/messages.ts'
 import { callWithin, LONGEST_TIMEOUT } from '../arguments/signals.ts'

@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os'
 import { resolve, sep } from 'node:path'
-import type { NativeFileSystem } from '../../native.js'
+import type { NativeFileSystem } from '#addon'
 import { checkObject } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { scopeOf } from './border.ts'

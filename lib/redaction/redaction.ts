@@ -1,6 +1,6 @@
 /** The options of redaction, and redaction of single texts and values. */
 
-import { NativeRedactor } from '../../native.js'
+import { NativeRedactor } from '#addon'
 import { checkBoolean, checkFilled, checkFunction, checkText, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, fromNative, invalidArgument } from '../arguments/errors.ts'
 import { redactionOptions, redactionPattern } from '../arguments/option-names.ts'

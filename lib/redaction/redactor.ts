@@ -1,6 +1,6 @@
 /** Compiled rules of redaction. What is stored is redacted natively, off this thread; here only short texts are. */
 
-import { NativeRedactor } from '../../native.js'
+import { NativeRedactor } from '#addon'
 import { SecretVariables } from './environment.ts'
 
 export class Redactor {

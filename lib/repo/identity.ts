@@ -1,6 +1,6 @@
 /** Which repository a folder belongs to, and the memories of repositories that moved. */
 
-import { repoIdentity } from '../../native.js'
+import { repoIdentity } from '#addon'
 import { type Hooks, operate, outbox } from '../native/border.ts'
 import type { BranchScope } from './types.ts'
 

@@ -1,6 +1,6 @@
 /** Moving what is remembered about a repository to where it is looked for now. */
 
-import { migrateRepoMemory } from '../../native.js'
+import { migrateRepoMemory } from '#addon'
 import { optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
 import { repoMigration } from '../arguments/option-names.ts'

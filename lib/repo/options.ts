@@ -2,7 +2,7 @@
 
 import { isAbsolute, join, sep } from 'node:path'
 import process from 'node:process'
-import type { NativeRepoMemoryOptions } from '../../native.js'
+import type { NativeRepoMemoryOptions } from '#addon'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, invalidArgument } from '../arguments/errors.ts'
 import { resolveDirectory } from '../native/file-system.ts'

@@ -1,7 +1,7 @@
 /** `RepoMemory`: the public face of the native memory. */
 
 import { join } from 'node:path'
-import { NativeRepoMemory } from '../../native.js'
+import { NativeRepoMemory } from '#addon'
 import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
 import { readCancellation, repoHashOptions, repoMemoryOptions } from '../arguments/option-names.ts'

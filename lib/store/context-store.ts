@@ -1,7 +1,7 @@
 /** `ContextStore`: the public face of the native store. */
 
 import { sep } from 'node:path'
-import { NativeStore } from '../../native.js'
+import { NativeStore } from '#addon'
 import { checkFilled, checkText, optional, readSignal } from '../arguments/checks.ts'
 import { asContextError } from '../arguments/errors.ts'
 import { readCancellation, storeOptions, updateOptions } from '../arguments/option-names.ts'

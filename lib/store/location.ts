@@ -1,7 +1,7 @@
 /** Where a context store is, and what an agent's and a session's directory in it may be called. */
 
 import { sep } from 'node:path'
-import { directoryFault } from '../../native.js'
+import { directoryFault } from '#addon'
 import { checkObject, checkPath, checkText, optional } from '../arguments/checks.ts'
 import { contextError, inspect } from '../arguments/errors.ts'
 import { resolveDirectory } from '../native/file-system.ts'

@@ -1,6 +1,6 @@
 /** Checks the options of a context store, and completes them with the defaults. */
 
-import type { NativeStoreOptions } from '../../native.js'
+import type { NativeStoreOptions } from '#addon'
 import {
   checkDurability,
   checkFunction,

@@ -1,7 +1,7 @@
 /** How tools hand stored text to a model: delimited as data, within a bound, with what to do next. */
 
 import { Buffer } from 'node:buffer'
-import { delimit, harmlessLine } from '../../native.js'
+import { delimit, harmlessLine } from '#addon'
 import { inspect } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
 import type { ContextPointer } from '../manager/types.ts'
