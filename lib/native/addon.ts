@@ -3,11 +3,9 @@
  * that bundlers leave it and the binaries alone.
  */
 
-import { createRequire } from 'node:module'
+import * as modules from 'node:module'
 
-const LOADER = '../native.cjs'
-
-const addon = load(import.meta.url)
+const addon = load()
 
 export const {
   delimit,
@@ -25,20 +23,19 @@ export const {
   sha256,
 } = addon
 
-/** @param url this module's, or the bundle's; `undefined` in a bundle of CommonJS */
-function load(url: string | undefined): typeof import('#addon') {
-  let loader: string
+function load(): typeof import('#addon') {
   let require: NodeJS.Require
   try {
-    require = createRequire(url as string)
-    loader = require.resolve(LOADER)
+    // In a bundle of CommonJS there is no URL. Tools that copy a program's files look for literal names such as this one.
+    require = modules.createRequire(import.meta.url)
+    require.resolve('../native.cjs')
   } catch (cause) {
     throw new Error(
-      `agent-context cannot find its native addon${url === undefined ? '' : ` from ${url}`}, because a bundler copied its code out of the package. ` +
+      'agent-context cannot find its native addon, because a bundler copied its code out of the package. ' +
         'Mark the package as external (esbuild: --external:agent-context; webpack, Rollup and Vite: external or externals; ' +
         "Next.js: serverExternalPackages: ['agent-context']), and install it where the bundle runs.",
       { cause },
     )
   }
-  return require(loader)
+  return require('../native.cjs')
 }
