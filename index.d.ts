@@ -74,7 +74,9 @@ type ContextErrorCode =
 /** It could not be told what is secret in a value, and so it was not written. */
  | 'ERR_CONTEXT_REDACTION'
 /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
- | 'ERR_CONTEXT_UNSAFE_DIRECTORY';
+ | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
+/** This package failed by an error of its own. Please report it. */
+ | 'ERR_CONTEXT_INTERNAL';
 /** What this package throws and rejects with. */
 interface ContextError extends Error {
     /** Stable, for programs. */

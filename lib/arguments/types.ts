@@ -33,6 +33,8 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_REDACTION'
   /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
   | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
+  /** This package failed by an error of its own. Please report it. */
+  | 'ERR_CONTEXT_INTERNAL'
 
 /** What this package throws and rejects with. */
 export interface ContextError extends Error {

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     durable::{Durability, log::LogPath},
-    error::{Code, Error},
+    error::Error,
     file_system::Payload,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
     redaction::Redaction,
@@ -203,7 +203,7 @@ impl NativeHistory {
         self.run_cancellable(operation, async move {
             let (plan, mut entries) = history.plan(policy, wants_entries).await?;
             let plan = serde_json::to_vec(&plan)
-                .map_err(|error| Error::new(Code::Io, format!("no plan: {error}")))?;
+                .map_err(|error| Error::internal(format!("no plan: {error}")))?;
             entries.insert(0, plan);
             Ok(texts(entries))
         })

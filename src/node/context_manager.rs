@@ -29,7 +29,7 @@ use crate::{
         Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
     },
     durable::Durability,
-    error::{Code, Error},
+    error::Error,
     file_system::Payload,
     redaction::Redaction,
     safety::Trust,
@@ -298,7 +298,7 @@ impl NativeManager {
             let mut texts = Vec::with_capacity(paths.len() * 2);
             for share in shares {
                 let loaded = share.await.map_err(|error| {
-                    Error::new(Code::Io, format!("loading was interrupted: {error}"))
+                    Error::internal(format!("loading was interrupted: {error}"))
                 })?;
                 texts.extend(loaded);
             }

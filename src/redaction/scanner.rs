@@ -30,8 +30,8 @@ const SOON: usize = 64;
 const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
 const PATTERN_STEPS: usize = 100;
-/// Expressions that look at what stands before an anchor begin to match in more places.
-const STEPS_BEFORE_ANCHOR: usize = 3;
+/// Expressions that look at what is before an anchor begin to match in more places.
+const STEPS_BEFORE_ANCHOR: usize = 2;
 /// Steps of searching a byte with an expression.
 const STEPS_OF_BYTE: usize = 3;
 /// Steps of telling what stands for a secret from a secret, and of its entropy.
@@ -41,6 +41,8 @@ const ENTROPY_STEPS: usize = 300;
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
 const MAX_COLOUR: usize = 24;
+/// Matches begin at most so many bytes before their anchor.
+const MAX_REACH: usize = 1 << 10;
 /// Labels of redacted secrets are at most so long.
 const MAX_LABEL: usize = 128;
 
@@ -191,8 +193,8 @@ impl Anchors {
             work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
-                // From the word that holds the anchor on: values end with their line, for the most part.
-                let start = word_start(text, found.start).max(unscanned);
+                // All of the line: a secret may be before its anchor, and ends with its line, for the most part.
+                let start = line_start(text, found.start).max(unscanned);
                 unscanned = line_end(text, found.end.max(found.start.saturating_add(excess)));
                 hits.push(Hit { range: start..unscanned, rule: UNSCANNED });
                 return true;
@@ -256,11 +258,12 @@ impl Anchors {
     }
 }
 
-/// Where the word that holds a position begins: behind white space.
-fn word_start(text: &str, position: usize) -> usize {
-    let before = text.as_bytes().get(..position).unwrap_or_default();
-    let space = before.iter().rposition(u8::is_ascii_whitespace);
-    space.map_or(0, |space| space + 1)
+/// Where the line that holds a position begins, or as far before the position as a match may begin.
+fn line_start(text: &str, position: usize) -> usize {
+    let from = position.saturating_sub(MAX_REACH);
+    let before = text.as_bytes().get(from..position).unwrap_or_default();
+    let line_end = memchr::memrchr2(b'\n', b'\r', before);
+    line_end.map_or_else(|| text.floor_char_boundary(from), |line_end| from + line_end + 1)
 }
 
 /// Where the line that holds a position ends.
@@ -287,8 +290,11 @@ fn matched(
         return None;
     }
     let expression = expression(number, rule)?;
-    let mut at = anchor.start.saturating_sub(rule.reach);
-    let mut length = rule.reach + rule.length;
+    // Matches begin on the line of their anchor, or with the end of the line before.
+    let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
+    let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
+    let mut at = anchor.start - before.len() + line_end;
+    let mut length = anchor.start - at + rule.length;
     loop {
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;

@@ -100,6 +100,9 @@ pub(super) fn edits(
     embedded: usize,
     work: &mut Work,
 ) -> Result<Vec<Edit>, NotRedacted> {
+    if embedded > 0 {
+        work.allow(text.len());
+    }
     let mut walk = Walk {
         redaction,
         text,
