@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type AutoRecorder, autoRecord, ContextHistory, type ToolInvoked } from '../index.js'
+import { type AutoRecorder, autoRecord, ContextHistory, type ToolInvoked } from '../dist/index.js'
 import { inDirectory, only, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import {
   assertNoTemporaryFile,
   filesIn,

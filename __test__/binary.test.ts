@@ -13,9 +13,9 @@ import {
   redactValue,
   summariseStep,
   type ToolResponse,
-} from '../index.js'
-import { encode, STRING } from '../lib/snapshot.ts'
-import { stringify } from '../lib/stringify.ts'
+} from '../dist/index.js'
+import { encode, STRING } from '../lib/native/snapshot.ts'
+import { stringify } from '../lib/native/stringify.ts'
 import { inDirectory, wrong } from './support/fixtures.ts'
 
 const TOKEN = `ghp_${'x7Kq2mPz9RtVw4Yb1NcLd8Fh'}3GjS5aEu6oTi`

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { ContextManager, createToolRecorder, type ToolCallContext, type ToolResponse } from '../index.js'
-import { fromNative, keepThrown } from '../lib/errors.ts'
+import { ContextManager, createToolRecorder, type ToolCallContext, type ToolResponse } from '../dist/index.js'
+import { fromNative, keepThrown } from '../lib/arguments/errors.ts'
 import { wrong } from './support/fixtures.ts'
 
 const inMemory = (offload = {}): ContextManager =>

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { RepoMemory, StoreEntry } from '../index.js'
+import type { RepoMemory, StoreEntry } from '../dist/index.js'
 import { inDirectory, only } from './support/fixtures.ts'
 import { memoryIn } from './support/memories.ts'
 import { PATIENT } from './support/processes.ts'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory } from '../index.js'
+import { type ContextEntry, ContextHistory } from '../dist/index.js'
 import { debugLog, inDirectory, only } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 

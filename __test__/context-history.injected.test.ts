@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory } from '../index.js'
+import { type ContextEntry, ContextHistory } from '../dist/index.js'
 import { MemoryFileSystem } from './support/fixtures.ts'
 import { PATIENT, run } from './support/processes.ts'
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ContextEntry, ContextHistory, type HistoryFilter } from '../index.js'
+import { type ContextEntry, ContextHistory, type HistoryFilter } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
 
 const INVALID = 'ERR_CONTEXT_INVALID_ARGUMENT'

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { type CompactPolicy, type ContextEntry, type ContextEntryInput, ContextHistory } from '../index.js'
+import { type CompactPolicy, type ContextEntry, type ContextEntryInput, ContextHistory } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, only, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 

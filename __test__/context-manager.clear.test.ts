@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import { debugLog, deletedCounts, filesIn, inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
 
 const LARGE = 'x'.repeat(40_000)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type ContextErrorCode, ContextManager } from '../index.js'
+import { type ContextErrorCode, ContextManager } from '../dist/index.js'
 import { debugLog, inDirectory, rejectsWith, wrong } from './support/fixtures.ts'
 
 const RECORD = '{"toolName":"t","toolDescription":"t","timestamp":"2024-01-15T10:30:00.000Z","args":{},"result":1}'

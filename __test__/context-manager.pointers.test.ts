@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager, type ContextPointer } from '../index.js'
+import { ContextManager, type ContextPointer } from '../dist/index.js'
 import { deferred, inDirectory, MemoryFileSystem, only, pointerOf } from './support/fixtures.ts'
 
 const toolsOf = (pointers: readonly ContextPointer[]): string[] => pointers.map(({ toolName }) => toolName)

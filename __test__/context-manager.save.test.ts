@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import {
   assertNoTemporaryFile,
   canonical,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ContextManager, type SelectablePointer, type SelectedContext } from '../index.js'
+import { ContextManager, type SelectablePointer, type SelectedContext } from '../dist/index.js'
 import { inDirectory, nested, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 
 type Call = [tool: string, args: Record<string, unknown>]

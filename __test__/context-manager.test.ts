@@ -10,7 +10,7 @@ import {
   type ContextManagerOptions,
   DEFAULT_CONTEXT_DIRECTORY,
   DEFAULT_PERSIST_THRESHOLD,
-} from '../index.js'
+} from '../dist/index.js'
 import {
   debugLog,
   deletedCounts,

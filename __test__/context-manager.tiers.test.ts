@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import {
   assertNoTemporaryFile,
   debugLog,

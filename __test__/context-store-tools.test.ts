@@ -10,7 +10,7 @@ import {
   contextStoreTools,
   type StoreEntry,
   type ToolResult,
-} from '../index.js'
+} from '../dist/index.js'
 import { MemoryFileSystem, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 import { storeIn } from './support/stores.ts'

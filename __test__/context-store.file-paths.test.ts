@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
-import { type ContextStore, contextStoreTools } from '../index.js'
+import { type ContextStore, contextStoreTools } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
 import { entry, entryText, filesBelow, plant, storeIn } from './support/stores.ts'
 

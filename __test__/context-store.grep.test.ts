@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { basename, join } from 'node:path'
 import process from 'node:process'
 import { describe, test } from 'node:test'
-import { ContextStore, type StoreEntry } from '../index.js'
+import { ContextStore, type StoreEntry } from '../dist/index.js'
 import { inDirectory } from './support/processes.ts'
 
 const hasRipgrep = spawnSync('rg', ['--version']).status === 0

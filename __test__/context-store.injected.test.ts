@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ContextStore } from '../index.js'
+import type { ContextStore } from '../dist/index.js'
 import { MemoryFileSystem, RenamingFileSystem, rejectsWith } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 import { daysAgo, entry, entryText, storeIn } from './support/stores.ts'

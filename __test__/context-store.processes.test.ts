@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { ContextStore } from '../index.js'
+import { ContextStore } from '../dist/index.js'
 import { type Child, holds, inDirectory, linesOf, PATIENT, start } from './support/processes.ts'
 
 const UPDATES = 500

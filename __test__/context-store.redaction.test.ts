@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { ContextStoreOptions, RedactionReport } from '../index.js'
+import type { ContextStoreOptions, RedactionReport } from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, only, RenamingFileSystem, rejectsWith } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 import { Canaries, everythingBelow, everythingTold } from './support/secrets.ts'

@@ -15,7 +15,7 @@ import {
   type SearchOptions,
   type SliceOptions,
   type ToolResult,
-} from '../index.js'
+} from '../dist/index.js'
 import { MemoryFileSystem, only, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ContextError, ContextManager, type ContextManagerOptions, type IFileSystem } from '../index.js'
+import { type ContextError, ContextManager, type ContextManagerOptions, type IFileSystem } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, only, RenamingFileSystem, rejectsWith, wrong } from './support/fixtures.ts'
 
 const DIRECTORY = '/virtual-agent-context/contexts'

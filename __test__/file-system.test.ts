@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ContextManager, type ContextManagerOptions, type IFileSystem } from '../index.js'
+import { ContextManager, type ContextManagerOptions, type IFileSystem } from '../dist/index.js'
 import {
   debugLog,
   deletedCounts,

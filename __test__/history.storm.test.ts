@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ContextHistory } from '../index.js'
+import { ContextHistory } from '../dist/index.js'
 import { type Child, holds, inDirectory, linesOf, namesIn, PATIENT, run, start } from './support/processes.ts'
 
 const READERS = 2

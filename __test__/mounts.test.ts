@@ -5,7 +5,7 @@ import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } 
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.js'
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
 import { inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { onTwoMounts, skipMounts } from './support/mounts.ts'
 import { leasesIn, linesOf, PATIENT, start } from './support/processes.ts'

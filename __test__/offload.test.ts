@@ -13,7 +13,7 @@ import {
   type IFileSystem,
   type OffloadedContext,
   type OffloadPolicy,
-} from '../index.js'
+} from '../dist/index.js'
 import {
   debugLog,
   filesIn,

@@ -18,7 +18,7 @@ import {
   redact,
   redactValue,
   summariseStep,
-} from '../index.js'
+} from '../dist/index.js'
 import { inDirectory, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { holds, PATIENT } from './support/processes.ts'
 import { type PublicTypes, publicTypes } from './support/public-types.ts'

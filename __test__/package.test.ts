@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import * as everything from '../index.js'
+import * as everything from '../dist/index.js'
 import { holds, inDirectory, PATIENT, run } from './support/processes.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -27,6 +27,11 @@ const DOCUMENTED = [
   'redactValue',
   'summariseStep',
 ]
+
+interface Entry {
+  types: { require: string; default: string }
+  default: string
+}
 
 interface Manifest {
   name: string
@@ -155,14 +160,23 @@ describe('loading', () => {
 })
 
 describe('package.json', () => {
-  test('names one entry for import and require, with types', () => {
+  test('names entries for import and require, with types', () => {
     assert.equal(manifest.name, 'agent-context')
     assert.equal(manifest.type, 'module')
     assert.equal(manifest.license, 'MIT')
-    assert.deepEqual(Object.keys(manifest.exports).sort(), ['.', './package.json'])
-    const entry = manifest.exports['.'] as Record<string, string>
-    assert.equal(Object.keys(entry)[0], 'types', 'TypeScript takes the first condition that fits')
-    for (const path of [...Object.values(entry), manifest.main, manifest.types]) {
+    assert.deepEqual(Object.keys(manifest.exports).sort(), ['.', './package.json', './tools'])
+    for (const name of ['.', './tools']) {
+      const { types, default: script } = manifest.exports[name] as Entry
+      assert.equal(
+        Object.keys(manifest.exports[name] as Entry)[0],
+        'types',
+        'TypeScript takes the first condition that fits',
+      )
+      for (const path of [script, types.require, types.default]) {
+        holds(existsSync(join(root, path)), path)
+      }
+    }
+    for (const path of [manifest.main, manifest.types]) {
       holds(existsSync(join(root, path)), path)
     }
   })
@@ -224,7 +238,7 @@ describe('npm pack', () => {
 
   test('holds what a user needs', PATIENT, () => {
     const files = pack()
-    const needed = ['package.json', 'index.js', 'index.d.ts', 'native.js', 'LICENSE', 'README.md', 'CHANGELOG.md']
+    const needed = ['package.json', 'dist/index.js', 'index.d.ts', 'native.cjs', 'LICENSE', 'README.md', 'CHANGELOG.md']
     assert.deepEqual(
       needed.filter((path) => !files.includes(path)),
       [],
@@ -248,7 +262,7 @@ describe('npm pack', () => {
     const inFolders = files.filter((path) => path.includes('/') && !/^(?:dist|docs)\//.test(path))
     assert.deepEqual(inFolders, [])
     const strange = files.filter(
-      (path) => !/^(?:.*\.(?:node|md)|index\.js|index\.d\.ts|native\.js|LICENSE|package\.json)$/.test(path),
+      (path) => !/^(?:.*\.(?:node|md)|index\.d\.ts|native\.cjs|LICENSE|package\.json)$/.test(path),
     )
     assert.deepEqual(
       strange.filter((path) => !path.startsWith('dist/')),
@@ -257,19 +271,53 @@ describe('npm pack', () => {
   })
 })
 
-describe('the entry', () => {
-  test('imports nothing but Node’s modules and the addon', () => {
-    const source = readFileSync(join(root, 'index.js'), 'utf8')
-    const imports = [...source.matchAll(/^import\s.*?from\s+["'](.+?)["']/gms)].map(([, name]) => name ?? '')
+describe('the entries', () => {
+  test('import nothing but Node’s modules, the addon and each other’s chunks', () => {
+    const scripts = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.js'),
+    )
+    const imports = scripts.flatMap((name) => {
+      const source = readFileSync(join(root, 'dist', name), 'utf8')
+      return [...source.matchAll(/^import\s.*?from\s+["'](.+?)["']/gms)].map(([, imported]) => imported ?? '')
+    })
     holds(imports.length > 0)
     assert.deepEqual(
-      imports.filter((name) => !name.startsWith('node:') && name !== './native.js'),
+      imports.filter((name) => !/^(?:node:.*|#addon|(?:\.\/chunks|\.)\/chunk-[A-Z0-9]+\.js)$/.test(name)),
       [],
     )
   })
 
+  test('share their modules, and with them one completion queue', PATIENT, async () => {
+    await inDirectory(async (contextDir) => {
+      const [line = ''] = await run('two-entries.mjs', [contextDir])
+      assert.deepEqual(JSON.parse(line), {
+        queues: 1,
+        shared: ['contextStoreTools', 'contextTools', 'readContextTool'],
+      })
+    })()
+  })
+
+  test('have source maps', () => {
+    const chunks = readdirSync(join(root, 'dist/chunks')).filter((name) => name.endsWith('.js'))
+    const sources = chunks.flatMap((name) => {
+      assert.match(readFileSync(join(root, 'dist/chunks', name), 'utf8'), /\/\/# sourceMappingURL=\S+\.js\.map\s*$/)
+      const map = JSON.parse(readFileSync(join(root, 'dist/chunks', `${name}.map`), 'utf8')) as {
+        sources: string[]
+        sourcesContent: string[]
+      }
+      assert.equal(map.sourcesContent.length, map.sources.length, 'lib/ is not in the package')
+      return map.sources
+    })
+    holds(sources.includes('../../lib/manager/context-manager.ts'))
+  })
+
   test('has types without any', () => {
     const types = readFileSync(join(root, 'index.d.ts'), 'utf8')
+    assert.equal(
+      readFileSync(join(root, 'dist/index.d.cts'), 'utf8'),
+      types,
+      'index.d.ts is the record of what is published',
+    )
     // A member may be called so.
     assert.doesNotMatch(types.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ''), /\bany\b(?!\?:)/)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import {
   contextsIn,
   holds,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ContextManager, type ContextManagerOptions, redact } from '../index.js'
+import { ContextManager, type ContextManagerOptions, redact } from '../dist/index.js'
 import { bytesAsText, MemoryFileSystem, pointerOf, resultText, wrong } from './support/fixtures.ts'
 
 const DIRECTORY = '/virtual-agent-context/contexts'

@@ -11,7 +11,7 @@ import {
   readContextTool,
   type ToolDefinition,
   type ToolResult,
-} from '../index.js'
+} from '../dist/index.js'
 import { inDirectory, nested, only, throwsWith, wrong } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 

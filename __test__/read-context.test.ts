@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync,
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ContextManager, type ContextManagerOptions, type ContextSlice, type SliceOptions } from '../index.js'
+import { ContextManager, type ContextManagerOptions, type ContextSlice, type SliceOptions } from '../dist/index.js'
 import { filesIn, inDirectory, MemoryFileSystem, nested, rejectsWith, storedResult, wrong } from './support/fixtures.ts'
 import { holds, PATIENT } from './support/processes.ts'
 

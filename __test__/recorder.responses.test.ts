@@ -14,7 +14,7 @@ import {
   type StoredContext,
   type ToolExecutionResult,
   type ToolResponse,
-} from '../index.js'
+} from '../dist/index.js'
 import { inDirectory } from './support/fixtures.ts'
 
 const CALL = { traceId: 'trace', spanId: 'span' }

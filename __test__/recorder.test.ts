@@ -12,7 +12,7 @@ import {
   type ToolRecorder,
   type ToolRecorderOptions,
   type ToolResponse,
-} from '../index.js'
+} from '../dist/index.js'
 import { throwsWith, wrong } from './support/fixtures.ts'
 import { contextsIn, holds, inDirectory, namesIn, PATIENT, run } from './support/processes.ts'
 

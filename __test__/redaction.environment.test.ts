@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { ContextHistory, ContextManager, redact, redactValue } from '../index.js'
+import { ContextHistory, ContextManager, redact, redactValue } from '../dist/index.js'
 import { inDirectory } from './support/fixtures.ts'
 import { everythingBelow, randomText } from './support/secrets.ts'
 
@@ -105,7 +105,7 @@ describe('a secret of the environment', () => {
     const script = `
       import { parentPort } from 'node:worker_threads'
       import process from 'node:process'
-      const { redact } = await import(${JSON.stringify(new URL('../index.js', import.meta.url).href)})
+      const { redact } = await import(${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)})
       process.env[${JSON.stringify(NAME)}] = ${JSON.stringify(secret)}
       parentPort.postMessage(redact(${JSON.stringify(`dig ${secret}`)}).text)
       setTimeout(() => process.exit(), 100)`

@@ -11,7 +11,7 @@ import {
   createToolRecorder,
   type RedactionReport,
   readContextTool,
-} from '../index.js'
+} from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, only, RenamingFileSystem, rejectsWith } from './support/fixtures.ts'
 import { Canaries, everythingBelow, everythingTold, randomText } from './support/secrets.ts'
 

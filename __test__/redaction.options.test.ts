@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ContextHistory, ContextManager, type RedactionOptions, redact, redactValue } from '../index.js'
+import { ContextHistory, ContextManager, type RedactionOptions, redact, redactValue } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem, nested, throwsWith, unwrap, wrong } from './support/fixtures.ts'
 import { Canaries, randomText } from './support/secrets.ts'
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.js'
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
 import { inDirectory, rejectsWith } from './support/fixtures.ts'
 
 const HASH = 'a'.repeat(64)

@@ -9,7 +9,7 @@ import {
   contextTools,
   createToolRecorder,
   type RedactionReport,
-} from '../index.js'
+} from '../dist/index.js'
 import {
   debugLog,
   filesIn,

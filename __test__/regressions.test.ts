@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ContextManager, createToolRecorder, type ToolResponse } from '../index.js'
+import { ContextManager, createToolRecorder, type ToolResponse } from '../dist/index.js'
 import { inDirectory, MemoryFileSystem } from './support/fixtures.ts'
 
 describe('clear() after a failure', () => {

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
-import { RepoMemory, type RepoMemoryMigration } from '../index.js'
+import { RepoMemory, type RepoMemoryMigration } from '../dist/index.js'
 import { inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { memoryFile, memoryOf, plant, plantRepository, summariesFile, textOf } from './support/memories.ts'
 import { holds, namesIn } from './support/processes.ts'

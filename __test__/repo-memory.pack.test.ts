@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RepoMemory } from '../index.js'
-import { fitTokens } from '../lib/repo-pack.ts'
+import type { RepoMemory } from '../dist/index.js'
+import { fitTokens } from '../lib/repo/pack.ts'
 import { inDirectory, only, rejectsWith, wrong } from './support/fixtures.ts'
 import { linesOf, memoryIn } from './support/memories.ts'
 import { holds } from './support/processes.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { RepoMemory } from '../index.js'
+import { RepoMemory } from '../dist/index.js'
 import { HASH, linesOf, memoryFile, memoryIn, summariesFile, textOf } from './support/memories.ts'
 import { holds, inDirectory, namesIn, PATIENT, start } from './support/processes.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type RedactionReport, RepoMemory, type RepoMemoryOptions } from '../index.js'
+import { type RedactionReport, RepoMemory, type RepoMemoryOptions } from '../dist/index.js'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import {
   memoryFile,

@@ -6,7 +6,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
-import { ContextManager, type SearchHit, type SearchOptions, type SearchSnippet } from '../index.js'
+import { ContextManager, type SearchHit, type SearchOptions, type SearchSnippet } from '../dist/index.js'
 import { debugLog, MemoryFileSystem, rejectsWith, runScript, wrong } from './support/fixtures.ts'
 import { holds, inDirectory, PATIENT, start } from './support/processes.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ContextManager, type ContextPointer, type Embed } from '../index.js'
+import { ContextManager, type ContextPointer, type Embed } from '../dist/index.js'
 import { inDirectory, wrong } from './support/fixtures.ts'
 
 /** Texts that mean the same without a word in common, a direction for each meaning. */

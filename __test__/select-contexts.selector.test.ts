@@ -8,7 +8,7 @@ import {
   type ContextSelector,
   type SelectorRequest,
   type TaskId,
-} from '../index.js'
+} from '../dist/index.js'
 import { wrong } from './support/fixtures.ts'
 
 interface Case {

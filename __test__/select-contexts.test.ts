@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ContextManager, type ContextPointer, type SelectedContext, type SelectOptions, type TaskId } from '../index.js'
+import {
+  ContextManager,
+  type ContextPointer,
+  type SelectedContext,
+  type SelectOptions,
+  type TaskId,
+} from '../dist/index.js'
 import { inDirectory, rejectsWith, wrong } from './support/fixtures.ts'
 
 interface Call {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ContextManager, type ContextManagerOptions, type ContextPointer, type IFileSystem } from '../index.js'
+import { ContextManager, type ContextManagerOptions, type ContextPointer, type IFileSystem } from '../dist/index.js'
 import {
   contextsIn,
   holds,

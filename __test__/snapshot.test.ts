@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Encoded, encode, FLAT, STRING, TEXT } from '../lib/snapshot.ts'
-import { stringify } from '../lib/stringify.ts'
+import { type Encoded, encode, FLAT, STRING, TEXT } from '../lib/native/snapshot.ts'
+import { stringify } from '../lib/native/stringify.ts'
 import { bytesAsText } from './support/fixtures.ts'
 
 /** What `JSON.stringify` says, and `null` for what it leaves out. Bytes that are text are written as text. */

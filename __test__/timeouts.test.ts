@@ -12,7 +12,7 @@ import {
   type Embed,
   type IFileSystem,
   RepoMemory,
-} from '../index.js'
+} from '../dist/index.js'
 import { debugLog, inDirectory, MemoryFileSystem, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
 import { run } from './support/processes.ts'
 

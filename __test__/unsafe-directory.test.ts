@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.js'
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
 import { inDirectory, isRoot, NOBODY, runScript } from './support/fixtures.ts'
 import { PATIENT } from './support/processes.ts'
 

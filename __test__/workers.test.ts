@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import {
   contextsIn,
   holds,

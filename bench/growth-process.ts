@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
-import type { ContextManager } from '../index.js'
+import type { ContextManager } from '../dist/index.js'
 import { memoryManager, populate, saveOne } from './pointer-population.ts'
 import { collectGarbage } from './statistics.ts'
 import { threadClock, threadTimeSince } from './thread-time.ts'

@@ -2,7 +2,7 @@
 
 import { promises } from 'node:fs'
 import { join } from 'node:path'
-import { type ContextEntry, ContextHistory } from '../index.js'
+import { type ContextEntry, ContextHistory } from '../dist/index.js'
 import { lineOf } from './history-entries.ts'
 import type { Peers } from './peer-packages.ts'
 import { OURS } from './save-contenders.ts'

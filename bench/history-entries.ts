@@ -1,6 +1,6 @@
 /** The entries of the history's benchmarks. */
 
-import type { ContextEntry } from '../index.js'
+import type { ContextEntry } from '../dist/index.js'
 import { makeRecord } from './payloads.ts'
 
 /** What an entry's JSON text holds beside its result, in bytes. */

@@ -2,7 +2,7 @@
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import process from 'node:process'
-import { ContextHistory } from '../index.js'
+import { ContextHistory } from '../dist/index.js'
 import { median } from './statistics.ts'
 
 /** Times in ms, memory in MB. */

@@ -1,6 +1,6 @@
 /** The history: appending to a log, alone and among other processes, and getting entries back. */
 
-import type { ContextEntry } from '../index.js'
+import type { ContextEntry } from '../dist/index.js'
 import { type AppendContender, appendContenders, type Durability } from './history-contenders.ts'
 import { lineOf, makeEntry } from './history-entries.ts'
 import { Logs, type ReadContender } from './history-logs.ts'

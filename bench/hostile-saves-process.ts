@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.js'
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../dist/index.js'
 import { watchLoopDelay } from './loop-delay.ts'
 import { collectGarbage } from './statistics.ts'
 

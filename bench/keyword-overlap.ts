@@ -1,6 +1,6 @@
 /** Relevance as the specification sketches it: count the query's words in each description. */
 
-import type { ContextPointer } from '../index.js'
+import type { ContextPointer } from '../dist/index.js'
 
 type Described = Pick<ContextPointer, 'filepath' | 'toolDescription'>
 

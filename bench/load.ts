@@ -2,7 +2,7 @@
 
 import { promises, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import { KIND_NAMES, makeRecord, type PayloadKind } from './payloads.ts'
 import { figure, type Report, ratio } from './report.ts'
 import { medianSample, type Sample, sample } from './sampling.ts'

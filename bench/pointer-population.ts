@@ -1,6 +1,6 @@
 /** Sessions with many pointers, made fast: tiny results that only memory holds. */
 
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import { Variety } from './payloads.ts'
 
 const TOOLS = ['read_file', 'search_text', 'list_tree', 'run_command', 'fetch_page']

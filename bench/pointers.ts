@@ -1,7 +1,7 @@
 /** Finding among many pointers: filters and relevance. */
 
 import { performance } from 'node:perf_hooks'
-import type { ContextManager, ContextPointer } from '../index.js'
+import type { ContextManager, ContextPointer } from '../dist/index.js'
 import { naiveOverlap } from './keyword-overlap.ts'
 import type { Peers } from './peer-packages.ts'
 import {

@@ -1,6 +1,6 @@
 /** What takes secrets out of a text: this package, and what a user would pick instead. */
 
-import { type RedactionOptions, redact } from '../index.js'
+import { type RedactionOptions, redact } from '../dist/index.js'
 import type { Peers } from './peer-packages.ts'
 import type { Redact } from './redaction-cases.ts'
 import { redactByPlainList } from './redaction-plain-list.ts'

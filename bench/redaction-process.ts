@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
-import { redact } from '../index.js'
+import { redact } from '../dist/index.js'
 import { RULES_ALONE } from './redaction-contenders.ts'
 import { denseTexts, ordinaryTexts } from './redaction-texts.ts'
 import { collectGarbage } from './statistics.ts'

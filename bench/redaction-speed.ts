@@ -1,6 +1,6 @@
 /** How fast secrets are found, and what it costs the JavaScript thread. */
 
-import { redactValue } from '../index.js'
+import { redactValue } from '../dist/index.js'
 import { makeRecord } from './payloads.ts'
 import type { Redact } from './redaction-cases.ts'
 import { type RedactionContender, RULES_ALONE } from './redaction-contenders.ts'

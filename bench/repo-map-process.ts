@@ -7,7 +7,7 @@
 import { appendFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
-import { RepoMemory } from '../index.js'
+import { RepoMemory } from '../dist/index.js'
 import { median } from './statistics.ts'
 
 export interface RepoMapRun {

@@ -1,7 +1,7 @@
 /** How the rows of a labelled set become contexts of this package: its public API alone. */
 
 import { join } from 'node:path'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import { isToolCall, isTurn, type Question, type Row } from './retrieval-sets.ts'
 import type { Ranker, RetrievalSystem } from './retrieval-systems.ts'
 import { OURS } from './save-contenders.ts'

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { closeSync, openSync, promises, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ContextManager, type ContextManagerOptions } from '../index.js'
+import { ContextManager, type ContextManagerOptions } from '../dist/index.js'
 import type { ToolRecord } from './payloads.ts'
 import type { Peers } from './peer-packages.ts'
 

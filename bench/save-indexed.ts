@@ -1,7 +1,7 @@
 /** What indexing costs the JavaScript thread when saving: nothing, if it is done elsewhere. And whether it is done. */
 
 import process from 'node:process'
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import { makeRecord, type ToolRecord } from './payloads.ts'
 import { figure, type Report } from './report.ts'
 import { tellSamples } from './sample-table.ts'

@@ -1,6 +1,6 @@
 /** Full-text search over tool outputs, each as its own documentation shows it. */
 
-import { ContextManager } from '../index.js'
+import { ContextManager } from '../dist/index.js'
 import type { Peers } from './peer-packages.ts'
 import { anyWord } from './retrieval-systems.ts'
 import { OURS } from './save-contenders.ts'

@@ -16,7 +16,7 @@ import {
   createToolRecorder,
   type StoredContext,
   type ToolCallbacks,
-} from '../index.js'
+} from '../dist/index.js'
 import { Agent, wordsOfNames } from './agent-session/agent.ts'
 import {
   bytes,

@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 // In your project: import { ContextStore, contextStoreTools } from 'agent-context'
-import { ContextStore, contextStoreTools } from '../index.js'
+import { ContextStore, contextStoreTools } from '../dist/index.js'
 
 const FINDING = `# Session tokens are compared with ==
 

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 // In your project: import { autoRecord, ContextHistory, readContextTool } from 'agent-context'
-import { autoRecord, ContextHistory, readContextTool } from '../index.js'
+import { autoRecord, ContextHistory, readContextTool } from '../dist/index.js'
 
 const SOURCES = fileURLToPath(new URL('../lib', import.meta.url))
 

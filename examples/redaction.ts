@@ -10,7 +10,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 // In your project: import { ContextHistory, ContextManager, redact } from 'agent-context'
-import { ContextHistory, ContextManager, type RedactionReport, redact } from '../index.js'
+import { ContextHistory, ContextManager, type RedactionReport, redact } from '../dist/index.js'
 
 /** Made up on the spot: no secret stands in this file, whole or in part. */
 const password = randomBytes(12).toString('base64url')

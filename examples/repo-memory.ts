@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 // In your project: import { RepoMemory, type StepSummary } from 'agent-context'
-import { RepoMemory, type StepSummary } from '../index.js'
+import { RepoMemory, type StepSummary } from '../dist/index.js'
 
 const FILES: Record<string, string> = {
   'src/login.ts': `import { hash } from './hash'

@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 // In your project: import { ContextManager, contextTools } from 'agent-context'
-import { ContextManager, contextTools } from '../index.js'
+import { ContextManager, contextTools } from '../dist/index.js'
 
 const SERVICES = ['billing', 'catalogue', 'checkout', 'search', 'sessions']
 const LINES = 400

@@ -1,5 +1,63 @@
 /** The public entry: everything a user may import. */
 
+export type { ContextStats, SweepReport } from '#addon'
+export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
+export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
+export { ContextHistory } from './history/context-history.ts'
+export type {
+  CompactPolicy,
+  CompactReport,
+  ContextEntry,
+  ContextEntryInput,
+  ContextHistoryOptions,
+  HistoryFilter,
+  ReadOptions,
+  VerifyReport,
+} from './history/types.ts'
+export { ContextManager } from './manager/context-manager.ts'
+export type {
+  ContextFilter,
+  ContextSelector,
+  ContextSlice,
+  Embed,
+  GrepMatch,
+  GrepOptions,
+  LatestOptions,
+  MatchedTerm,
+  OffloadedContext,
+  OffloadOptions,
+  OffloadPolicy,
+  SearchHit,
+  SearchOptions,
+  SearchSnippet,
+  SelectedContext,
+  SelectOptions,
+  SelectorRequest,
+  SliceOptions,
+  SliceRange,
+  ToolOutput,
+} from './manager/retrieval-types.ts'
+export type { ToolOutcome } from './manager/save-details.ts'
+export type {
+  ContextManagerOptions,
+  ContextPointer,
+  RetentionOptions,
+  SelectablePointer,
+  StoredContext,
+} from './manager/types.ts'
+export type { IFileSystem } from './native/types.ts'
+export { redact, redactValue } from './redaction/redaction.ts'
+export type {
+  RedactedText,
+  RedactedValue,
+  RedactionFinding,
+  RedactionOptions,
+  RedactionPattern,
+  RedactionReport,
+} from './redaction/types.ts'
+export { DEFAULT_REPO_MEMORY_ROOT } from './repo/options.ts'
+export { RepoMemory } from './repo/repo-memory.ts'
+export { summariseStep } from './repo/step-summary.ts'
 export type {
   BranchScope,
   ContextPackOptions,
@@ -28,39 +86,9 @@ export type {
   Workflow,
   WorkflowStep,
   WorkflowStepOptions,
-} from '../memory.d.ts'
-export type { ContextStats, SweepReport } from '../native.js'
-export type {
-  RedactedText,
-  RedactedValue,
-  RedactionFinding,
-  RedactionOptions,
-  RedactionPattern,
-  RedactionReport,
-} from '../redaction.d.ts'
-export type {
-  ContextFilter,
-  ContextSelector,
-  ContextSlice,
-  Embed,
-  GrepMatch,
-  GrepOptions,
-  LatestOptions,
-  MatchedTerm,
-  OffloadedContext,
-  OffloadOptions,
-  OffloadPolicy,
-  SearchHit,
-  SearchOptions,
-  SearchSnippet,
-  SelectedContext,
-  SelectOptions,
-  SelectorRequest,
-  SliceOptions,
-  SliceRange,
-  Time,
-  ToolOutput,
-} from '../retrieval.d.ts'
+} from './repo/types.ts'
+export { ContextStore } from './store/context-store.ts'
+export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {
   ContextStoreConfig,
   ContextStoreOptions,
@@ -78,51 +106,24 @@ export type {
   StoreTagFilter,
   StoreVerifyReport,
   UpdateOptions,
-} from '../store.d.ts'
-export type {
-  CancellationOptions,
-  CompactPolicy,
-  CompactReport,
-  ContextEntry,
-  ContextEntryInput,
-  ContextError,
-  ContextErrorCode,
-  ContextHistoryOptions,
-  ContextManagerOptions,
-  ContextPointer,
-  HistoryFilter,
-  IFileSystem,
-  JsonValue,
-  ReadOptions,
-  RetentionOptions,
-  SelectablePointer,
-  StoredContext,
-  TaskId,
-  ToolDefinition,
-  ToolResult,
-  VerifyReport,
-} from '../types.d.ts'
-export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './auto-record.ts'
-export { ContextHistory } from './context-history.ts'
-export { ContextManager } from './context-manager.ts'
-export { ContextStore } from './context-store.ts'
+} from './store/types.ts'
+export { type AutoRecorder, type AutoRecordOptions, autoRecord, type ToolInvoked } from './tools/auto-record.ts'
 export {
   type ContextStoreTools,
   type ContextStoreToolsOptions,
   type ContextStoreToolsSource,
   contextStoreTools,
-} from './context-store-tools.ts'
+} from './tools/context-store-tools.ts'
 export {
   type ContextTool,
   type ContextTools,
   type ContextToolsOptions,
   type ContextToolsSource,
   contextTools,
-} from './context-tools.ts'
-export type { ListContextsParameters } from './list-contexts-tool.ts'
-export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './options.ts'
-export type { ReadContextSliceParameters } from './read-context-slice-tool.ts'
-export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './read-context-tool.ts'
+} from './tools/context-tools.ts'
+export type { ListContextsParameters } from './tools/list-contexts-tool.ts'
+export type { ReadContextSliceParameters } from './tools/read-context-slice-tool.ts'
+export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './tools/read-context-tool.ts'
 export {
   createToolRecorder,
   type ToolCallbacks,
@@ -131,16 +132,11 @@ export {
   type ToolRecorder,
   type ToolRecorderOptions,
   type ToolResponse,
-} from './recorder.ts'
-export { redact, redactValue } from './redaction.ts'
-export { RepoMemory } from './repo-memory.ts'
-export { DEFAULT_REPO_MEMORY_ROOT } from './repo-options.ts'
-export { summariseStep } from './repo-step-summary.ts'
-export type { ToolOutcome } from './save-details.ts'
-export type { SearchContextsParameters } from './search-contexts-tool.ts'
-export { DEFAULT_CONTEXT_STORE } from './store-location.ts'
-export type { ContextReadParameters } from './store-read-tool.ts'
-export type { ContextSearchParameters } from './store-search-tool.ts'
-export type { ContextSupersedeParameters } from './store-supersede-tool.ts'
-export type { ContextUpdateParameters } from './store-update-tool.ts'
-export type { ContextWriteParameters } from './store-write-tool.ts'
+} from './tools/recorder.ts'
+export type { SearchContextsParameters } from './tools/search-contexts-tool.ts'
+export type { ContextReadParameters } from './tools/store-read-tool.ts'
+export type { ContextSearchParameters } from './tools/store-search-tool.ts'
+export type { ContextSupersedeParameters } from './tools/store-supersede-tool.ts'
+export type { ContextUpdateParameters } from './tools/store-update-tool.ts'
+export type { ContextWriteParameters } from './tools/store-write-tool.ts'
+export type { ToolDefinition, ToolResult } from './tools/types.ts'

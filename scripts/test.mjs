@@ -1,8 +1,7 @@
 // `npm test`: everything, or what its parameters name; see `test-plan.mjs`.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { bunBinary } from './bun-binary.mjs'
 import { planOf, USAGE } from './test-plan.mjs'
 
 const tests = readdirSync('__test__')
@@ -27,17 +26,4 @@ function run(title, command, parameters) {
     console.error(`\n${title} failed${error === undefined ? '' : `: ${error.message}`}`)
     process.exit(status ?? 1)
   }
-}
-
-/** The package's own install script, which puts the binary in its place, may be blocked. */
-function bunBinary() {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('bun/package.json')), '..', '@oven')
-  const name = process.platform === 'win32' ? 'bun.exe' : 'bun'
-  const packages = existsSync(folder) ? readdirSync(folder) : []
-  for (const candidate of packages.map((part) => join(folder, part, 'bin', name))) {
-    if (existsSync(candidate) && spawnSync(candidate, ['--version']).status === 0) {
-      return candidate
-    }
-  }
-  return 'bun'
 }

@@ -10,7 +10,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 
 /// Set when whoever waits for the work has gone.
 #[derive(Clone, Default)]
@@ -42,15 +42,15 @@ impl Drop for CancelOnDrop {
 /// Runs work on a thread of its own; it is told when the caller is gone.
 ///
 /// # Errors
-/// Those of the work; `Io` when it panicked.
+/// Those of the work; `Internal` when it panicked.
 pub async fn aside<T: Send + 'static>(
     work: impl FnOnce(&Cancelled) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let cancelled = Cancelled::default();
     let _guard = CancelOnDrop(cancelled.clone());
-    tokio::task::spawn_blocking(move || work(&cancelled)).await.unwrap_or_else(|error| {
-        Err(Error::new(Code::Io, format!("the work was interrupted: {error}")))
-    })
+    tokio::task::spawn_blocking(move || work(&cancelled))
+        .await
+        .unwrap_or_else(|error| Err(Error::internal(format!("the work was interrupted: {error}"))))
 }
 
 /// Redacting or parsing a text of more bytes than these takes milliseconds: a thread of the pool that
@@ -82,7 +82,7 @@ fn long_works() -> Semaphore {
 /// Work that has begun ends even if the caller is cancelled.
 ///
 /// # Errors
-/// Those of the work; `Io` when the runtime ended before the work began.
+/// Those of the work; `Internal` when the runtime ended before the work began.
 pub async fn run_long<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -100,7 +100,7 @@ pub async fn run_long<T: Send + 'static>(
     match done.await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(error) => Err(Error::new(Code::Io, format!("the work was interrupted: {error}"))),
+        Err(error) => Err(Error::internal(format!("the work was interrupted: {error}"))),
     }
 }
 
@@ -123,6 +123,14 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::error::Code;
+
+    #[tokio::test]
+    async fn a_panic_of_the_work_is_an_internal_error() {
+        let error = aside(|_| -> Result<()> { panic!("as a test") }).await.unwrap_err();
+        assert_eq!(error.code, Code::Internal);
+        assert!(error.to_string().ends_with("; please report it"), "{error}");
+    }
 
     /// More long works than threads wait for a signal that only the short work gives.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

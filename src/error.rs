@@ -30,6 +30,8 @@ pub enum Code {
     Redaction,
     /// The directory belongs to another user.
     UnsafeDirectory,
+    /// This package failed by an error of its own.
+    Internal,
 }
 
 impl Code {
@@ -48,6 +50,7 @@ impl Code {
             Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
             Self::Redaction => "ERR_CONTEXT_REDACTION",
             Self::UnsafeDirectory => "ERR_CONTEXT_UNSAFE_DIRECTORY",
+            Self::Internal => "ERR_CONTEXT_INTERNAL",
         }
     }
 }
@@ -109,6 +112,12 @@ impl Error {
             .map_or_else(String::new, |remedy| format!("; {remedy} or set {setting}"));
         let message = format!("could not {what} {}: {cause}{remedy}", path.display());
         Self { code: Code::Io, message, cause: Some(cause) }
+    }
+
+    /// An error of this package's own, which its users can only report.
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, format!("{}; please report it", message.into()))
     }
 
     /// No context behind `path`.

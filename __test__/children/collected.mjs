@@ -2,7 +2,7 @@
 // Run with --expose-gc.
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextManager, createToolRecorder } from '../../index.js'
+import { ContextManager, createToolRecorder } from '../../dist/index.js'
 
 let release
 const released = new Promise((resolve) => {

@@ -3,7 +3,7 @@
 // Parameters: path, how many entries to keep.
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextHistory } from '../../index.js'
+import { ContextHistory } from '../../dist/index.js'
 import { checkRecord } from './history-records.mjs'
 
 const INTERVAL = 50

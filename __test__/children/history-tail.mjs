@@ -4,7 +4,7 @@
 // Parameters: path, how many to read.
 import { writeSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ContextHistory } from '../../index.js'
+import { ContextHistory } from '../../dist/index.js'
 import { checkRecord } from './history-records.mjs'
 
 const [path, limit] = process.argv.slice(2)

@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { ContextHistory } from '../../index.js'
+import { ContextHistory } from '../../dist/index.js'
 import { makeRecord } from './history-records.mjs'
 
 const [path, name, count, bytes, inFlight, pause] = process.argv.slice(2)

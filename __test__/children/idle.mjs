@@ -1,6 +1,6 @@
 // Managers that have nothing to do must let the process end. Parameters: directory, kind.
 import { join } from 'node:path'
-import { ContextManager, createToolRecorder } from '../../index.js'
+import { ContextManager, createToolRecorder } from '../../dist/index.js'
 
 const [contextDir, kind] = process.argv.slice(2)
 const files = new Map()

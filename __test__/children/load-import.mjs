@@ -1,5 +1,5 @@
 // Imports the package, uses it once, prints what it exports. Parameters: directory.
-import * as everything from '../../index.js'
+import * as everything from '../../dist/index.js'
 import { use } from './use.mjs'
 
 await use(everything, process.argv[2])

@@ -7,7 +7,12 @@ const required = createRequire(import.meta.url)('agent-context')
 if (required.ContextManager !== everything.ContextManager) {
   throw new Error('import and require give different classes')
 }
-for (const inner of ['agent-context/native.js', 'agent-context/lib/index.ts', 'agent-context/src/lib.rs']) {
+for (const inner of [
+  'agent-context/native.cjs',
+  'agent-context/dist/addon.js',
+  'agent-context/lib/index.ts',
+  'agent-context/src/lib.rs',
+]) {
   await import(inner).then(
     () => {
       throw new Error(`${inner} can be imported`)

@@ -1,6 +1,6 @@
 // Adds records to a memory, or summaries: memory-writer.mjs ROOT HASH NAME COUNT AT_ONCE notes|summaries
 import process from 'node:process'
-import { RepoMemory } from '../../index.js'
+import { RepoMemory } from '../../dist/index.js'
 
 const [root, repoHash, name, count, atOnce, what] = process.argv.slice(2)
 const memory = await RepoMemory.open({

@@ -1,6 +1,6 @@
 // Four times 10 000 outputs of 20 KB through a manager with a budget of 16 MiB. Parameters: directory.
 import { writeSync } from 'node:fs'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir] = process.argv.slice(2)
 const manager = new ContextManager({ contextDir, memoryBudget: 16 * 1024 * 1024, retention: { maxFiles: Infinity } })

@@ -1,6 +1,6 @@
 // Offloads the outputs of a JSON file, with their arguments in the reverse order, and prints the texts, a line of JSON each.
 import { readFileSync, writeSync } from 'node:fs'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir, outputs] = process.argv.slice(2)
 const manager = new ContextManager({ contextDir })

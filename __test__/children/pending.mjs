@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir, count, end, kind] = process.argv.slice(2)
 const files = new Map()

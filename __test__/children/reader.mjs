@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir] = process.argv.slice(2)
 const problems = []

@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir, sessionId, count, gap, end] = process.argv.slice(2)
 const manager = new ContextManager({ contextDir, ...(sessionId === '' ? {} : { sessionId }) })

@@ -2,7 +2,7 @@
 // Run with --expose-gc.
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ContextHistory } from '../../index.js'
+import { ContextHistory } from '../../dist/index.js'
 
 const files = new Map()
 const fileSystem = {

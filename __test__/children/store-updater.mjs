@@ -1,6 +1,6 @@
 // Changes an entry of a context store again and again: store-updater.mjs DIRECTORY ENTRY AGENT COUNT AT_ONCE
 import process from 'node:process'
-import { ContextStore } from '../../index.js'
+import { ContextStore } from '../../dist/index.js'
 
 const [path, entry, agent, count, atOnce] = process.argv.slice(2)
 const store = new ContextStore({ agent, path, durability: 'process', lockTimeout: 60_000 })

@@ -1,6 +1,6 @@
 // Writes and supersedes until it is killed, and says what was acknowledged: store-writer.mjs DIRECTORY AGENT
 import process from 'node:process'
-import { ContextStore } from '../../index.js'
+import { ContextStore } from '../../dist/index.js'
 
 const [path, agent] = process.argv.slice(2)
 const store = new ContextStore({ agent, path, durability: 'process', lockTimeout: 60_000 })

@@ -1,7 +1,7 @@
 // Saves without pause with the same arguments, 16 at a time, and prints every path once it is acknowledged.
 // Parameters: directory, count, name of the storm, bytes of a result.
 import { writeSync } from 'node:fs'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir, count, name, bytes] = process.argv.slice(2)
 const manager = new ContextManager({ contextDir })

@@ -2,7 +2,7 @@
 // Parameters: directory.
 import { writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const [contextDir] = process.argv.slice(2)
 const manager = new ContextManager({ contextDir })

@@ -1,6 +1,6 @@
 // Calls that are over, with timeouts of an hour: no timer may keep the process alive.
 import { writeSync } from 'node:fs'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const HOUR = 3_600_000
 const files = new Map()

@@ -1,6 +1,6 @@
 // A worker thread's part. Saves as told, answers, and does what the messages say.
 import { parentPort, workerData } from 'node:worker_threads'
-import { ContextManager } from '../../index.js'
+import { ContextManager } from '../../dist/index.js'
 
 const { contextDir, sessionId, count, name, endless } = workerData
 const manager = new ContextManager({ contextDir, ...(sessionId === undefined ? {} : { sessionId }) })

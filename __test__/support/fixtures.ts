@@ -6,18 +6,20 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../index.js'
+import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../dist/index.js'
 
 /** Runs `work` in a directory of its own, which is gone afterwards. */
 export async function inDirectory<T>(work: (directory: string) => Promise<T> | T): Promise<T> {
@@ -328,7 +330,7 @@ export function runScript(
     chmodSync(directory, 0o755)
     const script = join(directory, 'script.mjs')
     // Another user may reach neither the repository nor the runtime: it gets copies.
-    const entry = options.uid === undefined ? new URL('../../index.js', import.meta.url) : copyPackage(directory)
+    const entry = options.uid === undefined ? new URL('../../dist/index.js', import.meta.url) : copyPackage(directory)
     const runtime = options.uid === undefined ? process.execPath : reachableRuntime(directory, options.uid)
     writeFileSync(
       script,
@@ -364,13 +366,16 @@ function copyPackage(directory: string): URL {
   const copy = join(directory, 'package')
   mkdirSync(copy)
   const isNeeded = (name: string): boolean =>
-    ['index.js', 'native.js', 'package.json'].includes(name) || name.endsWith('.node')
+    ['dist', 'native.cjs', 'package.json'].includes(name) || name.endsWith('.node')
   for (const name of readdirSync(repository).filter(isNeeded)) {
-    copyFileSync(join(repository, name), join(copy, name))
-    chmodSync(join(copy, name), 0o644)
+    cpSync(join(repository, name), join(copy, name), { recursive: true })
+  }
+  for (const name of readdirSync(copy, { recursive: true, encoding: 'utf8' })) {
+    const path = join(copy, name)
+    chmodSync(path, statSync(path).isDirectory() ? 0o755 : 0o644)
   }
   chmodSync(copy, 0o755)
-  return pathToFileURL(join(copy, 'index.js'))
+  return pathToFileURL(join(copy, 'dist', 'index.js'))
 }
 
 /** This runtime, or a copy of it where the user cannot reach it. */

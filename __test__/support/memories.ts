@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RepoMemory, type RepoMemoryOptions } from '../../index.js'
+import { RepoMemory, type RepoMemoryOptions } from '../../dist/index.js'
 
 /** A repository of which nothing is known but this. */
 export const HASH = '0123456789abcdef'.repeat(4)

@@ -1,7 +1,7 @@
 /** Sends planted secrets through context stores, and shows a sweep all that comes back. */
 
 import assert from 'node:assert/strict'
-import { ContextStore, type ContextStoreOptions, contextStoreTools, type RedactionOptions } from '../../index.js'
+import { ContextStore, type ContextStoreOptions, contextStoreTools, type RedactionOptions } from '../../dist/index.js'
 import type { Planted } from './planted-secrets.ts'
 import { inBatches, listeners, outcome } from './planted-work.ts'
 import type { SecretSweep } from './secret-sweep.ts'

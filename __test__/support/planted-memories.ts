@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RedactionOptions, RepoMemory, type RepoMemoryOptions } from '../../index.js'
+import { type RedactionOptions, RepoMemory, type RepoMemoryOptions } from '../../dist/index.js'
 import { inDirectory } from './fixtures.ts'
 import type { Planted } from './planted-secrets.ts'
 import { inBatches, listeners, outcome } from './planted-work.ts'

@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import type { RedactionPattern } from '../../index.js'
+import type { RedactionPattern } from '../../dist/index.js'
 import { TOKENS } from './planted-tokens.ts'
 import { SeededRandom } from './seeded-random.ts'
 

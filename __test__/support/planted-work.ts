@@ -14,7 +14,7 @@ import {
   readContextTool,
   type SliceOptions,
   type ToolResponse,
-} from '../../index.js'
+} from '../../dist/index.js'
 import type { Planted } from './planted-secrets.ts'
 import type { SecretSweep } from './secret-sweep.ts'
 

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../index.js'
+import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../dist/index.js'
 
 const VARIABLES = ['SFA_CONTEXT_STORE', 'SFA_SESSION_ID']
 // Whoever runs the tests may have them.

@@ -12,7 +12,7 @@ import {
   RepoMemory,
   type SearchOptions,
   type SliceOptions,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 interface Settings {
   readonly directory: string | undefined

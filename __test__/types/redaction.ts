@@ -10,7 +10,7 @@ import {
   type RedactionReport,
   redact,
   redactValue,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 const patterns: RedactionPattern[] = [
   { name: 'employee', pattern: /E-\d{6}/ },

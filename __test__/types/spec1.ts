@@ -22,7 +22,7 @@ import {
   type ToolInvoked,
   type ToolResult,
   type VerifyReport,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 /** The design's own types, word for word. */
 interface DesignedEntry {

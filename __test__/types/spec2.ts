@@ -13,7 +13,7 @@ import {
   type SelectedContext,
   type StoredContext,
   type ToolRecorder,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 // The specification's own types, word for word.
 

@@ -3,7 +3,7 @@
  * `tsc --noEmit`, never run.
  */
 
-import { ContextManager, type ContextPointer, type StoredContext } from '../../index.js'
+import { ContextManager, type ContextPointer, type StoredContext } from '../../dist/index.js'
 
 // The specification's own types, word for word; what it calls static stands beside.
 

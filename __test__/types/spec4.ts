@@ -25,7 +25,7 @@ import {
   type ToolDefinition,
   type ToolResult,
   type UpdateOptions,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 /** The design's own types, word for word. */
 type DesignedType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary'

@@ -34,7 +34,7 @@ import {
   type Workflow,
   type WorkflowStep,
   type WorkflowStepOptions,
-} from '../../index.js'
+} from '../../dist/index.js'
 
 /** The specification's data model, word for word. */
 interface SpecifiedConvention {

@@ -1,7 +1,7 @@
 /** An agent whose model is a script: it calls real tools and reads their outputs to decide what to call next. */
 
 import { randomUUID } from 'node:crypto'
-import type { ToolCallbacks, ToolResponse } from '../../index.js'
+import type { ToolCallbacks, ToolResponse } from '../../dist/index.js'
 import { type FileEntry, inBatches, type Match, type Tool, type Tools } from './tools.ts'
 
 /** Models ask for several tools at a time. */

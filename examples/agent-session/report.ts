@@ -1,7 +1,7 @@
 /** What the example prints, and how it measures. */
 
 import { styleText } from 'node:util'
-import type { ContextPointer, ContextStats } from '../../index.js'
+import type { ContextPointer, ContextStats } from '../../dist/index.js'
 
 /** Colours are for people at a terminal: the output lands in files and pipes as well. */
 const isColored = process.stdout.isTTY === true && !process.env['NO_COLOR']

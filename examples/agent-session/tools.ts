@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { ToolResponse } from '../../index.js'
+import type { ToolResponse } from '../../dist/index.js'
 
 export interface Tool<Args extends Record<string, unknown>, Result> {
   name: string

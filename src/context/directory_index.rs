@@ -19,7 +19,7 @@ use super::{
     stored_text::{StoredText, beginning_of_result},
 };
 use crate::{
-    error::{Code, Error, Result},
+    error::{Error, Result},
     file_system::{Entry, FileSystem, Payload},
     names,
     retrieval::{Document, Index},
@@ -165,9 +165,11 @@ impl Manager {
     /// `Io` when the directory cannot be read.
     pub(super) async fn directory_index(self: &Arc<Self>) -> Result<&DirectoryIndex> {
         let directory = self.directory_index.get_or_init(DirectoryIndex::default);
-        let _turn = directory.turn.acquire().await.map_err(|_| {
-            Error::new(Code::Io, "the index of the directory was closed; please report it")
-        })?;
+        let _turn = directory
+            .turn
+            .acquire()
+            .await
+            .map_err(|_| Error::internal("the index of the directory was closed"))?;
         let (present, root) = self.present().await?;
         let mut new = directory.compare(present);
         // The latest first: they get their share of the index.

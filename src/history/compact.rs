@@ -179,7 +179,7 @@ impl History {
         let bytes_after = pending
             .outcome()
             .await
-            .ok_or_else(|| Error::new(Code::Io, "compacting was interrupted"))?
+            .ok_or_else(|| Error::internal("compacting was interrupted"))?
             .map_err(|error| self.failed("compact", error))?;
         self.forget_index();
         let report = CompactReport {

@@ -213,7 +213,7 @@ impl Appending {
             Some(Ok(())) => Ok(redacted.try_recv().ok()),
             Some(Err(AppendError::Line(error))) => Err(error),
             Some(Err(AppendError::Log(error))) => Err(history.failed("append to", error)),
-            None => Err(Error::new(Code::Io, "appending was interrupted")),
+            None => Err(Error::internal("appending was interrupted")),
         };
         history.tell_unlocked();
         outcome

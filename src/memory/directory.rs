@@ -224,7 +224,7 @@ impl Directory {
             let service = Service { directory: Arc::clone(self), is_over: false };
             tokio::spawn(service.serve());
         }
-        let interrupted = || Err(Error::new(Code::Io, "the change was interrupted; try again"));
+        let interrupted = || Err(Error::internal("the change was interrupted"));
         async move { outcome.await.unwrap_or_else(|_| interrupted()) }
     }
 

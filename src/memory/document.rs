@@ -162,7 +162,7 @@ impl Document {
         };
         let Some(mut record) = self.list(kind).get(place).and_then(|stored| stored.record.clone())
         else {
-            return Err(Error::new(Code::Io, "a record was lost; please report it"));
+            return Err(Error::internal("a record was lost"));
         };
         let is_changed = draft.change(&mut record, now);
         if is_changed {
@@ -287,5 +287,5 @@ fn indented(members: &Members) -> Result<Box<RawValue>> {
 }
 
 pub(super) fn unwritable(error: serde_json::Error) -> Error {
-    Error::new(Code::Io, format!("the memory could not be turned into JSON: {error}"))
+    Error::internal(format!("the memory could not be turned into JSON: {error}"))
 }

@@ -186,7 +186,7 @@ impl Memory {
 }
 
 pub(super) fn interrupted() -> Error {
-    Error::new(Code::Io, "the work was interrupted; try again")
+    Error::internal("the work was interrupted")
 }
 
 fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, FileError> {

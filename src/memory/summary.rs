@@ -67,7 +67,7 @@ impl Summary {
     pub(super) fn line(mut self, now: String) -> Result<(Self, Vec<u8>)> {
         self.timestamp = now;
         let unwritable = |error: serde_json::Error| {
-            Error::new(Code::Io, format!("the summary could not be turned into JSON: {error}"))
+            Error::internal(format!("the summary could not be turned into JSON: {error}"))
         };
         let line = serde_json::to_vec(&self).map_err(unwritable)?;
         Ok((self, line))

@@ -4,17 +4,14 @@ use redaction::Report;
 use serde::Serialize;
 
 use super::{redaction::findings, runtime::Answer};
-use crate::{
-    error::{Code, Error},
-    file_system::Payload,
-};
+use crate::{error::Error, file_system::Payload};
 
 pub type Outcome<T> = std::result::Result<T, Error>;
 
 pub fn json(value: &impl Serialize) -> Outcome<Payload> {
     serde_json::to_vec(value)
         .map(Payload::new)
-        .map_err(|error| Error::new(Code::Io, format!("the answer is no JSON: {error}")))
+        .map_err(|error| Error::internal(format!("the answer is no JSON: {error}")))
 }
 
 pub fn answer(value: &impl Serialize) -> Outcome<Answer> {

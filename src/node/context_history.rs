@@ -1,4 +1,4 @@
-//! The native half of `ContextHistory`; `lib/context-history.ts` is its public face.
+//! The native half of `ContextHistory`; `lib/history/context-history.ts` is its public face.
 
 #![allow(
     clippy::too_many_arguments,
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     durable::{Durability, log::LogPath},
-    error::{Code, Error},
+    error::Error,
     file_system::Payload,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
     safety::Trust,
@@ -203,7 +203,7 @@ impl NativeHistory {
         self.run_cancellable(operation, async move {
             let (plan, mut entries) = history.plan(policy, wants_entries).await?;
             let plan = serde_json::to_vec(&plan)
-                .map_err(|error| Error::new(Code::Io, format!("no plan: {error}")))?;
+                .map_err(|error| Error::internal(format!("no plan: {error}")))?;
             entries.insert(0, plan);
             Ok(texts(entries))
         })

@@ -1,4 +1,4 @@
-//! The native half of `ContextManager`; `lib/context-manager.ts` is its public face.
+//! The native half of `ContextManager`; `lib/manager/context-manager.ts` is its public face.
 
 #![allow(
     clippy::too_many_arguments,
@@ -30,7 +30,7 @@ use crate::{
         Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
     },
     durable::Durability,
-    error::{Code, Error},
+    error::Error,
     file_system::Payload,
     safety::Trust,
 };
@@ -298,7 +298,7 @@ impl NativeManager {
             let mut texts = Vec::with_capacity(paths.len() * 2);
             for share in shares {
                 let loaded = share.await.map_err(|error| {
-                    Error::new(Code::Io, format!("loading was interrupted: {error}"))
+                    Error::internal(format!("loading was interrupted: {error}"))
                 })?;
                 texts.extend(loaded);
             }

@@ -1,4 +1,4 @@
-//! The native half of `ContextStore`; `lib/context-store.ts` is its public face. Requests and answers
+//! The native half of `ContextStore`; `lib/store/context-store.ts` is its public face. Requests and answers
 //! are JSON.
 
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};

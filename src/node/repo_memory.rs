@@ -1,4 +1,4 @@
-//! The native half of `RepoMemory`; `lib/repo-memory.ts` is its public face. Requests and answers are
+//! The native half of `RepoMemory`; `lib/repo/repo-memory.ts` is its public face. Requests and answers are
 //! JSON.
 
 use std::{
@@ -26,7 +26,7 @@ use super::{
 use crate::{
     debug::Debug,
     durable::Durability,
-    error::{Code, Error},
+    error::Error,
     file_system::{FileSystem, LocalDisk, Payload},
     memory::{
         self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
@@ -303,7 +303,7 @@ impl NativeRepoMemory {
         drop(packs);
         let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
         self.run(operation, move |_| async move {
-            let pack = pack.ok_or_else(|| Error::new(Code::Io, "the pack was released"))?;
+            let pack = pack.ok_or_else(|| Error::internal("the pack was released"))?;
             let text = crate::aside::aside(move |_| Ok(pack.render(most))).await?;
             Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
         })

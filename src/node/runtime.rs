@@ -13,11 +13,7 @@ use tokio::{
 };
 
 use super::outbox::{Message, Queue};
-use crate::{
-    aside::MAX_LONG_THREADS,
-    error::{Code, Error},
-    file_system::Payload,
-};
+use crate::{aside::MAX_LONG_THREADS, error::Error, file_system::Payload};
 
 /// Threads for work that waits for the medium.
 const WAITING_THREADS: usize = 16;
@@ -79,7 +75,7 @@ struct ToldWhenPanicking {
 impl Drop for ToldWhenPanicking {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let error = Error::new(Code::Io, "an internal error ended the call; please report it");
+            let error = Error::internal("an internal error ended the call");
             let text = super::error::to_json(&error).to_string();
             self.queue.post(Message::Failed(self.operation, text));
         }

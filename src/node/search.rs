@@ -1,4 +1,4 @@
-//! Searching; `lib/search.ts` is its public face.
+//! Searching; `lib/manager/search.ts` is its public face.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The part of `NativeManager` that chooses what a question needs; `lib/select-contexts.ts` is its
+//! The part of `NativeManager` that chooses what a question needs; `lib/manager/select-contexts.ts` is its
 //! public face.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Values on their way in: what `encode` of `lib/snapshot.ts` hands over, copied once.
+//! Values on their way in: what `encode` of `lib/native/snapshot.ts` hands over, copied once.
 
 use std::{ptr, slice};
 

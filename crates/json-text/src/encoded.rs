@@ -5,7 +5,7 @@ use super::{
     snapshot::{self, MalformedSnapshot},
 };
 
-/// A value from the JavaScript thread, as `lib/snapshot.ts` hands it over. Strings are UTF-16.
+/// A value from the JavaScript thread, as `lib/native/snapshot.ts` hands it over. Strings are UTF-16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoded {
     /// Finished JSON text.

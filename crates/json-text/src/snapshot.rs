@@ -1,6 +1,6 @@
 //! Turns the snapshot of a JavaScript value into JSON text, byte for byte that of `JSON.stringify`.
 //!
-//! `lib/snapshot.ts` takes the snapshot on the JavaScript thread; this runs on a worker. Strings arrive as UTF-16,
+//! `lib/native/snapshot.ts` takes the snapshot on the JavaScript thread; this runs on a worker. Strings arrive as UTF-16,
 //! as the engine holds them: copying them so costs that thread next to nothing, lengths need no conversion, and lone
 //! surrogates, which `JSON.stringify` escapes, are still there.
 //!

@@ -15,6 +15,8 @@ const MAX_COMPILED: usize = 4 << 20;
 /// Steps of finding the secret in a match by its parts, and by its groups, for each byte.
 const STEPS_OF_PARTS: usize = 3;
 const STEPS_OF_GROUPS: usize = 40;
+/// Of a longer match all is the secret, unless its parts tell it.
+const MAX_GROUPS: usize = 4 << 10;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -63,6 +65,9 @@ impl Expression {
                 return start..text.len();
             }
         }
+        if text.len() > MAX_GROUPS {
+            return 0..text.len();
+        }
         work::add(STEPS_OF_GROUPS * text.len());
         let groups = self.whole.captures(text);
         let secret = groups.as_ref().and_then(named_group);
@@ -103,5 +108,16 @@ mod tests {
             let range = compiled.secret(found.as_bytes());
             assert_eq!(&found.as_bytes()[range], secret.as_bytes(), "{expression} in {text}");
         }
+    }
+    #[test]
+    fn all_of_a_long_match_is_the_secret_where_only_groups_tell_it() {
+        let compiled = Expression::new("", "(?:a=;)*?a=(?P<secret>b+)").unwrap();
+        let secret = |unit: &str, times: usize| {
+            let text = unit.to_owned() + "a=" + &"b".repeat(times);
+            compiled.secret(text.as_bytes())
+        };
+        assert_eq!(secret("a=;", 1_000), 5..1_005);
+        assert_eq!(secret("", MAX_GROUPS), 2..MAX_GROUPS + 2);
+        assert_eq!(secret("a=;", MAX_GROUPS), 0..MAX_GROUPS + 5);
     }
 }

@@ -101,6 +101,9 @@ pub(super) fn edits(
     embedded: usize,
     work: &mut Work,
 ) -> Result<Vec<Edit>, NotRedacted> {
+    if embedded > 0 {
+        work.allow(text.len());
+    }
     let mut walk = JsonWalker {
         redaction,
         text,

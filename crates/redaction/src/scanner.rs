@@ -30,8 +30,8 @@ const SOON: usize = 64;
 const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
 const PATTERN_STEPS: usize = 100;
-/// Expressions that look at what stands before an anchor begin to match in more places.
-const STEPS_BEFORE_ANCHOR: usize = 3;
+/// Expressions that look at what is before an anchor begin to match in more places.
+const STEPS_BEFORE_ANCHOR: usize = 2;
 /// Steps of searching a byte with an expression.
 const STEPS_OF_BYTE: usize = 3;
 /// Steps of telling what stands for a secret from a secret, and of its entropy.
@@ -41,6 +41,12 @@ const ENTROPY_STEPS: usize = 300;
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
 const MAX_COLOUR: usize = 24;
+/// Matches begin at most so many bytes before their anchor.
+const MAX_REACH: usize = 1 << 10;
+/// Bytes at the end of what is replaced whose names may have their values below.
+const TAIL: usize = 512;
+/// Values are at most so many lines below their names, but for those of tables and blocks.
+const LINES_BELOW: usize = 8;
 /// Labels of redacted secrets are at most so long.
 const MAX_LABEL: usize = 128;
 
@@ -179,8 +185,8 @@ impl Anchors {
         let mut tables = assignment::Tables::default();
         let mut values = assignment::Values::default();
         let mut flags = Flags::default();
-        // Up to here the text is replaced without a look at it.
-        let mut unscanned = 0;
+        // Up to here the text is not looked at, and up to there it is replaced.
+        let (mut unscanned, mut replaced) = (0, 0);
         let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit(text.as_bytes(), part, |found, anchor| {
@@ -191,10 +197,14 @@ impl Anchors {
             work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
-                // From the word that holds the anchor on: values end with their line, for the most part.
-                let start = word_start(text, found.start).max(unscanned);
-                unscanned = line_end(text, found.end.max(found.start.saturating_add(excess)));
-                hits.push(Hit { range: start..unscanned, rule: UNSCANNED });
+                // From the start of the line: a secret may be before its anchor.
+                let start = line_start(text, found.start).max(replaced);
+                let enough = found.end.saturating_add(excess).saturating_add(TAIL);
+                let end = line_end(text, found.end);
+                replaced = if end > enough { end } else { paragraph_end(text, enough) };
+                // Names at the end are looked at: their values may be below.
+                unscanned = found.end.max(replaced - TAIL.min(replaced));
+                hits.push(Hit { range: start..replaced, rule: UNSCANNED });
                 return true;
             }
             for &seek in seeks {
@@ -256,11 +266,32 @@ impl Anchors {
     }
 }
 
-/// Where the word that holds a position begins: behind white space.
-fn word_start(text: &str, position: usize) -> usize {
-    let before = text.as_bytes().get(..position).unwrap_or_default();
-    let space = before.iter().rposition(u8::is_ascii_whitespace);
-    space.map_or(0, |space| space + 1)
+/// Where the line that holds a position begins, or as far before the position as a match may begin.
+fn line_start(text: &str, position: usize) -> usize {
+    let from = position.saturating_sub(MAX_REACH);
+    let before = text.as_bytes().get(from..position).unwrap_or_default();
+    let line_end = memchr::memrchr2(b'\n', b'\r', before);
+    line_end.map_or_else(|| text.floor_char_boundary(from), |line_end| from + line_end + 1)
+}
+
+/// Where the lines end that may hold values of names on the line of a position: with an empty line, and
+/// not among the next few lines.
+fn paragraph_end(text: &str, position: usize) -> usize {
+    let mut end = line_end(text, position);
+    for number in 1_usize.. {
+        let rest = text.as_bytes().get(end..).unwrap_or_default();
+        let next = match rest {
+            [] => return end,
+            [b'\r', b'\n', ..] => line_end(text, end + 2),
+            _ => line_end(text, end + 1),
+        };
+        let line = text.as_bytes().get(end..next).unwrap_or_default();
+        if number > LINES_BELOW && line.trim_ascii().is_empty() {
+            return end;
+        }
+        end = next;
+    }
+    end
 }
 
 /// Where the line that holds a position ends.
@@ -287,8 +318,11 @@ fn matched(
         return None;
     }
     let expression = expression(number, rule)?;
-    let mut at = anchor.start.saturating_sub(rule.reach);
-    let mut length = rule.reach + rule.length;
+    // Matches begin on the line of their anchor, or with the end of the line before.
+    let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
+    let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
+    let mut at = anchor.start - before.len() + line_end;
+    let mut length = anchor.start - at + rule.length;
     loop {
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;

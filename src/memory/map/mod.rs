@@ -59,7 +59,7 @@ use crate::{
     aside::{Cancelled, aside},
     debug::Debug,
     durable::{self, Durability, Target},
-    error::{Code, Error, Result},
+    error::{Error, Result},
     file_system::{Disk, FileResult, FileSystem, Payload},
     names,
 };
@@ -375,9 +375,9 @@ impl RepoMap {
 
 /// Nobody sees it: whoever would has gone.
 fn interrupted() -> Error {
-    Error::new(Code::Io, "the look at the workspace was interrupted")
+    Error::internal("the look at the workspace was interrupted")
 }
 
 fn closed(_: tokio::sync::AcquireError) -> Error {
-    Error::new(Code::Io, "the map of the repository was closed; please report it")
+    Error::internal("the map of the repository was closed")
 }

@@ -50,7 +50,7 @@ use super::{Location, Problem, Summary};
 use crate::{
     aside::{Cancelled, aside},
     debug::Debug,
-    error::{Code, Error, Result},
+    error::{Error, Result},
     file_system::{FileSystem, Ownership},
     retrieval::Index,
     safety::{Inspection, is_reachable},
@@ -301,5 +301,5 @@ impl EntryIndex {
 }
 
 fn closed(_: tokio::sync::AcquireError) -> Error {
-    Error::new(Code::Io, "the index of the context store was closed; please report it")
+    Error::internal("the index of the context store was closed")
 }

@@ -1,0 +1,108 @@
+/** What compactions keep, and the entry that sums up what goes. */
+
+import { checkFunction, checkWhole, count, duration, optional } from '../arguments/checks.ts'
+import { contextError, invalidArgument } from '../arguments/errors.ts'
+import { compactPolicy } from '../arguments/option-names.ts'
+import { callWithin } from '../arguments/signals.ts'
+import { LINE_KEY } from './entry.ts'
+import type { CompactPolicy, ContextEntry } from './types.ts'
+
+/** What the native side is told, as JSON. */
+interface Bounds {
+  keepLast?: number
+  /** Milliseconds. */
+  maxAge?: number
+  maxBytes?: number
+  wantsEntries: boolean
+}
+
+export interface CheckedPolicy {
+  readonly bounds: Bounds
+  readonly summarise: NonNullable<CompactPolicy['summarise']> | undefined
+  readonly summariseTimeout: number
+}
+
+/** How long a caller's function may take to sum something up, in ms. */
+export const DEFAULT_SUMMARISE_TIMEOUT = 10_000
+
+/** Checks a policy, its signal aside. */
+export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
+  compactPolicy(policy, 'policy')
+  const keepLast = optional(policy.keepLast, 'policy.keepLast', checkWhole)
+  const maxAge = optional(policy.maxAge, 'policy.maxAge', checkAge)
+  const maxBytes = optional(policy.maxBytes, 'policy.maxBytes', checkWhole)
+  const summarise = optional(policy.summarise, 'policy.summarise', checkFunction)
+  if (keepLast === undefined && maxAge === undefined && maxBytes === undefined) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'policy needs a bound: keepLast, maxAge or maxBytes')
+  }
+  return {
+    bounds: {
+      ...(keepLast === undefined ? {} : { keepLast }),
+      ...(maxAge === undefined ? {} : { maxAge }),
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      wantsEntries: summarise !== undefined,
+    },
+    summarise,
+    summariseTimeout: count(policy.summariseTimeout, 'policy.summariseTimeout', DEFAULT_SUMMARISE_TIMEOUT),
+  }
+}
+
+/** The native side counts in whole numbers. */
+function checkAge(value: string, name: string): number {
+  return Math.min(duration(value, name), Number.MAX_SAFE_INTEGER)
+}
+
+/** How many entries go, and from when to when they are. */
+export interface Span {
+  readonly droppedEntries: number
+  readonly from: string | null
+  readonly to: string | null
+}
+
+export function spanOf(dropped: readonly ContextEntry[]): Span {
+  return {
+    droppedEntries: dropped.length,
+    from: dropped[0]?.timestamp ?? null,
+    to: dropped.at(-1)?.timestamp ?? null,
+  }
+}
+
+/** Has the entries summed up by the caller's function, unless the signal or the timeout, in ms, stops it. */
+export async function summarise(
+  ask: NonNullable<CompactPolicy['summarise']>,
+  dropped: ContextEntry[],
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  let summary: string
+  try {
+    summary = await callWithin(() => ask(dropped), { name: 'policy.summarise', timeout, signal })
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'policy.summarise failed; nothing was removed', cause)
+  }
+  if (typeof summary !== 'string') {
+    throw invalidArgument('policy.summarise', 'a function that gives a string', summary)
+  }
+  return summary
+}
+
+/** The line that stands for entries that went. */
+export interface SummaryLine {
+  readonly entry: ContextEntry
+  readonly line: string
+}
+
+export function summaryLine(span: Span, text: string): SummaryLine {
+  const entry: ContextEntry = {
+    id: globalThis.crypto.randomUUID(),
+    toolName: 'summary',
+    params: { ...span },
+    result: null,
+    success: true,
+    summary: text.toWellFormed(),
+    timestamp: new Date().toISOString(),
+  }
+  const { toolName, params, result, success, summary, timestamp, id } = entry
+  return { entry, line: JSON.stringify({ [LINE_KEY]: toolName, params, result, success, summary, timestamp, id }) }
+}

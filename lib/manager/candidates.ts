@@ -1,0 +1,30 @@
+/** What callers pass to be ranked: pointers, which need not be of the manager that ranks them. */
+
+import { invalidArgument } from '../arguments/errors.ts'
+import type { SelectablePointer } from './types.ts'
+
+/** @param name the parameter that holds the pointers, for messages */
+export function checkPointer(pointer: unknown, name: string, index: number): SelectablePointer {
+  if (typeof (pointer as SelectablePointer | null | undefined)?.filepath !== 'string') {
+    throw invalidArgument(`${name}[${index}]`, 'a pointer with a filepath', pointer)
+  }
+  return pointer as SelectablePointer
+}
+
+/** What ranking needs of a pointer that may not be this manager's. */
+export function selectable(pointer: SelectablePointer): unknown {
+  const { filepath, toolName, toolDescription, args, queryId, taskId, timestamp } = pointer
+  return {
+    filepath: filepath.toWellFormed(),
+    toolName: text(toolName),
+    toolDescription: text(toolDescription),
+    args: typeof args === 'object' ? args : null,
+    queryId: typeof queryId === 'string' ? JSON.stringify(queryId.toWellFormed()) : null,
+    taskId: typeof taskId === 'string' || Number.isFinite(taskId) ? JSON.stringify(taskId) : null,
+    timestamp: Number.isFinite(timestamp) ? Math.max(0, Math.trunc(timestamp as number)) : 0,
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value.toWellFormed() : ''
+}

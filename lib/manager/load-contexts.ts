@@ -1,0 +1,117 @@
+/** Loading: what is at hand in memory at once, the rest in one operation. */
+
+import type { NativeManager } from '#addon'
+import { checkText } from '../arguments/checks.ts'
+import { contextError, fromNative, inspect, invalidArgument } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
+import { debug, type Hooks, operate } from '../native/border.ts'
+import type { StoredContext } from './types.ts'
+
+/** One context; rejects when it cannot be loaded. */
+export async function loadContext<T, Task extends TaskId>(
+  hooks: Hooks,
+  native: NativeManager,
+  filepath: string,
+): Promise<StoredContext<T, Task>> {
+  checkText(filepath, 'filepath')
+  const texts = native.peek(filepath)
+  if (texts !== null) {
+    return parseRecord<T, Task>(texts, filepath)
+  }
+  return operate(
+    hooks,
+    (operation) => native.load(operation, filepath),
+    (_, texts) => parseRecord<T, Task>(texts, filepath),
+  )
+}
+
+/** Several contexts in their order; what cannot be loaded is skipped and reported. */
+export async function loadContexts<Task extends TaskId>(
+  hooks: Hooks,
+  native: NativeManager,
+  filepaths: readonly string[],
+): Promise<StoredContext<unknown, Task>[]> {
+  if (!Array.isArray(filepaths)) {
+    throw invalidArgument('filepaths', 'an array of paths', filepaths)
+  }
+  const loaded = new Array<StoredContext<unknown, Task> | undefined>(filepaths.length)
+  const missing: number[] = []
+  for (const [index, filepath] of filepaths.entries()) {
+    try {
+      checkText(filepath, 'filepath')
+      // Paths cross in one text, separated by NUL characters.
+      if (filepath.includes('\0')) {
+        throw contextError('ERR_CONTEXT_NOT_FOUND', 'a path cannot contain NUL characters')
+      }
+      const texts = native.peek(filepath)
+      if (texts === null) {
+        missing.push(index)
+      } else {
+        loaded[index] = parseRecord(texts, filepath)
+      }
+    } catch (error) {
+      reportUnloaded(hooks, filepath, error)
+    }
+  }
+  if (missing.length > 0) {
+    await loadMissing(hooks, native, filepaths, missing, loaded)
+  }
+  return loaded.filter((context) => context !== undefined)
+}
+
+function loadMissing<Task extends TaskId>(
+  hooks: Hooks,
+  native: NativeManager,
+  filepaths: readonly string[],
+  missing: readonly number[],
+  loaded: (StoredContext<unknown, Task> | undefined)[],
+): Promise<void> {
+  return operate(
+    hooks,
+    (operation) => native.loadAll(operation, missing.map((index) => filepaths[index]).join('\0')),
+    (_, texts) => {
+      let position = 0
+      for (const index of missing) {
+        const filepath = filepaths[index] as string
+        const first = texts[position++] ?? ''
+        try {
+          if (first.startsWith('!')) {
+            throw fromNative(first.slice(1), hooks.redaction?.redactor)
+          }
+          const parts = texts.slice(position, position + Number(first))
+          position += parts.length
+          loaded[index] = parseRecord(parts, filepath)
+        } catch (error) {
+          reportUnloaded(hooks, filepath, error)
+        }
+      }
+    },
+  )
+}
+
+function reportUnloaded(hooks: Hooks, filepath: unknown, error: unknown): void {
+  const { code, message } = error as { code?: string; message?: string }
+  const name = typeof filepath === 'string' ? filepath : inspect(filepath)
+  debug(
+    hooks,
+    code === 'ERR_CONTEXT_NOT_FOUND' ? `Context file not found: ${name}` : `Failed to load context ${name}: ${message}`,
+    { filepath, error },
+  )
+}
+
+/** A record from its JSON, or from its JSON without the result and the result when that is a text. */
+function parseRecord<T, Task extends TaskId>(texts: readonly string[], filepath: string): StoredContext<T, Task> {
+  let record: StoredContext<T, Task>
+  try {
+    record = JSON.parse(texts[0] ?? '') as StoredContext<T, Task>
+  } catch (cause) {
+    throw contextError('ERR_CONTEXT_CORRUPT', `${filepath} could not be parsed; run the tool again`, cause)
+  }
+  if (texts.length > 1) {
+    record.result = texts[1] as T
+  }
+  // Records of others may lack what ours always have.
+  record.toolDescription ??= record.toolName
+  record.args ??= {}
+  return record
+}

@@ -1,0 +1,237 @@
+/** Pointers on their way out, and how one is known again. */
+
+import type { TaskId } from '../arguments/types.ts'
+import type { ContextPointer } from './types.ts'
+
+/** A constructor that gives back what it is given, so that a subclass adds its private fields to it. */
+class Given {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: the point of this class
+    return object
+  }
+}
+
+/**
+ * Marks a pointer as this manager's, invisibly: private fields are no properties, are not copied by a spread and leave the
+ * pointer a plain object. A copy is known by its path instead, which takes longer.
+ */
+class Mark extends Given {
+  #manager: object
+  #sequence: number
+
+  private constructor(pointer: object, manager: object, sequence: number) {
+    super(pointer)
+    this.#manager = manager
+    this.#sequence = sequence
+  }
+
+  static put(pointer: object, manager: object, sequence: number): void {
+    new Mark(pointer, manager, sequence)
+  }
+
+  static read(pointer: object, manager: object): number {
+    return #manager in pointer && pointer.#manager === manager ? pointer.#sequence : -1
+  }
+}
+
+/** What the pointers of one manager share. */
+export interface PointerOrigin {
+  /** The directory with its separator. */
+  readonly prefix: string
+  readonly session: string
+}
+
+/** A pointer as it crosses: see `Pointer::write_row` in `src/context/pointer.rs`. */
+export type Row<Task> = [
+  filename: string,
+  toolName: string,
+  toolDescription: string,
+  args: Record<string, unknown>,
+  taskId: Task | null,
+  queryId: string | null,
+  timestamp: number,
+  sizeBytes: number,
+  success: boolean | null,
+  argsTruncated: boolean,
+  sourceUrls: string[] | null,
+  handle?: string,
+]
+
+/** The pointers of a JSON array of rows. */
+export function readRows<Task extends TaskId>(text: string, origin: PointerOrigin): ContextPointer<Task>[] {
+  return (JSON.parse(text) as Row<Task>[]).map((row) => fromRow(row, origin))
+}
+
+/** The pointers of a JSON array of rows, marked with the numbers of their calls. */
+export function readPointers<Task extends TaskId>(
+  text: string,
+  origin: PointerOrigin,
+  sequences: Float64Array,
+  manager: object,
+): ContextPointer<Task>[] {
+  const pointers = readRows<Task>(text, origin)
+  for (let index = 0; index < pointers.length; index++) {
+    Mark.put(pointers[index] as object, manager, sequences[index] as number)
+  }
+  return pointers
+}
+
+/** The pointer of a row. */
+export function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: PointerOrigin): ContextPointer<Task> {
+  const [filename, toolName, toolDescription, args, taskId, queryId, timestamp, sizeBytes, success] = row
+  return build(
+    prefix + filename,
+    filename,
+    toolName,
+    toolDescription,
+    args,
+    taskId ?? undefined,
+    queryId ?? undefined,
+    session,
+    timestamp,
+    sizeBytes,
+    success ?? undefined,
+    row[9],
+    row[10] ?? undefined,
+    row[11],
+  )
+}
+
+/** Member by member: an object that a spread makes is forty times as slow to mark. */
+function build<Task extends TaskId>(
+  filepath: string,
+  filename: string,
+  toolName: string,
+  toolDescription: string,
+  args: Record<string, unknown>,
+  taskId: Task | undefined,
+  queryId: string | undefined,
+  sessionId: string | undefined,
+  timestamp: number,
+  sizeBytes: number,
+  success: boolean | undefined,
+  argsTruncated: boolean | undefined,
+  sourceUrls: string[] | undefined,
+  handle: string | undefined,
+): ContextPointer<Task> {
+  const pointer = { filepath, filename, toolName, toolDescription, args } as ContextPointer<Task>
+  if (taskId !== undefined) {
+    pointer.taskId = taskId
+  }
+  if (queryId !== undefined) {
+    pointer.queryId = queryId
+  }
+  if (sessionId !== undefined) {
+    pointer.sessionId = sessionId
+  }
+  pointer.timestamp = timestamp
+  pointer.sizeBytes = sizeBytes
+  if (success !== undefined) {
+    pointer.success = success
+  }
+  if (argsTruncated === true) {
+    pointer.argsTruncated = true
+  }
+  if (sourceUrls !== undefined) {
+    pointer.sourceUrls = sourceUrls
+  }
+  if (handle !== undefined) {
+    pointer.handle = handle
+  }
+  return pointer
+}
+
+/** The number of the call behind a pointer of this manager, -1 for any other. */
+export function sequenceOf(pointer: object, manager: object): number {
+  return Mark.read(pointer, manager)
+}
+
+/** Groups kept, and the most pointers of one. */
+const MAXIMUM_GROUPS = 64
+const MAXIMUM_GROUP_LENGTH = 64
+
+interface Group<Task extends TaskId> {
+  readonly pointers: readonly ContextPointer<Task>[]
+  readonly sequences: Float64Array
+}
+
+/**
+ * The small groups that were asked for last, so that asking again costs a copy instead of a parse. Valid as long as no
+ * pointer changed.
+ */
+export class PointerCache<Task extends TaskId> {
+  #generation = -1
+  readonly #groups = new Map<string, Group<Task>>()
+
+  /** Deep copies of a group's pointers, when they are here. */
+  get(generation: number, key: string, manager: object): ContextPointer<Task>[] | undefined {
+    if (generation !== this.#generation) {
+      this.#groups.clear()
+      this.#generation = generation
+      return undefined
+    }
+    const group = this.#groups.get(key)
+    return group?.pointers.map((pointer, index) => {
+      const copy = copyPointer(pointer)
+      Mark.put(copy, manager, group.sequences[index] as number)
+      return copy
+    })
+  }
+
+  /** Keeps a copy of a group that was just read. `generation` is of before the reading. */
+  set(generation: number, key: string, pointers: readonly ContextPointer<Task>[], sequences: Float64Array): void {
+    if (pointers.length > MAXIMUM_GROUP_LENGTH || generation !== this.#generation) {
+      return
+    }
+    if (this.#groups.size >= MAXIMUM_GROUPS) {
+      this.#groups.clear()
+    }
+    this.#groups.set(key, {
+      pointers: pointers.map(copyPointer),
+      sequences: sequences.slice(0, pointers.length),
+    })
+  }
+}
+
+function copyPointer<Task extends TaskId>(pointer: ContextPointer<Task>): ContextPointer<Task> {
+  return build(
+    pointer.filepath,
+    pointer.filename,
+    pointer.toolName,
+    pointer.toolDescription,
+    copyJson(pointer.args) as Record<string, unknown>,
+    pointer.taskId,
+    pointer.queryId,
+    pointer.sessionId,
+    pointer.timestamp,
+    pointer.sizeBytes,
+    pointer.success,
+    pointer.argsTruncated,
+    pointer.sourceUrls?.slice(),
+    pointer.handle,
+  )
+}
+
+/** Arguments have at most 4 KB of JSON, which bounds the recursion. */
+function copyJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return value
+  }
+  if (Array.isArray(value)) {
+    return value.map(copyJson)
+  }
+  const copy: Record<string, unknown> = { ...value }
+  for (const key of Object.keys(copy)) {
+    const member = copy[key]
+    if (typeof member === 'object' && member !== null) {
+      // Not by assignment, for which `__proto__` is no key.
+      Object.defineProperty(copy, key, {
+        value: copyJson(member),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+    }
+  }
+  return copy
+}

@@ -1,0 +1,56 @@
+/** Searching the texts of stored outputs. */
+
+import type { NativeManager } from '#addon'
+import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
+import { invalidArgument } from '../arguments/errors.ts'
+import { searchOptions } from '../arguments/option-names.ts'
+import type { TaskId } from '../arguments/types.ts'
+import { cancellable, type Hooks } from '../native/border.ts'
+import { checkContextFilter } from './filter.ts'
+import type { SearchHit, SearchOptions } from './retrieval-types.ts'
+
+const DEFAULT_LIMIT = 20
+const DEFAULT_SNIPPETS = 3
+const MAXIMUM_SNIPPETS = 100
+const DEFAULT_SNIPPET_LENGTH = 200
+const MINIMUM_SNIPPET_LENGTH = 20
+const MAXIMUM_SNIPPET_LENGTH = 10_000
+
+export async function search<Task extends TaskId>(
+  hooks: Hooks,
+  native: NativeManager,
+  query: string,
+  options: SearchOptions | null | undefined,
+): Promise<SearchHit<Task>[]> {
+  checkText(query, 'query')
+  const given = optional(options, 'options', searchOptions) ?? {}
+  const request = JSON.stringify({
+    query: query.toWellFormed(),
+    allSessions: optional(given.sessions, 'options.sessions', checkSessions) === 'all',
+    limit: optional(given.limit, 'options.limit', checkWhole) ?? DEFAULT_LIMIT,
+    snippets: optional(given.snippets, 'options.snippets', wholeUpTo(MAXIMUM_SNIPPETS)) ?? DEFAULT_SNIPPETS,
+    snippetLength: optional(given.snippetLength, 'options.snippetLength', checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
+    filter: checkContextFilter(given, 'options'),
+  })
+  return cancellable(
+    hooks,
+    native,
+    readSignal(given),
+    (operation) => native.search(operation, request),
+    (_, texts) => texts.flatMap((text) => JSON.parse(text) as SearchHit<Task>[]),
+  )
+}
+
+function checkSessions(value: 'own' | 'all', name: string): 'own' | 'all' {
+  if (value !== 'own' && value !== 'all') {
+    throw invalidArgument(name, "'own' or 'all'", value)
+  }
+  return value
+}
+
+function checkSnippetLength(value: number, name: string): number {
+  if (!(Number.isInteger(value) && value >= MINIMUM_SNIPPET_LENGTH && value <= MAXIMUM_SNIPPET_LENGTH)) {
+    throw invalidArgument(name, `a whole number from ${MINIMUM_SNIPPET_LENGTH} to ${MAXIMUM_SNIPPET_LENGTH}`, value)
+  }
+  return value
+}

@@ -1,0 +1,276 @@
+/** `selectContexts`: options in, pointers out. Only what calls the caller's functions is done here. */
+
+import type { NativeManager } from '#addon'
+import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
+import { invalidArgument } from '../arguments/errors.ts'
+import { selectOptions } from '../arguments/option-names.ts'
+import { tokensOf } from '../arguments/tokens.ts'
+import type { TaskId } from '../arguments/types.ts'
+import { cancellable, debug, type Hooks } from '../native/border.ts'
+import { checkPointer } from './candidates.ts'
+import { Embeddings } from './embeddings.ts'
+import { type CheckedContextFilter, checkContextFilter } from './filter.ts'
+import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
+import type { ContextSelector, Embed, MatchedTerm, SelectedContext, SelectOptions } from './retrieval-types.ts'
+import { askSelector } from './selector.ts'
+import type { ContextPointer, SelectablePointer } from './types.ts'
+
+/** Candidates that a selector is offered at most. */
+const OFFERED = 50
+const MAXIMUM_NEIGHBOURS = 100
+const DEFAULT_SELECTOR_TIMEOUT = 60_000
+const DEFAULT_EMBED_TIMEOUT = 10_000
+
+type CountTokens = NonNullable<SelectOptions['countTokens']>
+
+/** What the native side is told, as JSON: see `Selection` in `src/context/selection.rs`. */
+interface SelectionRequest {
+  filter: CheckedContextFilter
+  paths: readonly string[] | undefined
+  minScore: number
+  bounds: Bounds
+  recencyWeight: number | undefined
+  neighbours: number
+  explain: boolean
+}
+
+interface Bounds {
+  limit?: number | undefined
+  /** `Infinity`, here and below: no bound. */
+  maxBytes?: number
+  maxTokens?: number
+}
+
+interface CheckedSelection {
+  readonly request: SelectionRequest
+  readonly countTokens: CountTokens | undefined
+  readonly selector: ContextSelector | undefined
+  readonly selectorTimeout: number
+  readonly embed: Embed | undefined
+  readonly embedTimeout: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** A chosen context as it crosses. */
+type Chosen<Task> = [row: Row<Task>, score: number, isNeighbour: boolean, explain: MatchedTerm[] | null]
+
+interface Answer {
+  /** Something matched the query. */
+  readonly isMatched: boolean
+  /** JSON arrays of `Chosen`. */
+  readonly pages: readonly string[]
+}
+
+/** One manager's selections. */
+export class Selecting<Task extends TaskId> {
+  readonly #native: NativeManager
+  readonly #hooks: Hooks
+  readonly #origin: PointerOrigin
+  readonly #embeddings = new Embeddings()
+
+  constructor(native: NativeManager, hooks: Hooks, origin: PointerOrigin) {
+    this.#native = native
+    this.#hooks = hooks
+    this.#origin = origin
+  }
+
+  async select(query: string, options: SelectOptions | null | undefined): Promise<SelectedContext<Task>[]> {
+    const selection = checkSelection(options)
+    const { request, embed, embedTimeout, signal } = selection
+    signal?.throwIfAborted()
+    if (request.bounds.limit === 0) {
+      return []
+    }
+    let vector: Float32Array | undefined
+    if (embed !== undefined) {
+      vector = await this.#embeddings.vectorOf({
+        native: this.#native,
+        hooks: this.#hooks,
+        query,
+        request: JSON.stringify(request),
+        embed,
+        timeout: embedTimeout,
+        signal,
+      })
+    }
+    return (await this.#byModel(query, selection, vector)) ?? this.#byRank(query, selection, vector)
+  }
+
+  /** What the ranker chooses. */
+  async #byRank(
+    query: string,
+    { request, countTokens, signal }: CheckedSelection,
+    vector: Float32Array | undefined,
+  ): Promise<SelectedContext<Task>[]> {
+    if (countTokens === undefined) {
+      const { pages } = await this.#ask(query, request, vector, signal)
+      return pages.flatMap((page) => this.#read(page))
+    }
+    const { isMatched, pages } = await this.#ask(query, { ...request, isOpen: true }, vector, signal)
+    const packing = new Packing<Task>(request.bounds, countTokens)
+    let isHitTaken = false
+    for (const page of pages) {
+      if (packing.isFull) {
+        break
+      }
+      for (const pointer of this.#read(page)) {
+        // No neighbour without its hit.
+        if (pointer.isNeighbour !== true) {
+          isHitTaken = packing.take(pointer)
+        } else if (isHitTaken) {
+          packing.take(pointer)
+        }
+      }
+    }
+    // Where nothing matches, the latest came first to find room.
+    return isMatched ? packing.taken : packing.taken.reverse()
+  }
+
+  /** What a model chooses of the ranker's choice; `undefined` when it is to be left to the ranker. */
+  async #byModel(
+    query: string,
+    { request, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
+    vector: Float32Array | undefined,
+  ): Promise<SelectedContext<Task>[] | undefined> {
+    if (selector === undefined) {
+      return undefined
+    }
+    const { pages } = await this.#ask(query, { ...request, bounds: { limit: OFFERED } }, vector, signal)
+    const candidates = pages.flatMap((page) => this.#read(page))
+    if (candidates.length === 0) {
+      return []
+    }
+    let positions: number[]
+    try {
+      // Copies, which the selector may change.
+      const copies: ContextPointer<Task>[] = pages.flatMap((page) => this.#read(page))
+      positions = await askSelector(selector, query, copies, selectorTimeout, signal)
+    } catch (error) {
+      signal?.throwIfAborted()
+      debug(this.#hooks, 'The selector failed: the ranker chooses', { error })
+      return undefined
+    }
+    signal?.throwIfAborted()
+    const packing = new Packing<Task>(request.bounds, countTokens)
+    for (const position of positions) {
+      packing.take(candidates[position] as SelectedContext<Task>)
+    }
+    return packing.taken
+  }
+
+  #ask(
+    query: string,
+    request: SelectionRequest & { isOpen?: boolean },
+    vector: Float32Array | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer> {
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      signal,
+      (operation) => this.#native.select(operation, query, JSON.stringify(request), vector),
+      (_, [head = '{}', ...pages]) => ({ ...(JSON.parse(head) as { isMatched: boolean }), pages }),
+    )
+  }
+
+  #read(page: string): SelectedContext<Task>[] {
+    return (JSON.parse(page) as Chosen<Task>[]).map(([row, score, isNeighbour, explain]) => {
+      const pointer = fromRow(row, this.#origin) as SelectedContext<Task>
+      pointer.score = score
+      if (isNeighbour) {
+        pointer.isNeighbour = true
+      }
+      if (explain !== null) {
+        pointer.explain = explain
+      }
+      return pointer
+    })
+  }
+}
+
+/** Takes what fits, in the order in which it is offered, and nothing twice. */
+class Packing<Task extends TaskId> {
+  readonly taken: SelectedContext<Task>[] = []
+  readonly #paths = new Set<string>()
+  readonly #limit: number
+  readonly #countTokens: CountTokens
+  #bytes: number
+  #tokens: number
+
+  constructor({ limit = Number.POSITIVE_INFINITY, maxBytes, maxTokens }: Bounds, countTokens: CountTokens | undefined) {
+    this.#limit = limit
+    this.#bytes = maxBytes ?? Number.POSITIVE_INFINITY
+    this.#tokens = maxTokens ?? Number.POSITIVE_INFINITY
+    this.#countTokens = countTokens ?? (({ sizeBytes }) => Math.ceil(sizeBytes / 3))
+  }
+
+  get isFull(): boolean {
+    return this.taken.length >= this.#limit || this.#bytes === 0 || this.#tokens === 0
+  }
+
+  /** `true`: it is among those taken now. */
+  take(pointer: SelectedContext<Task>): boolean {
+    if (this.#paths.has(pointer.filepath)) {
+      return true
+    }
+    if (this.isFull || pointer.sizeBytes > this.#bytes) {
+      return false
+    }
+    const tokens =
+      this.#tokens === Number.POSITIVE_INFINITY
+        ? 0
+        : tokensOf(this.#countTokens, pointer as ContextPointer<TaskId>, 'options.countTokens')
+    if (tokens > this.#tokens) {
+      return false
+    }
+    this.#bytes -= pointer.sizeBytes
+    this.#tokens -= tokens
+    this.#paths.add(pointer.filepath)
+    this.taken.push(pointer)
+    return true
+  }
+}
+
+function checkSelection(options: SelectOptions | null | undefined): CheckedSelection {
+  const given = optional(options, 'options', selectOptions) ?? {}
+  const signal = readSignal(given)
+  const maxTokens = count(given.maxTokens, 'options.maxTokens', Number.POSITIVE_INFINITY)
+  const countTokens = optional(given.countTokens, 'options.countTokens', checkFunction)
+  return {
+    request: {
+      filter: checkContextFilter(given, 'options'),
+      paths: optional(given.pointers, 'options.pointers', checkPointers),
+      minScore: optional(given.minScore, 'options.minScore', checkShare) ?? 0,
+      bounds: {
+        limit: optional(given.limit, 'options.limit', checkWhole),
+        maxBytes: count(given.maxBytes, 'options.maxBytes', Number.POSITIVE_INFINITY),
+        maxTokens,
+      },
+      recencyWeight: optional(given.recencyWeight, 'options.recencyWeight', checkShare),
+      neighbours: optional(given.neighbours, 'options.neighbours', wholeUpTo(MAXIMUM_NEIGHBOURS)) ?? 0,
+      explain: optional(given.explain, 'options.explain', checkBoolean) ?? false,
+    },
+    countTokens: maxTokens === Number.POSITIVE_INFINITY ? undefined : countTokens,
+    selector: optional(given.selector, 'options.selector', checkFunction),
+    selectorTimeout: count(given.selectorTimeout, 'options.selectorTimeout', DEFAULT_SELECTOR_TIMEOUT),
+    embed: optional(given.embed, 'options.embed', checkFunction),
+    embedTimeout: count(given.embedTimeout, 'options.embedTimeout', DEFAULT_EMBED_TIMEOUT),
+    signal,
+  }
+}
+
+function checkShare(value: number, name: string): number {
+  if (!(typeof value === 'number' && value >= 0 && value <= 1)) {
+    throw invalidArgument(name, 'a number from 0 to 1', value)
+  }
+  return value
+}
+
+function checkPointers(pointers: readonly SelectablePointer[], name: string): string[] {
+  if (!Array.isArray(pointers)) {
+    throw invalidArgument(name, 'an array of pointers', pointers)
+  }
+  return Array.from(pointers as readonly unknown[], (pointer, index) =>
+    checkPointer(pointer, name, index).filepath.toWellFormed(),
+  )
+}

@@ -1,0 +1,123 @@
+/** Reading parts of stored results: checks what to read, and puts the answer together. */
+
+import { checkBoolean, checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
+import { invalidArgument } from '../arguments/errors.ts'
+import { grepOptions, sliceOptions, sliceRange } from '../arguments/option-names.ts'
+import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from './retrieval-types.ts'
+
+const DEFAULT_MAXIMUM_BYTES = 32_768
+/** A character always fits. */
+const LEAST_MAXIMUM_BYTES = 4
+
+/** What to read, checked. */
+export interface CheckedSlice {
+  /** For the native side, as JSON. */
+  readonly request: string
+  readonly signal: AbortSignal | undefined
+  /** What of the options stays the same when reading goes on. */
+  readonly lasting: Pick<SliceOptions, 'jsonPath' | 'maxBytes'>
+  /** Those of `grep`, as an object. */
+  readonly grep: GrepOptions | undefined
+}
+
+/** Checks the options of `readContext`. */
+export function checkSlice(options: SliceOptions | null | undefined): CheckedSlice {
+  const given = optional(options, 'options', sliceOptions) ?? {}
+  const signal = readSignal(given)
+  const [part, other] = (['lines', 'bytes', 'grep'] as const).filter((name) => (given[name] ?? undefined) !== undefined)
+  if (other !== undefined) {
+    throw invalidArgument(other, `absent beside ${part}`, given[other])
+  }
+  const jsonPath = optional(given.jsonPath, 'jsonPath', asText)
+  const maxBytes = optional(given.maxBytes, 'maxBytes', checkMaximum)
+  const grep = optional(given.grep, 'grep', checkGrep)
+  const request = {
+    jsonPath,
+    lines: optional(given.lines, 'lines', (range, name) => checkRange(range, name, 1)),
+    bytes: optional(given.bytes, 'bytes', (range, name) => checkRange(range, name, 0)),
+    grep: grep === undefined ? undefined : readGrep(grep),
+    maxBytes: maxBytes ?? DEFAULT_MAXIMUM_BYTES,
+  }
+  return {
+    request: JSON.stringify(request),
+    signal,
+    lasting: { ...(jsonPath === undefined ? {} : { jsonPath }), ...(maxBytes === undefined ? {} : { maxBytes }) },
+    grep,
+  }
+}
+
+function asText(value: string, name: string): string {
+  checkText(value, name)
+  return value
+}
+
+function checkMaximum(value: number, name: string): number {
+  if (!(Number.isSafeInteger(value) && value >= LEAST_MAXIMUM_BYTES)) {
+    throw invalidArgument(name, `a whole number from ${LEAST_MAXIMUM_BYTES} up`, value)
+  }
+  return value
+}
+
+/** A whole number from `least` up. */
+function checkFrom(value: number, name: string, least: number): number {
+  if (!(Number.isSafeInteger(value) && value >= least)) {
+    throw invalidArgument(name, `a whole number from ${least} up`, value)
+  }
+  return value
+}
+
+function checkRange(range: SliceRange, name: string, least: number): { from: number; to?: number } {
+  sliceRange(range, name)
+  const from = optional(range.from, `${name}.from`, (value, name) => checkFrom(value, name, least)) ?? least
+  const to = optional(range.to, `${name}.to`, (value, name) => checkFrom(value, name, least))
+  if (to === undefined) {
+    return { from }
+  }
+  if (to < from) {
+    throw invalidArgument(`${name}.to`, `at least ${name}.from, which is ${from}`, to)
+  }
+  return { from, to }
+}
+
+/** The options of `grep` as an object. */
+function checkGrep(grep: NonNullable<SliceOptions['grep']>, name: string): GrepOptions {
+  if (typeof grep === 'string' || grep instanceof RegExp) {
+    return { pattern: grep }
+  }
+  return grepOptions(grep, name)
+}
+
+/** What the native side is told of `grep`. */
+function readGrep(grep: GrepOptions): object {
+  const { pattern } = grep
+  if (typeof pattern !== 'string' && !(pattern instanceof RegExp)) {
+    throw invalidArgument('grep.pattern', 'a string or a RegExp', pattern)
+  }
+  const expression = typeof pattern === 'string' ? { pattern } : { pattern: pattern.source, flags: pattern.flags }
+  return {
+    ...expression,
+    ignoreCase: optional(grep.ignoreCase, 'grep.ignoreCase', checkBoolean) ?? false,
+    before: optional(grep.before, 'grep.before', checkWhole) ?? 0,
+    after: optional(grep.after, 'grep.after', checkWhole) ?? 0,
+    from: optional(grep.from, 'grep.from', (value, name) => checkFrom(value, name, 1)) ?? 1,
+    fromByte: optional(grep.fromByte, 'grep.fromByte', checkWhole) ?? 0,
+  }
+}
+
+/** What the native side answers. */
+type Said = Omit<ContextSlice, 'filepath' | 'text' | 'next'> & {
+  next?: Omit<SliceOptions, 'grep'> & { grep?: Pick<GrepOptions, 'from' | 'fromByte'> }
+}
+
+/** The slice that the native side found. */
+export function readSlice(filepath: string, slice: CheckedSlice, texts: readonly string[]): ContextSlice {
+  const [said = '{}', text = ''] = texts
+  const { next, ...rest } = JSON.parse(said) as Said
+  if (next === undefined) {
+    return { filepath, text, ...rest }
+  }
+  const { grep: place, ...going } = next
+  const { from, fromByte, ...lasting } = slice.grep ?? { pattern: '' }
+  const grep = place === undefined ? {} : { grep: { ...lasting, ...place } }
+  return { filepath, text, ...rest, next: { ...slice.lasting, ...going, ...grep } }
+}

@@ -1,0 +1,41 @@
+/**
+ * The native addon, as Node.js and Deno load it: `#addon` of package.json outside of Bun. Its loader is read at run time, so
+ * that bundlers leave it and the binaries alone.
+ */
+
+import * as modules from 'node:module'
+
+const addon = load()
+
+export const {
+  delimit,
+  directoryFault,
+  harmlessLine,
+  migrateRepoMemory,
+  NativeHistory,
+  NativeManager,
+  NativeRedactor,
+  NativeRepoMemory,
+  NativeStore,
+  newScope,
+  Outbox,
+  repoIdentity,
+  sha256,
+} = addon
+
+function load(): typeof import('#addon') {
+  let require: NodeJS.Require
+  try {
+    // In a bundle of CommonJS there is no URL. Tools that copy a program's files look for literal names such as this one.
+    require = modules.createRequire(import.meta.url)
+    require.resolve('../native.cjs')
+  } catch (cause) {
+    throw new Error(
+      'agent-context cannot find its native addon, because a bundler copied its code out of the package. ' +
+        'Mark the package as external (esbuild: --external:agent-context; webpack, Rollup and Vite: external or externals; ' +
+        "Next.js: serverExternalPackages: ['agent-context']), and install it where the bundle runs.",
+      { cause },
+    )
+  }
+  return require('../native.cjs')
+}

@@ -1,0 +1,395 @@
+/**
+ * The border to the native side: operations that were started, and the queue in which their outcomes, debug messages
+ * and calls of injected file systems come back, many per wake-up.
+ */
+
+import { clearTimeout, setInterval, setTimeout } from 'node:timers'
+import { newScope, Outbox } from '#addon'
+import { contextError, fromNative, keepThrown } from '../arguments/errors.ts'
+import { quoteValue } from '../arguments/messages.ts'
+import { callWithin, LONGEST_TIMEOUT } from '../arguments/signals.ts'
+import type { Redacting } from '../redaction/redaction.ts'
+import type { IFileSystem } from './types.ts'
+
+/** What an object of this package lets the native side call. */
+export interface Hooks {
+  readonly fileSystem: IFileSystem | undefined
+  readonly onDebug: ((message: string, data?: unknown) => void) | undefined
+  /** `undefined`: nothing is redacted. */
+  readonly redaction: Redacting | undefined
+}
+
+/** What is told how far an operation is, as JSON. */
+export type Progress = (text: string) => void
+
+/** An operation under way. */
+interface Operation {
+  readonly settle: (text: string, texts: readonly string[]) => void
+  readonly reject: (reason: unknown) => void
+  /** Told how far it is. */
+  readonly progress: Progress | undefined
+  /** Kept alive until the operation is over: the native side calls it by number. */
+  readonly hooks: Hooks
+}
+
+const enum Kind {
+  Done = 0,
+  Failed = 1,
+  Texts = 2,
+  Debug = 3,
+  Call = 4,
+  Progress = 5,
+}
+
+/** Messages taken at once. */
+const BATCH = 512
+const NO_TEXTS: readonly string[] = []
+
+const numbers = new Int32Array(1 + 2 * BATCH)
+const operations = new Map<number, Operation>()
+const hooksByNumber = new Map<number, WeakRef<Hooks>>()
+const forgetHooks = new FinalizationRegistry<number>((number) => hooksByNumber.delete(number))
+const scopes = new WeakMap<IFileSystem, number>()
+const fileSystemsByScope = new Map<number, WeakRef<IFileSystem>>()
+const forgetFileSystem = new FinalizationRegistry<number>((scope) => fileSystemsByScope.delete(scope))
+let nextOperation = 1
+let nextHooks = 1
+
+/** The native end of the queue, one per environment. */
+export const outbox = new Outbox(receive)
+
+/** Keeps the process alive while operations are under way, and only then. */
+const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
+
+/** Numbers hooks and lets the native side reach them while their owner lives. */
+export function registerHooks(hooks: Hooks): number {
+  const number = nextHooks++
+  if (hooks.onDebug !== undefined) {
+    hooksByNumber.set(number, new WeakRef(hooks))
+    forgetHooks.register(hooks, number)
+  }
+  return number
+}
+
+/**
+ * The number of an injected file system. The native side calls it by that: what shares it may outlive whoever brought it
+ * first.
+ */
+export function scopeOf(fileSystem: IFileSystem): number {
+  let scope = scopes.get(fileSystem)
+  if (scope === undefined) {
+    scope = newScope()
+    scopes.set(fileSystem, scope)
+    fileSystemsByScope.set(scope, new WeakRef(fileSystem))
+    forgetFileSystem.register(fileSystem, scope)
+  }
+  return scope
+}
+
+/**
+ * Starts an operation: `start` hands its number to the native side. `settle` turns the answer into the value; what it
+ * throws rejects. `progress` is told how far it is until then; what it throws is swallowed.
+ */
+export function operate<T>(
+  hooks: Hooks,
+  start: (operation: number) => void,
+  settle: (text: string, texts: readonly string[]) => T,
+  progress?: Progress,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const operation = nextOperation
+    nextOperation = operation === 0x7fffffff ? 1 : operation + 1
+    start(operation)
+    if (operations.size === 0) {
+      keepAlive.ref()
+    }
+    operations.set(operation, { settle: (text, texts) => resolve(settle(text, texts)), reject, progress, hooks })
+  })
+}
+
+/**
+ * As `operate`, for what a signal can stop: the promise rejects with the signal's reason then.
+ *
+ * @param native what is told to stop the operation
+ */
+export function cancellable<T>(
+  hooks: Hooks,
+  native: { cancel(operation: number): void },
+  signal: AbortSignal | undefined,
+  start: (operation: number) => void,
+  settle: (text: string, texts: readonly string[]) => T,
+  progress?: Progress,
+): Promise<T> {
+  if (signal?.aborted) {
+    return Promise.reject(signal.reason)
+  }
+  let started = 0
+  const promise = operate(
+    hooks,
+    (operation) => {
+      started = operation
+      start(operation)
+    },
+    settle,
+    progress,
+  )
+  if (signal === undefined) {
+    return promise
+  }
+  const cancel = (): void => {
+    native.cancel(started)
+    abandon(started, signal.reason)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  return promise.finally(() => signal.removeEventListener('abort', cancel))
+}
+
+/**
+ * Closes an object: waits for its operations. Those of an injected file system are given up after `timeout` ms; operations of
+ * the local disk never are.
+ */
+export function close(hooks: Hooks, native: { close(operation: number): void }, timeout: number): Promise<void> {
+  let started = 0
+  const closed = operate(
+    hooks,
+    (operation) => {
+      started = operation
+      native.close(operation)
+    },
+    () => {},
+  )
+  if (hooks.fileSystem === undefined || timeout > LONGEST_TIMEOUT) {
+    return closed
+  }
+  const timer = setTimeout(() => {
+    debug(hooks, 'close gave up: calls of the fileSystem are still under way', { closeTimeout: timeout })
+    finish(started)?.settle('', NO_TEXTS)
+  }, timeout)
+  return closed.finally(() => clearTimeout(timer))
+}
+
+/** Gives an operation up: its promise rejects now, whatever comes of it is ignored. */
+function abandon(operation: number, reason: unknown): void {
+  finish(operation)?.reject(reason)
+}
+
+function finish(operation: number): Operation | undefined {
+  const found = operations.get(operation)
+  if (found !== undefined) {
+    operations.delete(operation)
+    if (operations.size === 0) {
+      keepAlive.unref()
+    }
+  }
+  return found
+}
+
+/** Takes what waits. Called by the native side; throws nothing. */
+function receive(): void {
+  let count: number
+  do {
+    const joined = outbox.take(numbers)
+    count = numbers[0] ?? 0
+    const texts = joined === null || joined === undefined ? NO_TEXTS : joined.split('\0')
+    // Copied: a callback may get here again.
+    const batch = count > 0 ? numbers.slice(1, 1 + 2 * count) : numbers
+    for (let index = 0; index < count; index++) {
+      dispatch(batch[2 * index] as Kind, batch[2 * index + 1] as number, texts[index] ?? '')
+    }
+  } while (count === BATCH)
+}
+
+function dispatch(kind: Kind, id: number, text: string): void {
+  if (kind === Kind.Debug) {
+    const { message, data } = JSON.parse(text) as { message: string; data: unknown }
+    tell(hooksByNumber.get(id)?.deref(), message, data)
+  } else if (kind === Kind.Call) {
+    void call(id, text)
+  } else if (kind === Kind.Progress) {
+    report(operations.get(id), text)
+  } else {
+    const operation = finish(id)
+    try {
+      if (kind === Kind.Failed) {
+        throw fromNative(text, operation?.hooks.redaction?.redactor)
+      }
+      // Taken in any case: those of an operation that was given up would stay for ever.
+      const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
+      operation?.settle(text, texts)
+    } catch (error) {
+      operation?.reject(error)
+    }
+  }
+}
+
+/** Tells how far an operation is, unless it was given up. */
+function report(operation: Operation | undefined, text: string): void {
+  try {
+    operation?.progress?.(text)
+  } catch {
+    // A display that fails must not break what it shows.
+  }
+}
+
+/** The texts of an operation, all of them taken whatever happens; the engine refuses what no string can hold. */
+function takeTexts(operation: number): readonly string[] {
+  const texts: string[] = []
+  let failure: unknown
+  for (;;) {
+    try {
+      const text = outbox.nextText(operation)
+      if (text === null) {
+        break
+      }
+      texts.push(text)
+    } catch (error) {
+      failure = error
+    }
+  }
+  if (failure !== undefined) {
+    throw contextError('ERR_CONTEXT_TOO_LARGE', 'the answer has more text than a string can hold', failure)
+  }
+  return texts
+}
+
+/** Tells the caller's debug callback something that may name what callers passed or threw: secrets are taken out. */
+export function debug(hooks: Hooks, message: string, data?: unknown): void {
+  if (hooks.onDebug !== undefined) {
+    const redactor = hooks.redaction?.redactor
+    const shown = redactor === undefined ? data : quoteValue(redactor, data)
+    tell(hooks, redactor?.quote(message) ?? message, shown)
+  }
+}
+
+/** Calls the caller's debug callback, whose failures are its own. */
+function tell(hooks: Hooks | undefined, message: string, data: unknown): void {
+  try {
+    hooks?.onDebug?.(message, data)
+  } catch {
+    // A log that fails must not break what it logs.
+  }
+}
+
+interface FileSystemCall {
+  scope: number
+  method: keyof IFileSystem
+  path: string
+  /** The other path of `rename`, the mode of `chmod`. */
+  argument: unknown
+  /** How long it may take, in ms; `null`: no bound. */
+  timeout: number | null
+}
+
+/** Methods that change what is at a path. */
+const CHANGES: ReadonlySet<keyof IFileSystem> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
+/**
+ * Paths with a change that took too long. It may still come: a change after it would be lost then. A late `appendFile`
+ * harms nothing.
+ */
+const pathsInDoubt = new WeakMap<object, Set<string>>()
+
+/** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
+async function call(id: number, text: string): Promise<void> {
+  const { scope, method, path, argument, timeout } = JSON.parse(text) as FileSystemCall
+  try {
+    const content = outbox.content(id)
+    const fileSystem = fileSystemsByScope.get(scope)?.deref() as unknown as
+      | Record<string, (...parameters: unknown[]) => unknown>
+      | undefined
+    if (fileSystem === undefined) {
+      throw new Error('whoever brought this file system is gone')
+    }
+    const parameters = [path, ...(content === null ? [] : [content]), ...(argument === null ? [] : [argument])]
+    if (typeof fileSystem[method] !== 'function') {
+      throw new TypeError(`fileSystem.${method} is not a function`)
+    }
+    const paths = CHANGES.has(method) ? [path, ...(method === 'rename' ? [String(argument)] : [])] : []
+    const answer = await callChecked(fileSystem, method, parameters, paths, timeout ?? Number.POSITIVE_INFINITY)
+    outbox.answer(id, false, answerText(method, answer))
+  } catch (thrown) {
+    outbox.answer(id, true, JSON.stringify(describeThrown(thrown)))
+  }
+}
+
+/**
+ * Calls a method that may not settle.
+ *
+ * @param paths what it changes
+ */
+async function callChecked(
+  fileSystem: Record<string, (...parameters: unknown[]) => unknown>,
+  method: keyof IFileSystem,
+  parameters: readonly unknown[],
+  paths: readonly string[],
+  timeout: number,
+): Promise<unknown> {
+  const inDoubt = pathsInDoubt.get(fileSystem)
+  const doubtful = inDoubt === undefined ? undefined : paths.find((path) => inDoubt.has(path))
+  if (doubtful !== undefined) {
+    throw new Error(`an earlier change of ${doubtful} by the fileSystem did not settle in time and may still come`)
+  }
+  let isSettled = false
+  let called: Promise<unknown> | undefined
+  const call = (): Promise<unknown> => {
+    called = new Promise((resolve) => resolve(fileSystem[method]?.(...parameters)))
+    return called.finally(() => {
+      isSettled = true
+    })
+  }
+  try {
+    return await callWithin(call, { name: `fileSystem.${method}`, timeout })
+  } finally {
+    if (!isSettled && method !== 'appendFile') {
+      markInDoubt(fileSystem, paths, called as Promise<unknown>)
+    }
+  }
+}
+
+/** Marks paths until a late call settles. */
+function markInDoubt(fileSystem: object, paths: readonly string[], call: Promise<unknown>): void {
+  const inDoubt = pathsInDoubt.get(fileSystem) ?? new Set()
+  pathsInDoubt.set(fileSystem, inDoubt)
+  for (const path of paths) {
+    inDoubt.add(path)
+  }
+  const clear = (): void => {
+    for (const path of paths) {
+      inDoubt.delete(path)
+    }
+  }
+  call.then(clear, clear)
+}
+
+function answerText(method: keyof IFileSystem, answer: unknown): string {
+  switch (method) {
+    case 'readFile':
+      if (typeof answer !== 'string') {
+        throw new TypeError(`fileSystem.readFile must give a string, not ${typeof answer}`)
+      }
+      return answer
+    case 'readdir':
+      if (!Array.isArray(answer)) {
+        throw new TypeError(`fileSystem.readdir must give an array of names, not ${typeof answer}`)
+      }
+      return JSON.stringify(answer.map(String))
+    case 'exists':
+      return String(Boolean(answer))
+    default:
+      return ''
+  }
+}
+
+function describeThrown(thrown: unknown): { message: string; code: string | undefined; handle: number } {
+  const handle = keepThrown(thrown)
+  try {
+    const { message, code } = Object(thrown) as { message?: unknown; code?: unknown }
+    const isText = typeof message === 'string' && message !== ''
+    return {
+      message: isText ? message : String(thrown),
+      code: typeof code === 'string' ? code : undefined,
+      handle,
+    }
+  } catch {
+    return { message: 'threw something unreadable', code: undefined, handle }
+  }
+}

@@ -1,0 +1,50 @@
+/** What callers ask of a repository's map, and what they get. */
+
+import { checkFunction, optional, readSignal } from '../arguments/checks.ts'
+import { repoMapOptions } from '../arguments/option-names.ts'
+import type { Progress } from '../native/border.ts'
+import { checkFocus, checkMaxChars } from './pack.ts'
+import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from './types.ts'
+
+const DEFAULT_MAXIMUM_CHARS = 8000
+
+interface CheckedRepoMap {
+  /** What the native side is told, as JSON. */
+  readonly request: { readonly maxChars: number; readonly focus: readonly string[] }
+  readonly progress: Progress | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Checks the options of a map. */
+export function checkRepoMap(options: RepoMapOptions | null | undefined): CheckedRepoMap {
+  const given = optional(options, 'options', repoMapOptions) ?? {}
+  const maxChars = checkMaxChars(given.maxChars ?? DEFAULT_MAXIMUM_CHARS, 'maxChars')
+  const onProgress = optional(given.onProgress, 'onProgress', checkFunction)
+  return {
+    // JSON has no infinity.
+    request: {
+      maxChars: Math.min(maxChars, Number.MAX_SAFE_INTEGER),
+      focus: optional(given.focus, 'focus', checkFocus) ?? [],
+    },
+    progress: onProgress && ((text) => onProgress(JSON.parse(text) as RepoMapProgress)),
+    signal: readSignal(given),
+  }
+}
+
+/** A symbol as it crosses. */
+type CrossedSymbol = Omit<SymbolSummary, 'container'> & { container: string | null }
+
+/** The map that the native side gives. */
+export function parseRepoMap(text: string): RepoMap {
+  const map = JSON.parse(text) as Omit<RepoMap, 'files'> & { files: { path: string; symbols: CrossedSymbol[] }[] }
+  return { ...map, files: map.files.map(({ path, symbols }) => ({ path, symbols: symbols.map(symbolOf) })) }
+}
+
+/** The symbols of a file that the native side gives. */
+export function parseSymbols(text: string): SymbolSummary[] {
+  return (JSON.parse(text) as CrossedSymbol[]).map(symbolOf)
+}
+
+function symbolOf({ container, ...rest }: CrossedSymbol): SymbolSummary {
+  return container === null ? rest : { ...rest, container }
+}

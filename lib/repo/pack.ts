@@ -1,0 +1,133 @@
+/** Packs of what is remembered: what they are to hold, and how many tokens they may take. */
+
+import {
+  checkEach,
+  checkFilled,
+  checkFunction,
+  checkString,
+  checkWhole,
+  count,
+  optional,
+  readSignal,
+} from '../arguments/checks.ts'
+import { contextError, invalidArgument } from '../arguments/errors.ts'
+import { packOptions, repoMapFocus } from '../arguments/option-names.ts'
+import { tokensOf } from '../arguments/tokens.ts'
+import type { ContextPackOptions, RepoMapFocus } from './types.ts'
+
+const DEFAULT_LATEST_SUMMARIES = 10
+/** So often a pack is rendered at most to find what fits into a budget of tokens. */
+const MAXIMUM_RENDERINGS = 8
+/** A pack that takes this share of the tokens is full enough. */
+const FULL = 0.97
+
+/** What the native side is told, as JSON. */
+export interface PackRequest {
+  readonly query: string | undefined
+  readonly latestSummaries: number
+  readonly repoMap: boolean
+  readonly focus: readonly string[]
+}
+
+/** A budget in tokens. */
+export interface TokenBudget {
+  readonly maxTokens: number
+  readonly countTokens: (text: string) => number
+}
+
+interface CheckedPack {
+  readonly request: PackRequest
+  readonly tokens: TokenBudget | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Checks the options of a pack. */
+export function checkPack(options: ContextPackOptions | null | undefined): CheckedPack {
+  const given = optional(options, 'options', packOptions) ?? {}
+  const { isWanted, focus } = checkMap(given.repoMap ?? true)
+  return {
+    request: {
+      query: optional(given.query, 'query', checkString),
+      latestSummaries: optional(given.latestSummaries, 'latestSummaries', checkWhole) ?? DEFAULT_LATEST_SUMMARIES,
+      repoMap: isWanted,
+      focus,
+    },
+    tokens: checkTokens(given),
+    signal: readSignal(given),
+  }
+}
+
+/** Checks a length in UTF-16 code units. */
+export function checkMaxChars(value: number, name: string): number {
+  if (value === undefined || value === null) {
+    throw invalidArgument(name, 'a whole number from 0 up, or Infinity', value)
+  }
+  return count(value, name, 0)
+}
+
+export function checkFocus(focus: readonly string[], name: string): readonly string[] {
+  return checkEach(focus, name, checkFilled)
+}
+
+function checkMap(value: boolean | RepoMapFocus): { isWanted: boolean; focus: readonly string[] } {
+  if (typeof value === 'boolean') {
+    return { isWanted: value, focus: [] }
+  }
+  if (typeof value !== 'object') {
+    throw invalidArgument('repoMap', 'true, false, or { focus }', value)
+  }
+  return { isWanted: true, focus: optional(repoMapFocus(value, 'repoMap').focus, 'repoMap.focus', checkFocus) ?? [] }
+}
+
+function checkTokens({ maxTokens, countTokens }: ContextPackOptions): TokenBudget | undefined {
+  const most = optional(maxTokens, 'maxTokens', (value, name) => count(value, name, 0))
+  const counter = optional(countTokens, 'countTokens', checkFunction)
+  if (most === undefined && counter === undefined) {
+    return undefined
+  }
+  if (most === undefined || counter === undefined) {
+    throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', 'maxTokens and countTokens are needed together, or neither')
+  }
+  return { maxTokens: most, countTokens: counter }
+}
+
+/**
+ * The longest text, of those that were tried, that takes no more than so many tokens; empty when none does.
+ *
+ * @param render makes the text of at most so many UTF-16 code units
+ */
+export async function fitTokens(
+  render: (maxChars: number) => Promise<string>,
+  maxChars: number,
+  { maxTokens, countTokens }: TokenBudget,
+): Promise<string> {
+  let best = ''
+  // What fits, and what does not, in UTF-16 code units.
+  let [low, high] = [0, maxChars]
+  let budget = maxChars
+  for (let rendering = 1; rendering <= MAXIMUM_RENDERINGS; rendering++) {
+    const text = await render(budget)
+    const tokens = text === '' ? 0 : tokensOf(countTokens, text, 'countTokens')
+    if (tokens > maxTokens) {
+      high = Math.min(budget, text.length)
+    } else {
+      best = text.length > best.length ? text : best
+      low = budget
+      if (budget === maxChars || tokens >= maxTokens * FULL) {
+        break
+      }
+    }
+    budget = nextBudget(low, high, (text.length * maxTokens) / tokens)
+    if (budget <= low) {
+      break
+    }
+  }
+  return best
+}
+
+/** Where to look next: as the last text's tokens tell where that is between the two, otherwise in their middle. */
+function nextBudget(low: number, high: number, told: number): number {
+  // Bounds, and texts cut at their entries, make the ratio unsure at its edge.
+  const estimate = Math.floor(told * ((1 + FULL) / 2))
+  return estimate > low && estimate < high ? estimate : Math.floor((low + high) / 2)
+}

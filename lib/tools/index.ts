@@ -1,0 +1,26 @@
+/** The entry `agent-context/tools`: what is handed to models. All of it is in the main entry, too. */
+
+export {
+  type ContextReadParameters,
+  type ContextSearchParameters,
+  type ContextStoreTools,
+  type ContextStoreToolsOptions,
+  type ContextStoreToolsSource,
+  type ContextSupersedeParameters,
+  type ContextTool,
+  type ContextTools,
+  type ContextToolsOptions,
+  type ContextToolsSource,
+  type ContextUpdateParameters,
+  type ContextWriteParameters,
+  contextStoreTools,
+  contextTools,
+  type ListContextsParameters,
+  type ReadContextOptions,
+  type ReadContextParameters,
+  type ReadContextSliceParameters,
+  readContextTool,
+  type SearchContextsParameters,
+  type ToolDefinition,
+  type ToolResult,
+} from '../index.ts'

@@ -1,0 +1,141 @@
+/** `readContextTool`: lets a model recall what was done before. */
+
+import { Buffer } from 'node:buffer'
+import { checkWhole, count, optional } from '../arguments/checks.ts'
+import { inspect } from '../arguments/errors.ts'
+import { readContextOptions } from '../arguments/option-names.ts'
+import { type ContextHistory, checkHistory } from '../history/context-history.ts'
+import type { ContextEntry } from '../history/types.ts'
+import { stringify } from '../native/stringify.ts'
+import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
+import { execute, failure, readParameters, reasonOf, WrongParameters } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
+
+const DEFAULT_LIMIT = 20
+const DEFAULT_MAXIMUM_BYTES = 32_768
+/** So many times what is given may be read for it: entries that are too large are cut, and others find room beside them. */
+const READ_SHARE = 32
+
+/** What the model passes. */
+export interface ReadContextParameters {
+  /**
+   * How many entries to read at most.
+   * @default 20
+   */
+  limit?: number
+}
+
+/** Options of `readContextTool`. */
+export interface ReadContextOptions {
+  /**
+   * The JSON of what the tool gives back never takes more bytes than this: the oldest entries are left out, and one that
+   * is too large alone is cut.
+   * @default 32768
+   */
+  maxBytes?: number | null | undefined
+}
+
+/**
+ * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
+ *
+ * @param history without one the tool says that there is none
+ * @example
+ * ```ts
+ * const tool = readContextTool(history)
+ * const { message, value } = await tool.execute({ limit: 10 })
+ * ```
+ */
+export function readContextTool(
+  history: ContextHistory | null | undefined,
+  options?: ReadContextOptions | null,
+): ToolDefinition<ReadContextParameters, ContextEntry[]> {
+  const source = optional(history, 'history', checkHistory)
+  const maxBytes = count(optional(options, 'options', readContextOptions)?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  return {
+    name: 'read_context',
+    description: 'Read recent tool invocations from offline context history.',
+    parameters: {
+      type: 'object',
+      properties: {
+        limit: {
+          type: 'integer',
+          minimum: 0,
+          default: DEFAULT_LIMIT,
+          description: 'How many entries to read at most: the most recent ones, oldest first.',
+        },
+      },
+      additionalProperties: false,
+    },
+    examples: [
+      {
+        description: 'Read last 10 context entries',
+        input: { limit: 10 },
+        output: [
+          {
+            id: '0b6f0d5e-7f0c-4d0e-9d39-3a1f6f1f6a52',
+            toolName: 'grep',
+            params: { pattern: 'auth', path: 'src/' },
+            result: { matches: 15 },
+            success: true,
+            summary: 'Searched for auth patterns',
+            timestamp: '2025-12-18T10:30:00.000Z',
+          },
+        ],
+      },
+    ],
+    async execute(parameters) {
+      if (source === undefined) {
+        return failure('Context history not available.')
+      }
+      return execute(async () => readContext(source, readLimit(parameters), maxBytes), couldNotRead)
+    },
+  }
+}
+
+function readLimit(parameters: unknown): number {
+  const { limit } = readParameters<ReadContextParameters>('read_context', parameters, ['limit'], '{"limit": 20}')
+  try {
+    return optional(limit as number | null | undefined, 'limit', checkWhole) ?? DEFAULT_LIMIT
+  } catch {
+    throw new WrongParameters(`limit must be a whole number from 0 up, such as 20, not ${inspect(limit)}.`)
+  }
+}
+
+async function readContext(
+  history: ContextHistory,
+  limit: number,
+  maxBytes: number,
+): Promise<ToolResult<ContextEntry[]>> {
+  // What cannot fit is not read: a model may ask for a million.
+  const readable = Math.floor(maxBytes / MINIMUM_ENTRY_BYTES) + 1
+  const found = await history.read(Math.min(limit, readable), { maxBytes: READ_SHARE * maxBytes })
+  const { entries, cutEntries } = fitEntries(found, maxBytes)
+  const leftOut = found.length - entries.length
+  const isCutShort = leftOut > 0 || cutEntries > 0
+  const isMore =
+    found.length < limit && (found.length === readable || (isCutShort && measureAll(found) >= READ_SHARE * maxBytes))
+  const parts = [`Retrieved ${entries.length} context entries.`]
+  if (isMore && leftOut === 0) {
+    parts.push('Older entries were left out.')
+  } else if (leftOut > 0) {
+    parts.push(`${isMore ? 'At least ' : ''}${leftOut} older ${leftOut === 1 ? 'entry was' : 'entries were'} left out.`)
+  }
+  if (cutEntries > 0) {
+    parts.push(`${cutEntries} ${cutEntries === 1 ? 'entry was' : 'entries were'} too large and cut (truncated: true).`)
+  }
+  if (parts.length > 1) {
+    parts.push(
+      `No more than ${maxBytes} bytes are given at once: ask for fewer entries, or search for what is missing.`,
+    )
+  }
+  return { message: parts.join(' '), value: entries, success: true }
+}
+
+/** Bytes of the entries' JSON, about. */
+function measureAll(entries: readonly ContextEntry[]): number {
+  return entries.reduce((total, entry) => total + Buffer.byteLength(stringify(entry)), 0)
+}
+
+function couldNotRead(error: unknown): string {
+  return `Context history could not be read: ${reasonOf(error)}. Go on without it, or try again later.`
+}

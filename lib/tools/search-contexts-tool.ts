@@ -1,0 +1,138 @@
+/** `search_contexts`: where in the stored outputs something stands. */
+
+import { inspect } from '../arguments/errors.ts'
+import type { TaskId } from '../arguments/types.ts'
+import type { SearchHit, SearchOptions, SearchSnippet } from '../manager/retrieval-types.ts'
+import { describePointer, explainFailure, fit, frame, given, inLine } from './stored-text.ts'
+import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import type { ToolDefinition, ToolResult } from './types.ts'
+
+const DEFAULT_LIMIT = 5
+const MAXIMUM_LIMIT = 20
+const MAXIMUM_TEXT = 500
+const SNIPPETS = 3
+const SNIPPET_LENGTH = 200
+/** Room for a snippet in any writing, in bytes. */
+const SNIPPET_BYTES = 400
+
+/** What the model passes to `search_contexts`. */
+export interface SearchContextsParameters {
+  /** Words to look for. */
+  query: string
+  /** Outputs of this tool alone. */
+  tool?: string
+  /**
+   * At most this many.
+   * @default 5
+   */
+  limit?: number
+}
+
+/** What `search_contexts` needs of a manager. */
+export interface SearchSource {
+  search(query: string, options?: SearchOptions | null): Promise<readonly SearchHit<TaskId>[]>
+}
+
+export function searchContextsTool(
+  source: SearchSource,
+  maxBytes: number,
+): ToolDefinition<SearchContextsParameters, string> {
+  return {
+    name: 'search_contexts',
+    description:
+      'Search the tool outputs stored in this session for words, best first, with the places where they stand. Read more around a place with read_context_slice.',
+    parameters: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Words to look for.' },
+        tool: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Outputs of this tool alone.' },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MAXIMUM_LIMIT,
+          default: DEFAULT_LIMIT,
+          description: 'How many outputs to find at most.',
+        },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    examples: [
+      {
+        description: 'Find where sessions are refreshed',
+        input: { query: 'refresh session token' },
+        output:
+          '[1 stored output found, best first. …]\n<stored-output-…>\nctx_1f2e3d4c5b6a7988 | read_file | read_file: src/login.ts | 48213 bytes | 2025-12-18T10:30:00.000Z\n  line 412: function refreshSession(token: string) {\n</stored-output-…>',
+      },
+    ],
+    execute(parameters) {
+      return execute(
+        async () => {
+          const read = readParameters<SearchContextsParameters>(
+            'search_contexts',
+            parameters,
+            ['query', 'tool', 'limit'],
+            '{"query": "refresh token"}',
+          )
+          const query = readText(read.query, 'query', 'refresh token', MAXIMUM_TEXT)
+          if (query === undefined) {
+            throw new WrongParameters(
+              'query is missing: pass the words to look for, such as {"query": "refresh token"}.',
+            )
+          }
+          const toolName = readText(read.tool, 'tool', 'read_file', MAXIMUM_TEXT)
+          const limit = readWhole(read.limit, 'limit', 1, MAXIMUM_LIMIT) ?? DEFAULT_LIMIT
+          return search(source, query, toolName, limit, maxBytes)
+        },
+        (error) => explainFailure(error, undefined, 'Call search_contexts with other words.'),
+      )
+    },
+  }
+}
+
+async function search(
+  source: SearchSource,
+  query: string,
+  toolName: string | undefined,
+  limit: number,
+  maxBytes: number,
+): Promise<ToolResult<string>> {
+  const options: SearchOptions = { limit, snippets: SNIPPETS, snippetLength: SNIPPET_LENGTH }
+  if (toolName !== undefined) {
+    options.toolName = toolName
+  }
+  const hits = await source.search(query, options)
+  if (hits.length === 0) {
+    const where = toolName === undefined ? '' : ` of the tool ${inspect(toolName)}`
+    return failure(
+      `Nothing stored${where} matches ${inspect(query)}. Try other words or fewer, or list_contexts for what is stored.`,
+    )
+  }
+  const items = hits.map(describeHit)
+  const { text, shown } = fit(items.length, maxBytes, (count) =>
+    frame(
+      `${found(count)}, best first: id | tool | what it did | size | time, and where the words stand.`,
+      items.slice(0, count).join('\n'),
+      'Read around a place: read_context_slice with "id", and "from_line" or "from_byte"',
+    ),
+  )
+  const leftOut = items.length - shown
+  return given(leftOut === 0 ? `${found(shown)}.` : `${found(shown)}, ${leftOut} left out for their size.`, text)
+}
+
+function found(count: number): string {
+  return count === 1 ? '1 stored output found' : `${count} stored outputs found`
+}
+
+function describeHit(hit: SearchHit<TaskId>): string {
+  return [describePointer(hit), ...hit.snippets.slice(0, SNIPPETS).map(describeSnippet)].join('\n')
+}
+
+function describeSnippet({ field, text, line, byteOffset }: SearchSnippet): string {
+  const places = [
+    ...(line === undefined ? [] : [`line ${line}`]),
+    ...(byteOffset === undefined ? [] : [`byte ${byteOffset}`]),
+  ]
+  const place = field === 'arguments' ? 'arguments' : places.join(', ') || 'result'
+  return `  ${place}: ${inLine(text, SNIPPET_BYTES)}`
+}

@@ -1,0 +1,82 @@
+/** What tools for models share: parameters that a model may get wrong, and failures that it can act on. */
+
+import { inspect } from '../arguments/errors.ts'
+import type { ToolResult } from './types.ts'
+
+/** The message is for the model. */
+export class WrongParameters extends Error {}
+
+/** The parameters of a tool, an object with no others than those named. */
+export function readParameters<T>(
+  tool: string,
+  parameters: unknown,
+  names: readonly (keyof T & string)[],
+  example: string,
+): { readonly [Name in keyof T]?: unknown } {
+  const given = parameters ?? {}
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new WrongParameters(`The parameters must be an object such as ${example}, not ${inspect(given)}.`)
+  }
+  const unknown = Object.keys(given).find((key) => !(names as readonly string[]).includes(key))
+  if (unknown !== undefined) {
+    throw new WrongParameters(`There is no parameter ${inspect(unknown)}: ${tool} takes ${enumerate(names)}.`)
+  }
+  return given
+}
+
+/** `"a", "b" and "c"`, `"a" alone`. */
+function enumerate(names: readonly string[]): string {
+  const quoted = names.map((name) => `"${name}"`)
+  const last = quoted.at(-1)
+  return quoted.length === 1 ? `${last} alone` : `${quoted.slice(0, -1).join(', ')} and ${last}`
+}
+
+/** A text parameter; `undefined` when it is absent. Empty ones say nothing. */
+export function readText(value: unknown, name: string, example: string, maximum: number): string | undefined {
+  if (value === undefined || value === null) {
+    return undefined
+  }
+  if (typeof value !== 'string' || value === '' || value.length > maximum) {
+    throw new WrongParameters(
+      `${name} must be a text of 1 to ${maximum} characters, such as ${JSON.stringify(example)}, not ${inspect(value)}.`,
+    )
+  }
+  return value
+}
+
+/** A whole number within bounds; `undefined` when it is absent. */
+export function readWhole(value: unknown, name: string, minimum: number, maximum: number): number | undefined {
+  if (value === undefined || value === null) {
+    return undefined
+  }
+  if (!Number.isSafeInteger(value) || (value as number) < minimum || (value as number) > maximum) {
+    const upTo = maximum === Number.MAX_SAFE_INTEGER ? 'up' : `to ${maximum}`
+    throw new WrongParameters(`${name} must be a whole number from ${minimum} ${upTo}, not ${inspect(value)}.`)
+  }
+  return value as number
+}
+
+/** Does a tool's work; whatever it throws becomes a failure. */
+export async function execute<T>(
+  work: () => Promise<ToolResult<T>>,
+  explain: (error: unknown) => string,
+): Promise<ToolResult<T>> {
+  try {
+    return await work()
+  } catch (error) {
+    return failure(error instanceof WrongParameters ? error.message : explain(error))
+  }
+}
+
+export function failure(message: string): ToolResult<never> {
+  return { message, value: null, success: false }
+}
+
+/** What an error says of itself; anything can be thrown. */
+export function reasonOf(error: unknown): string {
+  try {
+    return String((error as Error).message)
+  } catch {
+    return 'unknown error'
+  }
+}
