@@ -54,15 +54,7 @@ function isFresh(builtWith) {
     folder,
     ...readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
   ])
-  const inputs = [
-    ...sources,
-    'build.rs',
-    'Cargo.toml',
-    'Cargo.lock',
-    'package.json',
-    'native.cjs',
-    'native.d.ts',
-  ]
+  const inputs = [...sources, 'build.rs', 'Cargo.toml', 'Cargo.lock', 'package.json', 'native.cjs', 'native.d.ts']
   const built = statSync(STAMP).mtimeMs
   return (
     products.length > 0 && [...products, ...inputs].every((path) => existsSync(path) && statSync(path).mtimeMs <= built)
