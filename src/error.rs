@@ -2,7 +2,7 @@
 
 use std::{fmt, path::Path};
 
-use crate::file_system::FileError;
+use storage::FileError;
 
 /// What went wrong, as a code that callers may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

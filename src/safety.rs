@@ -14,11 +14,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use storage::{Disk, Ownership};
 
 use crate::{
     debug::Debug,
     error::{Code, Error, Result},
-    file_system::{Disk, Ownership},
 };
 
 /// The user who may do everything anyway.
@@ -254,8 +254,9 @@ fn refusal(path: &Path, ownership: Ownership, user: u32, place: &Place<'_>) -> E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_system::{Access, simulated::SimulatedDisk};
+    use simulator::SimulatedDisk;
     use std::sync::Arc;
+    use storage::Access;
 
     const OTHER: u32 = 4711;
 

@@ -20,13 +20,14 @@ use agent_context::{
         Retention, SaveRequest, Saved,
     },
     debug::Debug,
-    durable::Durability,
     error::Code,
-    file_system::{Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Payload},
 };
 use contexts::{options, request, save};
 use json_text::Encoded;
 use serde_json::{Value, json};
+use storage::{
+    Contents, Durability, FileEntry, FileError, FileFuture, FileSystem, LocalDisk, Payload,
+};
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::new(LocalDisk), Debug::default())
@@ -331,10 +332,10 @@ impl FileSystem for Faulty {
             Ok(Contents { bytes, length })
         })
     }
-    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
+    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>> {
         self.act("readdir", directory, |files| {
             let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-            Ok(files.keys().map(|path| Entry::named(name(path))).collect())
+            Ok(files.keys().map(|path| FileEntry::named(name(path))).collect())
         })
     }
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {

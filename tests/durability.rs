@@ -14,14 +14,14 @@ use std::{
 use agent_context::{
     context::{Manager, ManagerOptions},
     debug::Debug,
-    durable::{Durability, Lease, live_sessions, sync_ancestors},
     error::Code,
-    file_system::{
-        Access, Contents, Disk, Entry, FileError, FileResult, LocalDisk, LockAttempt, OpenFile,
-    },
 };
 use contexts::{options, save};
 use serde_json::json;
+use storage::{
+    Access, Contents, Disk, Durability, FileEntry, FileError, FileResult, Lease, LocalDisk,
+    LockAttempt, OpenFile, live_sessions, sync_ancestors,
+};
 
 /// Called with an operation and its path; an error refuses the operation.
 type Hook = dyn FnMut(&str, &Path) -> io::Result<()> + Send;
@@ -87,7 +87,7 @@ impl Disk for WatchedDisk {
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
         LocalDisk.read(root, relative, limit)
     }
-    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
         LocalDisk.list(directory)
     }
     fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {

@@ -15,10 +15,8 @@ use std::{
     time::Instant,
 };
 
-use agent_context::{
-    durable::Durability,
-    error::{Code, Error},
-};
+use agent_context::error::{Code, Error};
+use storage::Durability;
 use support::{
     At,
     child::{self, Running},

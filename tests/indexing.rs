@@ -9,10 +9,10 @@ use std::{path::Path, sync::Arc};
 use agent_context::{
     context::{Candidate, Manager, ManagerOptions, Selection},
     debug::Debug,
-    file_system::LocalDisk,
 };
 use contexts::{options, save};
 use serde_json::{Value, json};
+use storage::LocalDisk;
 
 fn manager(options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::new(LocalDisk), Debug::default())

@@ -12,7 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_context::{durable::Durability, error::Code, history::HistoryOptions, names};
+use agent_context::{error::Code, history::HistoryOptions};
+use storage::{Durability, layout};
 use support::{
     child::{self, Running},
     evidence, histories, mutations,
@@ -149,7 +150,7 @@ fn a_killed_holder_is_followed_at_once() {
                 Instant::now()
             })
         });
-        let pause = if number < LATE_KILLS { 1200 } else { 20 + names::random() % 40 };
+        let pause = if number < LATE_KILLS { 1200 } else { 20 + layout::random() % 40 };
         std::thread::sleep(Duration::from_millis(pause));
         assert!(!waiter.is_finished(), "it waits");
         let killed = Instant::now();

@@ -18,12 +18,10 @@ use std::{
     thread,
 };
 
-use agent_context::{
-    aside::Cancelled,
-    memory::{FileSymbols, Language, NotParsed, SymbolParser},
-};
+use agent_context::memory::{FileSymbols, Language, NotParsed, SymbolParser};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use support::child::{self, Running};
+use tasks::Cancelled;
 
 /// A file name for every grammar.
 const FILES: [&str; 9] =

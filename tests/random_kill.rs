@@ -16,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_context::{context::Manager, durable::Durability, names};
+use agent_context::context::Manager;
+use storage::{Durability, layout};
 use support::{
     At,
     child::{self, Running},
@@ -44,8 +45,8 @@ fn child() {
 
 /// One large one among three: whoever writes those dies within a write now and then.
 fn random_size() -> usize {
-    let bound = if names::random().is_multiple_of(3) { LARGEST } else { 4000 };
-    usize::try_from(names::random() % bound).unwrap()
+    let bound = if layout::random().is_multiple_of(3) { LARGEST } else { 4000 };
+    usize::try_from(layout::random() % bound).unwrap()
 }
 
 /// Announces and acknowledges every entry, as fast as it can: `begins <number> <size>`, `done`.
@@ -106,7 +107,7 @@ fn written(lines: &[String]) -> Written {
 }
 
 fn random_pause() -> Duration {
-    Duration::from_micros(names::random() % 8000)
+    Duration::from_micros(layout::random() % 8000)
 }
 
 /// Kills random ones of `count` children and replaces them; returns what each of all of them said.
@@ -129,7 +130,7 @@ fn kill_at_random(
     let mut children: Vec<(String, Running)> = (0..count).map(|_| start()).collect();
     for _ in 0..kills {
         std::thread::sleep(random_pause());
-        let victim = usize::try_from(names::random() % count as u64).unwrap();
+        let victim = usize::try_from(layout::random() % count as u64).unwrap();
         children[victim].1.kill();
         let (role, mut dead) = std::mem::replace(&mut children[victim], start());
         said.insert(role, dead.finish().0);

@@ -9,15 +9,14 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use agent_context::{
     context::{ContextFilter, Details, Manager, OffloadRequest, SaveRequest, SearchRequest},
     debug::Debug,
-    durable::{Durability, log::LogPath},
     error::Code,
-    file_system::LocalDisk,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Summary},
 };
 use contexts::{options, request, save};
 use json_text::Encoded;
 use redaction::{EnvironmentValues, Redaction, RedactionOptions, Redactor};
 use serde_json::{Value, json};
+use storage::{Durability, LocalDisk, LogPath};
 
 /// In two parts: hosting services refuse pushes that hold a whole one.
 fn secret(number: usize) -> String {

@@ -9,11 +9,11 @@ use std::{path::Path, sync::Arc};
 use agent_context::{
     context::{Bounds, ContextFilter, Manager, ManagerOptions, SaveRequest, Selection},
     debug::Debug,
-    file_system::LocalDisk,
     retrieval::vectors::normalised,
 };
 use contexts::{options, request};
 use serde_json::{Value, json};
+use storage::LocalDisk;
 
 fn manager(directory: &Path) -> Arc<Manager> {
     Manager::new(options(directory), Arc::new(LocalDisk), Debug::default())

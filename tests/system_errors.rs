@@ -14,11 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_context::{
-    durable::{Durability, log::Registry},
-    error::{Code, Error},
-    file_system::{FileSystem, LocalDisk},
-};
+use agent_context::error::{Code, Error};
+use storage::{Durability, FileSystem, LocalDisk, LogRegistry};
 use support::{
     At,
     child::{self, Running},
@@ -208,7 +205,7 @@ fn without_locks_appending_and_saving_work_and_compacting_is_refused() {
 /// The one who serves a log's queue dies of something unforeseen.
 #[tokio::test]
 async fn a_panic_while_a_log_is_served_keeps_nobody_waiting() {
-    static LOGS: Registry<Error> = Registry::new();
+    static LOGS: LogRegistry<Error> = LogRegistry::new();
     let folder = tempfile::tempdir().unwrap();
     let file_system: Arc<dyn FileSystem> = Arc::new(LocalDisk);
     let log = LOGS.log(&file_system, &histories::log_path(folder.path()));

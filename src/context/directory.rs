@@ -10,13 +10,8 @@ use std::{
     },
 };
 
+use storage::{DirectorySync, Disk, FileError, FileResult, Lease, Ownership, layout};
 use tokio::sync::OnceCell;
-
-use crate::{
-    durable::{self, DirectorySync, Lease},
-    file_system::{Disk, FileError, FileResult, Ownership},
-    names,
-};
 
 /// A directory that this process keeps sessions in. Managers of one directory share it.
 pub struct SharedDirectory {
@@ -140,7 +135,7 @@ impl SharedDirectory {
             self.renew(&mut leased)?;
         }
         let owner = leased.lease.as_ref().map_or("", Lease::owner);
-        Ok(self.path.join(names::temporary(owner, counter)))
+        Ok(self.path.join(layout::temporary(owner, counter)))
     }
 
     /// Brings the entries that lead to the directory to the medium: once, however many ask.
@@ -151,7 +146,7 @@ impl SharedDirectory {
         let synced = Arc::clone(&self.leased().ancestors);
         let sync = || async {
             let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
-            tokio::task::spawn_blocking(move || durable::sync_ancestors(disk.as_ref(), &path))
+            tokio::task::spawn_blocking(move || storage::sync_ancestors(disk.as_ref(), &path))
                 .await
                 .unwrap_or_else(|error| {
                     Err(FileError::system("fsync", &self.path, io::Error::other(error)))
@@ -196,11 +191,8 @@ impl Drop for SessionLease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        durable::{LiveSessions, live_sessions},
-        file_system::LocalDisk,
-    };
     use std::fs;
+    use storage::{LiveSessions, LocalDisk, live_sessions};
 
     fn shared(path: &Path) -> Arc<SharedDirectory> {
         let disk: Arc<dyn Disk> = Arc::new(LocalDisk);

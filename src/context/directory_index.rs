@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use storage::{FileEntry, FileSystem, Payload, layout};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -20,8 +21,6 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    file_system::{Entry, FileSystem, Payload},
-    names,
     retrieval::{Document, Index},
 };
 
@@ -73,7 +72,7 @@ type Version = (Option<u64>, Option<i64>);
 /// Something that is not known yet.
 enum Found {
     Memory(Arc<Manager>, Pointer),
-    File(Entry),
+    File(FileEntry),
 }
 
 /// What the index takes of a context.
@@ -249,20 +248,20 @@ impl Manager {
 
     /// Whether the name is of a context that this manager keeps, saves or forgets.
     fn is_own(&self, name: &str) -> bool {
-        names::parse_context(name).is_some_and(|stamp| {
+        layout::parse_context(name).is_some_and(|stamp| {
             stamp.random == self.identity(stamp.counter) && !self.is_cleared(stamp.counter)
         })
     }
 }
 
-fn version(entry: &Entry) -> Version {
+fn version(entry: &FileEntry) -> Version {
     (entry.length, entry.modified)
 }
 
 fn time_of(name: &str, found: &Found) -> i64 {
     match found {
         Found::Memory(_, pointer) => pointer.timestamp,
-        Found::File(entry) => names::parse_context(name)
+        Found::File(entry) => layout::parse_context(name)
             .map(|stamp| stamp.timestamp)
             .or(entry.modified)
             .unwrap_or_default(),
@@ -272,7 +271,7 @@ fn time_of(name: &str, found: &Found) -> i64 {
 async fn read_file(
     file_system: &dyn FileSystem,
     root: &Path,
-    entry: &Entry,
+    entry: &FileEntry,
 ) -> std::result::Result<Read, NoHead> {
     let contents =
         file_system.read(root, Path::new(&entry.name), READ).await.map_err(NoHead::Unreadable)?;

@@ -1,6 +1,6 @@
 //! A record at hand: as memory keeps it and as JavaScript takes it.
 
-use crate::file_system::Payload;
+use storage::Payload;
 
 /// Shorter texts are parsed as fast as they are handed over apart.
 const MIN_TEXT: usize = 512;

@@ -11,12 +11,12 @@ use std::{
     thread,
 };
 
+use storage::Payload;
 use tokio::{runtime::Handle, sync::Notify};
 
 use super::{manager::Manager, record};
 use crate::{
-    aside::run_long,
-    file_system::Payload,
+    blocking::run_long,
     retrieval::{Announced, Document, LateText},
 };
 

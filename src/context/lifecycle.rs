@@ -7,6 +7,7 @@ use std::{
 
 use chrono::Utc;
 use serde_json::json;
+use storage::{Durability, FileEntry, FileError, FileResult, layout};
 
 use super::{
     directory::SharedDirectory,
@@ -15,12 +16,7 @@ use super::{
     pointer::Pointer,
     refused,
 };
-use crate::{
-    durable::{self, Durability},
-    error::{Code, Error, Result},
-    file_system::{Entry, FileError, FileResult},
-    names,
-};
+use crate::error::{Code, Error, Result};
 
 /// How many files a clearing removed.
 pub type Cleared = u64;
@@ -205,8 +201,8 @@ impl Manager {
     ) {
         let directory = PathBuf::from(&self.options.directory);
         let session = &self.options.session;
-        let may_be_own = |entry: &Entry| {
-            !self.options.session_is_named || names::may_be_of_session(&entry.name, session)
+        let may_be_own = |entry: &FileEntry| {
+            !self.options.session_is_named || layout::may_be_of_session(&entry.name, session)
         };
         let (entries, root) = match self.entries(&directory).await {
             Ok(found) => found,
@@ -216,7 +212,7 @@ impl Manager {
             }
         };
         for entry in entries.into_iter().filter(may_be_own) {
-            let Some(stamp) = names::parse_context(&entry.name) else { continue };
+            let Some(stamp) = layout::parse_context(&entry.name) else { continue };
             // Saved since the call, here or elsewhere: not meant.
             let is_later = stamp.timestamp > called
                 || siblings.iter().any(|(cutoff, manager)| {
@@ -238,7 +234,7 @@ impl Manager {
     }
 
     /// The directory's files and its path without symbolic links; nothing when it is not there.
-    async fn entries(&self, directory: &Path) -> FileResult<(Vec<Entry>, PathBuf)> {
+    async fn entries(&self, directory: &Path) -> FileResult<(Vec<FileEntry>, PathBuf)> {
         let entries = self.file_system.list(directory).await?;
         if entries.is_empty() {
             return Ok((entries, directory.to_owned()));
@@ -337,7 +333,7 @@ impl Manager {
         };
         let file = PathBuf::from(self.path_of(&relative));
         let failed = |error| refused("remove the context", &file, error);
-        let stamp = names::parse_context(&relative);
+        let stamp = layout::parse_context(&relative);
         for manager in self.neighbours() {
             // The file of a save under way is there before its pointer is.
             if let Some(stamp) = stamp
@@ -392,7 +388,7 @@ impl Manager {
         let Some(session) = session else { return false };
         session == self.options.session
             || self.disk.as_deref().is_some_and(|disk| {
-                durable::live_sessions(disk, root, self.options.trust.locks)
+                storage::live_sessions(disk, root, self.options.trust.locks)
                     .is_ok_and(|live| !live.contains(&session))
             })
     }

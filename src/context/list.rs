@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::json;
+use storage::{FileEntry, FileError, FileSystem, layout};
 
 use super::{
     manager::Manager,
@@ -14,12 +15,7 @@ use super::{
     record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
     refused,
 };
-use crate::{
-    debug::Debug,
-    error::Result,
-    file_system::{Entry, FileError, FileSystem},
-    names,
-};
+use crate::{debug::Debug, error::Result};
 
 /// How much of a file is read at first; more when its arguments are long.
 const HEAD: u64 = 16 * 1024;
@@ -136,7 +132,7 @@ impl Manager {
             }
         }
         found.sort_by_cached_key(|pointer| {
-            let counter = names::parse_context(pointer.filename()).map(|stamp| stamp.counter);
+            let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
             (pointer.timestamp, counter, pointer.filename().to_owned())
         });
         Ok(self.texts(&found))
@@ -182,7 +178,7 @@ impl Manager {
     async fn list_file(
         &self,
         root: &Path,
-        entry: &Entry,
+        entry: &FileEntry,
         session: Option<&str>,
     ) -> Option<Pointer> {
         if !entry.name.ends_with(".json") {
@@ -222,14 +218,14 @@ pub(super) fn skipped(debug: &Debug, path: &str, reason: &str) {
 }
 
 /// The pointer of a file.
-pub(super) fn from_head(entry: &Entry, file: &FileHead) -> Pointer {
+pub(super) fn from_head(entry: &FileEntry, file: &FileHead) -> Pointer {
     let head = &file.head;
     let arguments = head.arguments.clone().and_then(|range| file.text.get(range)).unwrap_or(b"{}");
     let (arguments, truncated) = json_text::cut_arguments(arguments, MAX_POINTER_ARGUMENTS);
     let tool_name = file.token(Some(&head.tool_name)).unwrap_or("\"\"");
     let timestamp = file
         .timestamp()
-        .or_else(|| Some(names::parse_context(&entry.name)?.timestamp))
+        .or_else(|| Some(layout::parse_context(&entry.name)?.timestamp))
         .or(entry.modified)
         .unwrap_or_default();
     let mut pointer = Pointer::new(

@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use storage::Payload;
+
 use super::{
     handle,
     held::Held,
@@ -14,9 +16,8 @@ use super::{
     refused,
 };
 use crate::{
-    aside::run_long,
+    blocking::run_long,
     error::{Code, Error, Result},
-    file_system::Payload,
 };
 
 /// The longest text that becomes a JavaScript string.

@@ -2,11 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use storage::layout;
+
 use super::{handle, manager::Manager};
-use crate::{
-    error::{Error, Result},
-    names,
-};
+use crate::error::{Error, Result};
 
 impl Manager {
     /// A context's path, as the caller's directory spells it.
@@ -39,7 +38,7 @@ impl Manager {
         }
         let outside = || Error::outside(path, &self.options.directory);
         if let Some(name) = path.strip_prefix(&self.options.prefix)
-            && names::parse_context(name).is_some()
+            && layout::parse_context(name).is_some()
         {
             return Ok(name.to_owned());
         }

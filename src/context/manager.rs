@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+use storage::{DirectorySync, Disk, FileSystem, layout};
+
 use super::{
     directory::{SessionLease, SharedDirectory},
     directory_index::DirectoryIndex,
@@ -22,10 +24,7 @@ use super::{
 };
 use crate::{
     debug::Debug,
-    durable::DirectorySync,
     error::Result,
-    file_system::{Disk, FileSystem},
-    names,
     retrieval::{Index, vectors::Vectors},
     safety::{Inspection, Place},
 };
@@ -98,7 +97,7 @@ impl Manager {
         let manager = Arc::new(Self {
             session_token,
             escaped_prefix,
-            owner: names::new_owner(),
+            owner: layout::new_owner(),
             disk: file_system.disk(),
             file_system,
             debug,
@@ -261,7 +260,7 @@ impl Manager {
 
     /// A record that only memory holds, when this manager made it.
     pub(super) fn in_memory_alone(&self, relative: &str) -> Option<Held> {
-        let stamp = names::parse_context(relative)?;
+        let stamp = layout::parse_context(relative)?;
         // Told without the lock: there may be thousands of managers.
         let is_ours = stamp.random == self.identity(stamp.counter);
         is_ours.then(|| self.in_memory_if(relative, |pointer| !pointer.on_disk)).flatten()

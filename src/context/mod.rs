@@ -48,7 +48,9 @@ pub use sweep::SweepReport;
 
 use std::path::Path;
 
-use crate::{error::Error, file_system::FileError};
+use storage::FileError;
+
+use crate::error::Error;
 
 /// A file system's refusal while doing `what` with `path`.
 fn refused(what: &str, path: &Path, cause: FileError) -> Error {

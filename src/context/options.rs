@@ -1,6 +1,8 @@
 //! What a manager is told at its construction.
 
-use crate::{durable::Durability, safety::Trust};
+use storage::Durability;
+
+use crate::safety::Trust;
 
 /// Bounds of what dead sessions leave behind, and of any single result.
 #[derive(Debug, Clone, Copy)]

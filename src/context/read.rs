@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{held::Held, load, manager::Manager};
 use crate::{
-    aside::aside,
+    blocking::run_blocking,
     error::{Error, Result},
     retrieval::slices::{self, Request, Slice, Stored},
 };
@@ -35,7 +35,7 @@ impl Manager {
             },
         };
         let (manager, path) = (Arc::clone(self), path.to_owned());
-        aside(move |cancelled| match source {
+        run_blocking(move |cancelled| match source {
             Source::Memory(Held::Text { text, .. }) => {
                 slices::read(Stored::Text(text_of(&path, &text)?), &request, cancelled)
             }

@@ -6,6 +6,10 @@ use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use storage::{
+    Durability, FileError, Payload, Target,
+    layout::{self, ContextName},
+};
 
 use super::{
     handle,
@@ -19,11 +23,8 @@ use super::{
     state::State,
 };
 use crate::{
-    aside::run_long,
-    durable::{self, Durability, Target},
+    blocking::run_long,
     error::{Code, Error, Result},
-    file_system::{FileError, Payload},
-    names::{self, ContextName},
 };
 
 /// Arguments are indexed up to this many bytes of text.
@@ -202,7 +203,7 @@ impl Manager {
         json_text::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
         let hash = Sha256::digest(&canonical);
         let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let filename = names::context(&ContextName {
+        let filename = layout::context(&ContextName {
             session: self.options.session_is_named.then_some(self.options.session.as_str()),
             tool: &tool_name,
             arguments_hash: &hash,
@@ -338,14 +339,14 @@ impl Manager {
                 (opened.root.join(filename), temporary)
             }
             None => {
-                let counter = names::random();
-                let name = names::temporary(&self.owner, counter);
+                let counter = layout::random();
+                let name = layout::temporary(&self.owner, counter);
                 (PathBuf::from(self.path_of(filename)), PathBuf::from(self.path_of(&name)))
             }
         };
         let target = Target { directory: &opened.root, temporary: &temporary, path: &path };
         let contents = Payload::clone(record);
-        durable::create(
+        storage::create_file(
             self.file_system.as_ref(),
             target,
             contents,

@@ -6,6 +6,8 @@ use std::{path::Path, sync::Arc};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use storage::{Payload, layout};
+use tasks::in_place;
 
 use super::{
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
@@ -19,10 +21,8 @@ use super::{
     stored_text::StoredText,
 };
 use crate::{
-    aside::{in_place, run_long},
+    blocking::run_long,
     error::{Code, Error, Result},
-    file_system::Payload,
-    names,
     retrieval::{
         Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
     },
@@ -306,7 +306,7 @@ impl<'m> Collection<'m> {
 
     /// What only the memory of another manager has.
     fn held_by_others(&self, number: u64, filename: &str) -> Option<Held> {
-        let stamp = names::parse_context(filename).filter(|_| number >= FIRST_FOREIGN)?;
+        let stamp = layout::parse_context(filename).filter(|_| number >= FIRST_FOREIGN)?;
         let owner = self
             .manager
             .neighbours()

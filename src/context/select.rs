@@ -4,12 +4,10 @@
 //! this manager's can be told from the path itself.
 
 use rustc_hash::FxHashSet;
+use storage::layout;
 
 use super::{manager::Manager, pointer::group_of};
-use crate::{
-    names,
-    retrieval::{Boosts, Document, Query, Scored, Which, boost},
-};
+use crate::retrieval::{Boosts, Document, Query, Scored, Which, boost};
 
 /// One pointer to choose from.
 #[derive(Debug, Clone)]
@@ -128,7 +126,7 @@ impl Manager {
     /// The number of the call that made the context at `path`, told from the path alone.
     pub(super) fn recognise(&self, path: &str) -> Option<u64> {
         let name = path.strip_prefix(&self.options.prefix)?;
-        let stamp = names::parse_context(name)?;
+        let stamp = layout::parse_context(name)?;
         let is_ours = stamp.random == self.identity(stamp.counter);
         (is_ours && !self.is_cleared(stamp.counter)).then_some(stamp.counter)
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use storage::layout;
+
 use super::{
     pointer::{Groups, Pointer},
     tiers::MemoryTier,
 };
-use crate::names;
 
 /// What changes with every save.
 pub(super) struct State {
@@ -112,7 +113,7 @@ impl State {
 
     /// The number of the call that made the context, when this manager made it.
     pub fn sequence_of(&self, relative: &str) -> Option<u64> {
-        let sequence = names::parse_context(relative)?.counter;
+        let sequence = layout::parse_context(relative)?.counter;
         let pointer = self.pointers.get(&sequence)?;
         (pointer.filename() == relative).then_some(sequence)
     }

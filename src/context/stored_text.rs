@@ -4,15 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use json_text::{Members, unescaped_in_place};
+use storage::Payload;
 
 use super::{
     held::Held,
     record::{self, NoRecord},
 };
-use crate::{
-    file_system::Payload,
-    retrieval::{FieldText, StoredTexts},
-};
+use crate::retrieval::{FieldText, StoredTexts};
 
 /// A stored output at hand.
 pub(super) struct StoredText {

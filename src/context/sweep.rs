@@ -8,14 +8,15 @@ use std::{
 
 use chrono::Utc;
 use serde_json::json;
+use storage::{
+    Disk, FileEntry, FileError, FileResult, FileSystem, LiveSessions, Liveness, UnprovenLease,
+    layout,
+};
 
 use super::{list, manager::Manager, options::Retention, refused};
 use crate::{
     debug::Debug,
-    durable::{self, LiveSessions, Liveness, UnprovenLease},
     error::Result,
-    file_system::{Disk, Entry, FileError, FileResult, FileSystem},
-    names,
     safety::{Inspection, is_reachable},
 };
 
@@ -180,7 +181,7 @@ impl Sweeper {
     async fn survey(&self) -> FileResult<Survey> {
         let entries = self.file_system.list(&self.root).await?;
         self.report_exposed(&entries);
-        let live = durable::live_sessions(self.disk.as_ref(), &self.root, self.trusts_locks)?;
+        let live = storage::live_sessions(self.disk.as_ref(), &self.root, self.trusts_locks)?;
         self.report_unproven(&live);
         let mut report =
             SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
@@ -195,7 +196,7 @@ impl Sweeper {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
             }
-            if let Some(owner) = names::parse_temporary(&entry.name) {
+            if let Some(owner) = layout::parse_temporary(&entry.name) {
                 if !live.contains_owner(owner) {
                     let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
                     report.deleted_temporaries += u64::from(removed.unwrap_or_default());
@@ -216,10 +217,10 @@ impl Sweeper {
     }
 
     /// Reports the first context that others may read, or that is another user's.
-    fn report_exposed(&self, entries: &[Entry]) {
+    fn report_exposed(&self, entries: &[FileEntry]) {
         let Some(user) = self.disk.user() else { return };
         let is_reachable = is_reachable(self.disk.as_ref(), &self.root);
-        for entry in entries.iter().filter(|entry| names::parse_context(&entry.name).is_some()) {
+        for entry in entries.iter().filter(|entry| layout::parse_context(&entry.name).is_some()) {
             if let Some(ownership) = entry.ownership
                 && self.inspection.report_file(
                     &self.root.join(&entry.name),
@@ -247,8 +248,8 @@ impl Sweeper {
 
     /// A context and its session. Only what has the name of a context, is one, and says which session
     /// made it, can be ours.
-    async fn context_of(&self, entry: &Entry) -> Option<(String, Left)> {
-        let stamp = names::parse_context(&entry.name)?;
+    async fn context_of(&self, entry: &FileEntry) -> Option<(String, Left)> {
+        let stamp = layout::parse_context(&entry.name)?;
         let file =
             list::read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
         // The younger of what the name and the file system say: a clock that jumped deletes nothing.

@@ -116,7 +116,7 @@ impl MemoryTier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_system::Payload;
+    use storage::Payload;
 
     fn held(length: usize) -> Held {
         Held::Whole(Payload::new(vec![b'x'; length]))

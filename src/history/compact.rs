@@ -6,18 +6,16 @@ use std::{ops::Range, sync::Arc};
 use chrono::Utc;
 use redaction::{Redaction, RedactionSession};
 use serde::{Deserialize, Serialize};
+use storage::{FileError, LinesForwards, LogReader, LogSnapshot, Rewrite};
 
 use super::{
-    Cancelled, History, aside,
+    Cancelled, History,
     entry::{Entry, trim},
     recall::{Recalled, texts},
     record::{Redacted, check_size},
+    run_blocking,
 };
-use crate::{
-    durable::log::{LinesForwards, LogReader, Rewrite, Snapshot},
-    error::{Code, Error, Result},
-    file_system::FileError,
-};
+use crate::error::{Code, Error, Result};
 
 /// What stays: entries that every bound allows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +90,7 @@ impl History {
             return Ok((Plan::nothing(), Vec::new()));
         };
         let history = Arc::clone(self);
-        aside(move |cancelled| {
+        run_blocking(move |cancelled| {
             history
                 .try_plan(&reader, &policy, wants_entries, cancelled)
                 .map_err(|error| history.unreadable(error))
@@ -125,7 +123,7 @@ impl History {
             let is_blank = text.is_some_and(<[u8]>::is_empty);
             seen.push(Seen { range: line.offset..length, entry, is_blank });
         }
-        let snapshot = Snapshot::of(reader, reader.identity(), length)?;
+        let snapshot = LogSnapshot::of(reader, reader.identity(), length)?;
         let keeps = keep(&seen, policy);
         let plan = Plan::new(&seen, &keeps, snapshot);
         let mut dropped = Vec::new();
@@ -173,7 +171,8 @@ impl History {
             head.push(b'\n');
         }
         let bytes_before = plan.length;
-        let snapshot = Snapshot { identity: plan.identity, length: plan.length, tail: plan.tail };
+        let snapshot =
+            LogSnapshot { identity: plan.identity, length: plan.length, tail: plan.tail };
         let rewrite = Rewrite { snapshot, head, kept: plan.kept };
         let pending = self.log.rewrite(rewrite, self.options.lock_timeout);
         let bytes_after = pending
@@ -230,12 +229,12 @@ fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
 
 impl Plan {
     fn nothing() -> Self {
-        let snapshot = Snapshot { identity: 0, length: 0, tail: Vec::new() };
+        let snapshot = LogSnapshot { identity: 0, length: 0, tail: Vec::new() };
         Self::new(&[], &[], snapshot)
     }
 
-    fn new(seen: &[Seen], keeps: &[bool], snapshot: Snapshot) -> Self {
-        let Snapshot { identity, length, tail } = snapshot;
+    fn new(seen: &[Seen], keeps: &[bool], snapshot: LogSnapshot) -> Self {
+        let LogSnapshot { identity, length, tail } = snapshot;
         let mut plan = Self {
             kept_entries: 0,
             dropped_entries: 0,

@@ -16,6 +16,11 @@ use std::{
     time::Duration,
 };
 
+use storage::{
+    Disk, Durability, FileError, FileSystem, Log, LogError, LogPath, LogReader, LogRegistry,
+};
+use tasks::Cancelled;
+
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
 pub use index::IndexSizes;
@@ -23,14 +28,9 @@ pub use record::{NewEntry, Redacted};
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{
-    aside::{Cancelled, aside},
+    blocking::run_blocking,
     debug::Debug,
-    durable::{
-        Durability,
-        log::{Log, LogError, LogPath, LogReader, Registry},
-    },
     error::{Code, Error, Result},
-    file_system::{Disk, FileError, FileSystem},
     safety::{Inspection, Place, Trust},
 };
 use index::Index;
@@ -72,7 +72,7 @@ struct Appends {
     under_way: BTreeSet<u64>,
 }
 
-static LOGS: Registry<Error> = Registry::new();
+static LOGS: LogRegistry<Error> = LogRegistry::new();
 
 impl History {
     /// A history; touches no file. All that name the same file in this process share its queue.

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use storage::{FileError, Line, LogReader, ReadAt};
+
 use super::{
-    Cancelled, History, aside,
+    Cancelled, History,
     entry::{Entry, trim},
     filter::Filter,
     recall::{Collect, Recalled, texts},
+    run_blocking,
 };
 use crate::{
-    durable::log::{Line, LogReader, ReadAt},
     error::Result,
-    file_system::FileError,
     retrieval::{Document, Index, Query, Which},
 };
 
@@ -113,7 +114,7 @@ impl History {
         }
         let history = Arc::clone(self);
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
-        let entries = aside(move |cancelled| {
+        let entries = run_blocking(move |cancelled| {
             let mut attempts = 1;
             loop {
                 let entries = history.try_rank(&reader, &query, window, &filter, cancelled)?;

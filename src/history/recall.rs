@@ -3,19 +3,17 @@
 use std::{cell::Cell, io::ErrorKind, path::Path, sync::Arc};
 
 use serde_json::json;
+use storage::{FileError, FileResult, Line, LinesBackwards, LogReader, ReadAt};
+use tasks::LONG;
 
 use super::{
-    Cancelled, History, aside,
+    Cancelled, History,
     entry::{Entry, trim},
     filter::Filter,
     index::{Index, Lookup, Unusable},
+    run_blocking,
 };
-use crate::{
-    aside::LONG,
-    durable::log::{Line, LinesBackwards, LogReader, ReadAt},
-    error::Result,
-    file_system::{FileError, FileResult},
-};
+use crate::error::Result;
 
 /// Entries are handed over in texts of about this many bytes.
 const TEXT: usize = 4 * 1024 * 1024;
@@ -127,7 +125,7 @@ impl History {
         let latest = Latest::within(bounds);
         let history = Arc::clone(self);
         let scan = move |cancelled: &Cancelled| scan(&reader, latest, None, &history, cancelled);
-        Ok(self.recalled(aside(scan).await?))
+        Ok(self.recalled(run_blocking(scan).await?))
     }
 
     /// The most recent entries that match, oldest first.
@@ -138,7 +136,7 @@ impl History {
         let filter = filter.prepared();
         let history = Arc::clone(self);
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
-        let found = aside(move |cancelled| {
+        let found = run_blocking(move |cancelled| {
             let latest = || Latest::within(filter.bounds());
             history.collect(&reader, &filter, latest, cancelled)
         })

@@ -5,12 +5,13 @@ use std::sync::{Arc, atomic::Ordering};
 use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
+use storage::{AppendError, MakeLine, Pending};
+use tasks::LONG;
 use tokio::sync::oneshot;
 
 use super::{History, entry::Entry};
 use crate::{
-    aside::{LONG, run_long},
-    durable::log::{AppendError, MakeLine, Pending},
+    blocking::run_long,
     error::{Code, Error, Result},
 };
 

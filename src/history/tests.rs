@@ -2,10 +2,11 @@ use std::{fs, path::Path};
 
 use json_text::Encoded;
 use serde_json::{Value, json};
+use storage::{LocalDisk, layout};
 
 use super::ranked::Window;
 use super::*;
-use crate::{file_system::LocalDisk, names, retrieval::Query};
+use crate::retrieval::Query;
 
 fn options(directory: &Path) -> HistoryOptions {
     let path = LogPath {
@@ -176,8 +177,8 @@ async fn closing_waits_for_what_was_appended_before_and_not_for_what_came_after(
     let folder = tempfile::tempdir().unwrap();
     let history = history_in(folder.path());
     append(&history, "first", json!(1)).await;
-    let lock = folder.path().join(names::lock("context.jsonl"));
-    let lock = crate::durable::FileLock::new(Arc::new(LocalDisk), lock);
+    let lock = folder.path().join(layout::lock("context.jsonl"));
+    let lock = storage::FileLock::new(Arc::new(LocalDisk), lock);
     let guard = lock.try_acquire().unwrap().unwrap();
     let before = history.append(entry("before", &json!(1), ""));
     let closing = tokio::spawn({
@@ -265,7 +266,7 @@ async fn an_index_finds_what_a_scan_finds_and_is_only_a_cache() {
     };
     assert_eq!(scanned[1].len(), 100);
     assert_eq!(scanned[6], [10, 11, 12]);
-    let index = long.path().join(names::index("context.jsonl"));
+    let index = long.path().join(layout::index("context.jsonl"));
     let history = history_in(long.path());
     assert_eq!(all_found(&history).await, scanned);
     assert!(index.exists());

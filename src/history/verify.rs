@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
+use storage::{FileError, LinesForwards, LogReader, ReadAt};
+
 use super::{
-    Cancelled, History, aside,
+    Cancelled, History,
     entry::{Entry, trim},
-    index,
+    index, run_blocking,
 };
-use crate::{
-    durable::log::{LinesForwards, LogReader, ReadAt},
-    error::Result,
-    file_system::FileError,
-};
+use crate::error::Result;
 
 /// Problems told one by one; more are counted.
 const MAX_PROBLEMS: usize = 100;
@@ -80,7 +78,7 @@ impl History {
     pub async fn verify(self: &Arc<Self>) -> Result<VerifyReport> {
         let Some(reader) = self.reader().await? else { return Ok(VerifyReport::default()) };
         let history = Arc::clone(self);
-        aside(move |cancelled| {
+        run_blocking(move |cancelled| {
             history.look(&reader, cancelled).map_err(|error| history.unreadable(error))
         })
         .await

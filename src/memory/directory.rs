@@ -10,16 +10,14 @@ use std::{
 
 use redaction::{Redaction, RedactionSession};
 use serde_json::json;
+use storage::{Durability, FileError, FileSystem, LockError, Payload, SharedFiles, Turn, layout};
 use tokio::sync::oneshot;
 
 use super::document::{Document, Malformed};
 use crate::{
-    aside::run_long,
+    blocking::run_long,
     debug::Debug,
-    durable::{Durability, LockError, SharedFiles, Turn},
     error::{Code, Error, Result},
-    file_system::{FileError, FileSystem, Payload},
-    names,
 };
 
 /// A larger `memory.json` is refused, in bytes.
@@ -74,11 +72,11 @@ impl Directory {
             return directory;
         }
         directories.retain(|_, directory| directory.strong_count() > 0);
-        let lock = path.join(names::lock(names::MEMORY));
+        let lock = path.join(layout::lock(layout::MEMORY));
         let directory = Arc::new(Self {
             file_system: Arc::clone(file_system),
             path: path.to_owned(),
-            files: SharedFiles::new(Arc::clone(file_system), lock, names::is_memory_replacement),
+            files: SharedFiles::new(Arc::clone(file_system), lock, layout::is_memory_replacement),
             queue: Mutex::default(),
         });
         directories.insert(key, Arc::downgrade(&directory));
@@ -91,7 +89,7 @@ impl Directory {
 
     /// The file of conventions, decisions and notes.
     pub fn memory(&self) -> PathBuf {
-        self.path.join(names::MEMORY)
+        self.path.join(layout::MEMORY)
     }
 
     /// What `memory.json` holds; nothing where there is none.
@@ -100,7 +98,7 @@ impl Directory {
     /// `Corrupt`, `TooLarge`, `Io`
     pub async fn document(&self) -> Result<Document> {
         let path = self.memory();
-        let name = Path::new(names::MEMORY);
+        let name = Path::new(layout::MEMORY);
         let contents = match self.file_system.canonical(&self.path).await {
             Ok(root) => self.file_system.read(&root, name, MAX_MEMORY).await,
             Err(error) => Err(error),

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
+use storage::{FileSystem, layout};
 
 use super::{
     Definition, Memory,
@@ -12,10 +13,8 @@ use super::{
     pack::RenderMap,
 };
 use crate::{
-    aside::aside,
+    blocking::run_blocking,
     error::{Code, Error, Result},
-    file_system::FileSystem,
-    names,
 };
 
 /// What of a repository is to be shown.
@@ -35,7 +34,7 @@ pub(super) fn map_of(
     directory: &Path,
 ) -> Option<Arc<RepoMap>> {
     let disk = file_system.disk()?;
-    Some(RepoMap::of(&disk, file_system, workspace, &directory.join(names::INDEXES)))
+    Some(RepoMap::of(&disk, file_system, workspace, &directory.join(layout::INDEXES)))
 }
 
 impl Memory {
@@ -66,7 +65,10 @@ impl Memory {
         progress: Option<Arc<OnProgress>>,
     ) -> Result<RenderedMap> {
         let snapshot = self.snapshot(redaction, progress).await?;
-        aside(move |_| Ok(snapshot.render(&snapshot.rank(&request.focus), request.max_chars))).await
+        run_blocking(
+            move |_| Ok(snapshot.render(&snapshot.rank(&request.focus), request.max_chars)),
+        )
+        .await
     }
 
     /// What a file of the workspace defines, in its order.
@@ -109,7 +111,7 @@ impl Memory {
         match self.snapshot(redaction, None).await {
             Ok(snapshot) => {
                 let ranked = Arc::clone(&snapshot);
-                let ranking = aside(move |_| Ok(ranked.rank(&focus))).await.ok()?;
+                let ranking = run_blocking(move |_| Ok(ranked.rank(&focus))).await.ok()?;
                 Some(Arc::new(move |most| snapshot.render(&ranking, most).text))
             }
             Err(error) => {

@@ -9,6 +9,7 @@ use std::{
 
 use redaction::{Redaction, RedactionSession};
 use serde::Serialize;
+use storage::{Durability, FileSystem, LogError, Rewrite, layout};
 
 use super::{
     Identity, Memory, MemoryOptions, Repository, directory_of, is_repo_hash,
@@ -16,13 +17,7 @@ use super::{
 };
 use crate::{
     debug::Debug,
-    durable::{
-        Durability,
-        log::{LogError, Rewrite},
-    },
     error::{Code, Error, Result},
-    file_system::FileSystem,
-    names,
 };
 
 /// Rewrites that others get ahead of.
@@ -148,7 +143,7 @@ async fn canonical(file_system: &Arc<dyn FileSystem>, path: PathBuf) -> PathBuf 
 
 /// The hashes of all memories.
 async fn hashes(file_system: &Arc<dyn FileSystem>, root: &Path) -> Result<Vec<String>> {
-    let repositories = root.join(names::REPOSITORIES);
+    let repositories = root.join(layout::REPOSITORIES);
     let mut found = match file_system.directories(&repositories).await {
         Ok(names) => names,
         Err(error) if error.is_not_found() => Vec::new(),
@@ -194,9 +189,9 @@ async fn one(
 /// Removes the caches of a memory that moved. What cannot be removed stays: it harms nobody.
 async fn remove_caches(source: &Arc<Memory>) {
     let file_system = &source.directory.file_system;
-    let indexes = source.directory.path.join(names::INDEXES);
+    let indexes = source.directory.path.join(layout::INDEXES);
     for entry in file_system.list(&indexes).await.unwrap_or_default() {
-        if names::is_symbols(&entry.name) {
+        if layout::is_symbols(&entry.name) {
             let _ = file_system.remove(&indexes.join(&entry.name)).await;
         }
     }

@@ -39,17 +39,12 @@ use std::{
 use chrono::{SecondsFormat, Utc};
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
+use storage::{Durability, FileSystem, Log, LogPath, layout};
+use tasks::{CallOrder, CallPlace};
 
 use crate::{
-    call_order::{CallOrder, CallPlace},
     debug::Debug,
-    durable::{
-        Durability,
-        log::{Log, LogPath},
-    },
     error::{Error, Result},
-    file_system::FileSystem,
-    names,
     safety::{Inspection, Place, Trust},
 };
 
@@ -126,7 +121,7 @@ impl Drop for UnderWay {
 /// The directory of a repository's memory.
 #[must_use]
 pub fn directory_of(root: &std::path::Path, repo_hash: &str) -> PathBuf {
-    root.join(names::REPOSITORIES).join(repo_hash)
+    root.join(layout::REPOSITORIES).join(repo_hash)
 }
 
 /// The current time as records have it.
@@ -147,7 +142,7 @@ impl Memory {
         let log_path = LogPath {
             directory: options.directory.clone(),
             prefix,
-            name: names::SUMMARIES.to_owned(),
+            name: layout::SUMMARIES.to_owned(),
         };
         let log = summaries::LOGS.log(file_system, &log_path);
         if options.trust.locks {
@@ -192,7 +187,7 @@ impl Memory {
             setting: "root",
             directories: &directories,
             files: &[&memory, &self.log_path.file()],
-            own_files: &[&own.join(names::lock(names::MEMORY)), &self.log_path.lock()],
+            own_files: &[&own.join(layout::lock(layout::MEMORY)), &self.log_path.lock()],
         };
         self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }

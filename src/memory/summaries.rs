@@ -4,17 +4,18 @@ use std::{ops::Range, sync::Arc};
 
 use redaction::{Redaction, RedactionSession};
 use serde_json::json;
+use storage::{
+    AppendError, FileError, LinesForwards, LogError, LogReader, LogRegistry, LogSnapshot, Rewrite,
+};
+use tasks::CallPlace;
 
 use super::{Memory, Redacted, directory::timed_out, now, summary::Summary};
 use crate::{
-    aside::aside,
-    call_order::CallPlace,
-    durable::log::{AppendError, LinesForwards, LogError, LogReader, Registry, Rewrite, Snapshot},
+    blocking::run_blocking,
     error::{Code, Error, Result},
-    file_system::FileError,
 };
 
-pub(super) static LOGS: Registry<Error> = Registry::new();
+pub(super) static LOGS: LogRegistry<Error> = LogRegistry::new();
 
 /// A longer line is no summary: its text has at most 64 KB, and JSON makes at most six bytes of one.
 const MAX_LINE: usize = 1024 * 1024;
@@ -45,7 +46,7 @@ pub(super) struct Seen {
     pub kept: Vec<SummaryLine>,
     /// Where they begin, if anything before them is to go.
     start: u64,
-    pub snapshot: Snapshot,
+    pub snapshot: LogSnapshot,
     bad_lines: usize,
 }
 
@@ -122,7 +123,7 @@ impl Memory {
         let Some(reader) = self.log.reader().await.map_err(unreadable)? else { return Ok(None) };
         let bounds = self.options.summaries;
         let path = self.log_path.file();
-        let seen = aside(move |_| {
+        let seen = run_blocking(move |_| {
             see(&reader, bounds)
                 .map_err(|error| Error::from_file("read the summaries", &path, "root", error))
         })
@@ -210,7 +211,7 @@ fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, F
             None => bad_lines += 1,
         }
     }
-    let snapshot = Snapshot::of(reader, reader.identity(), length)?;
+    let snapshot = LogSnapshot::of(reader, reader.identity(), length)?;
     let mut bytes = 0;
     let fits = |line: &&SummaryLine| {
         bytes += line.range.end - line.range.start;

@@ -2,12 +2,11 @@ use std::{fs, path::Path};
 
 use redaction::{EnvironmentValues, RedactionOptions, Redactor};
 use serde_json::{Value, json};
+use simulator::SimulatedDisk;
+use storage::{LocalDisk, layout};
 
 use super::*;
-use crate::{
-    error::Code,
-    file_system::{LocalDisk, simulated::SimulatedDisk},
-};
+use crate::error::Code;
 
 fn hash() -> String {
     "0123456789abcdef".repeat(4)
@@ -464,14 +463,14 @@ async fn the_first_change_removes_leftovers_of_memory_json() {
     let directory = directory_of(folder.path(), &hash());
     fs::create_dir_all(&directory).unwrap();
     let left = |name: &str, minutes: u64| {
-        let path = directory.join(names::replacement(name));
+        let path = directory.join(layout::replacement(name));
         fs::write(&path, "half").unwrap();
         let age = Duration::from_secs(60 * minutes);
         let file = fs::File::options().append(true).open(&path).unwrap();
         file.set_modified(std::time::SystemTime::now() - age).unwrap();
         path
     };
-    let (old, young) = (left(names::MEMORY, 61), left(names::MEMORY, 59));
+    let (old, young) = (left(layout::MEMORY, 61), left(layout::MEMORY, 59));
     let of_another = left("package.json", 61);
     upsert(&memory, json!({ "kind": "note", "content": "n" })).await.unwrap();
     assert!(!old.exists() && young.exists() && of_another.exists());

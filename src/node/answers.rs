@@ -2,9 +2,10 @@
 
 use redaction::Report;
 use serde::Serialize;
+use storage::Payload;
 
 use super::{redaction::findings, runtime::Answer};
-use crate::{error::Error, file_system::Payload};
+use crate::error::Error;
 
 pub type Outcome<T> = std::result::Result<T, Error>;
 

@@ -15,6 +15,7 @@ use napi_derive::napi;
 use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
+use storage::{Durability, LogPath, Payload};
 
 use super::{
     file_system::{self, NativeFileSystem},
@@ -27,9 +28,7 @@ use super::{
     value,
 };
 use crate::{
-    durable::{Durability, log::LogPath},
     error::Error,
-    file_system::Payload,
     history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
     safety::Trust,
 };

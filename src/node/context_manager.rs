@@ -14,6 +14,7 @@ use napi::{
 use napi_derive::napi;
 use redaction::Redaction;
 use serde::{Deserialize, Serialize};
+use storage::{Durability, Payload};
 
 use super::{
     file_system::{self, NativeFileSystem},
@@ -29,9 +30,7 @@ use crate::{
     context::{
         Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
     },
-    durable::Durability,
     error::Error,
-    file_system::Payload,
     safety::Trust,
 };
 

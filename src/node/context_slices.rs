@@ -7,11 +7,11 @@ use napi::Result;
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use storage::Payload;
 
 use super::{context_manager::NativeManager, request::parse, runtime::Answer, text::Utf8};
 use crate::{
     error,
-    file_system::Payload,
     retrieval::slices::{Going, Grep, JsonPath, Part, Pattern, Request, Slice, Syntax},
 };
 

@@ -7,6 +7,7 @@ use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
 use redaction::Redaction;
 use serde::{Deserialize, Serialize};
+use storage::Durability;
 
 use super::{
     answers::{Outcome, answer, json, redacted},
@@ -19,8 +20,6 @@ use super::{
     text::Utf8,
 };
 use crate::{
-    durable::Durability,
-    names,
     safety::Trust,
     store::{Changed, Policy, Store, StoreOptions},
 };
@@ -68,7 +67,7 @@ pub struct NativeStore {
 #[napi(ts_return_type = "string | null")]
 #[must_use]
 pub fn directory_fault(#[napi(ts_arg_type = "string")] name: Utf8) -> Option<String> {
-    names::directory_fault(&name.into_string()).map(str::to_owned)
+    crate::store::directory_name_error(&name.into_string()).map(str::to_owned)
 }
 
 /// What is stored, and what was found in it where that is anything.

@@ -1,9 +1,10 @@
 //! Stored text on its way to a model by the JavaScript side.
 
 use napi_derive::napi;
+use storage::Payload;
 
 use super::text::{JsText, Utf8};
-use crate::{context, file_system::Payload};
+use crate::context;
 
 /// A text between tags that it cannot forge, with everything shown that hides itself.
 #[napi(ts_return_type = "string")]

@@ -1,8 +1,9 @@
 //! Errors on their way to JavaScript: data here, `Error` objects there.
 
 use serde_json::{Value, json};
+use storage::Origin;
 
-use crate::{error::Error, file_system::Origin};
+use crate::error::Error;
 
 /// What the JavaScript side builds its `Error` from.
 pub fn to_json(error: &Error) -> Value {

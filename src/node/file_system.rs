@@ -12,11 +12,9 @@ use std::{
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
+use storage::{Contents, FileEntry, FileError, FileFuture, FileSystem, LocalDisk, Origin, Payload};
 
 use super::{numbers::whole, outbox::Queue};
-use crate::file_system::{
-    Contents, Entry, FileError, FileFuture, FileSystem, LocalDisk, Origin, Payload,
-};
 
 /// Owner-only permissions.
 const DIRECTORY_MODE: u32 = 0o700;
@@ -238,21 +236,21 @@ impl FileSystem for InjectedFileSystem {
         })
     }
 
-    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<Entry>> {
+    fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>> {
         Box::pin(async move {
             if !self.exists(directory).await? {
                 return Ok(Vec::new());
             }
             let names = self.call("readdir", directory, json!(null), None).await?;
             let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
-            Ok(names.into_iter().map(Entry::named).collect())
+            Ok(names.into_iter().map(FileEntry::named).collect())
         })
     }
 
     fn directories<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<String>> {
         Box::pin(async move {
             let mut directories = Vec::new();
-            for Entry { name, .. } in self.list(directory).await? {
+            for FileEntry { name, .. } in self.list(directory).await? {
                 // What is no directory cannot be listed; nothing else tells.
                 let path = directory.join(&name);
                 if self.call("readdir", &path, json!(null), None).await.is_ok() {

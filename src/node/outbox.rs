@@ -20,13 +20,14 @@ use napi::{
 use napi_derive::napi;
 use redaction::RedactionSession;
 use serde::Serialize;
+use storage::Payload;
 use tokio::sync::oneshot;
 
 use super::{
     redaction::RedactionSource,
     text::{JsText, Utf8},
 };
-use crate::{context::Manager, debug::Debug, file_system::Payload};
+use crate::{context::Manager, debug::Debug};
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
 const FIELDS: usize = 2;

@@ -3,6 +3,7 @@
 
 use napi::bindgen_prelude::Float64ArraySlice;
 use napi_derive::napi;
+use storage::Payload;
 
 use super::{
     context_manager::NativeManager,
@@ -10,7 +11,6 @@ use super::{
     redaction::as_stored,
     text::{JsText, Utf8},
 };
-use crate::file_system::Payload;
 
 #[napi]
 impl NativeManager {

@@ -10,12 +10,12 @@ use redaction::{
     RedactionSession, Redactor, Report,
 };
 use serde::Deserialize;
+use storage::Payload;
 
 use super::{
     text::{JsText, Utf8},
     value,
 };
-use crate::file_system::Payload;
 
 /// The options' part that is for the rules; crosses as JSON.
 #[derive(Deserialize)]

@@ -13,6 +13,7 @@ use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
 use redaction::Redaction;
 use serde::{Deserialize, Serialize};
+use storage::{Durability, FileSystem, LocalDisk, Payload};
 
 use super::{
     answers::{Outcome, answer, redacted},
@@ -25,9 +26,7 @@ use super::{
 };
 use crate::{
     debug::Debug,
-    durable::Durability,
     error::Error,
-    file_system::{FileSystem, LocalDisk, Payload},
     memory::{
         self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
         RecordKind, Repository, Summary, SummaryBounds, map::OnProgress,
@@ -133,7 +132,8 @@ pub fn repo_identity(
 ) -> Result<()> {
     let IdentityRequest { workspace, branch_scope } = parse(&request)?;
     run(&outbox.queue(), operation, async move {
-        let identity = crate::aside::aside(move |_| Identity::of(&workspace, branch_scope)).await?;
+        let identity =
+            crate::blocking::run_blocking(move |_| Identity::of(&workspace, branch_scope)).await?;
         answer(&KnownIdentity::of(&identity))
     })
     .map(drop)
@@ -151,7 +151,8 @@ pub fn migrate_repo_memory(
     let redaction = redactor.map(|redactor| redactor.source().current());
     run(&outbox.queue(), operation, async move {
         let (workspace, scope) = (request.workspace, request.branch_scope);
-        let identity = crate::aside::aside(move |_| Identity::of(&workspace, scope)).await?;
+        let identity =
+            crate::blocking::run_blocking(move |_| Identity::of(&workspace, scope)).await?;
         let origin = match (request.from_workspace, request.from_repo_hash) {
             (Some(workspace), _) => Origin::Workspace(workspace),
             (None, hash) => Origin::Hash(hash.unwrap_or_default()),
@@ -304,7 +305,7 @@ impl NativeRepoMemory {
         let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
         self.run(operation, move |_| async move {
             let pack = pack.ok_or_else(|| Error::internal("the pack was released"))?;
-            let text = crate::aside::aside(move |_| Ok(pack.render(most))).await?;
+            let text = crate::blocking::run_blocking(move |_| Ok(pack.render(most))).await?;
             Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
         })
     }

@@ -7,13 +7,15 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use storage::Payload;
+use tasks::MAX_LONG_THREADS;
 use tokio::{
     runtime::{Builder, Runtime},
     task::AbortHandle,
 };
 
 use super::outbox::{Message, Queue};
-use crate::{aside::MAX_LONG_THREADS, error::Error, file_system::Payload};
+use crate::error::Error;
 
 /// Threads for work that waits for the medium.
 const WAITING_THREADS: usize = 16;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use napi::Result;
 use napi_derive::napi;
+use storage::Payload;
 
 use super::{context_manager::NativeManager, request::parse, runtime::Answer, text::Utf8};
-use crate::{context::SearchRequest, file_system::Payload};
+use crate::context::SearchRequest;
 
 #[napi]
 impl NativeManager {

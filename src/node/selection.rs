@@ -7,6 +7,7 @@ use napi::{Result, bindgen_prelude::Float32ArraySlice};
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
+use storage::Payload;
 
 use super::{
     context_manager::NativeManager,
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     context::{Candidate, ForeignPointer, Selection},
-    file_system::Payload,
     retrieval::vectors::normalised,
 };
 

@@ -3,8 +3,7 @@
 use std::ptr;
 
 use napi::{Error, Result, Status, bindgen_prelude::*, sys};
-
-use crate::file_system::Payload;
+use storage::Payload;
 
 /// A JavaScript string as UTF-8 (lone surrogates become U+FFFD).
 pub struct Utf8(pub Vec<u8>);

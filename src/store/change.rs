@@ -4,17 +4,16 @@ use std::{path::Path, sync::Arc};
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
+use storage::{Durability, Payload};
+use tasks::CallPlace;
 
 use super::{
     Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links,
     corrupt, entry, finished, time, write::read_back,
 };
 use crate::{
-    aside::run_long,
-    call_order::CallPlace,
-    durable::Durability,
+    blocking::run_long,
     error::{Code, Error, Result},
-    file_system::Payload,
 };
 
 /// A change of an entry; what is absent stays.

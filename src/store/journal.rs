@@ -7,14 +7,10 @@ use std::path::Path;
 use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use storage::{Durability, FileError, Payload, layout};
 
 use super::{Change, Location, Store, add_missing, changelog, entry};
-use crate::{
-    durable::Durability,
-    error::{Code, Result},
-    file_system::{FileError, Payload},
-    names,
-};
+use crate::error::{Code, Result};
 
 /// Every step of a supersession survives the loss of power, whatever the store's level: the next step
 /// relies on it, and the last one changes an entry that was safe before.
@@ -85,7 +81,7 @@ impl Store {
         root: &Path,
         limit: u64,
     ) -> std::result::Result<Option<Vec<u8>>, FileError> {
-        let name = Path::new(names::STORE_JOURNAL);
+        let name = Path::new(layout::STORE_JOURNAL);
         match self.shared.file_system.read(root, name, limit).await {
             Ok(contents) => Ok(Some(contents.bytes)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -129,13 +125,13 @@ impl Store {
     pub(super) async fn write_journal(&self, root: &Path, journal: &Journal) -> Result<()> {
         let refused = |error| self.shared.refused("write the journal of", error);
         let text = serde_json::to_vec(journal).unwrap_or_default();
-        let path = root.join(names::STORE_JOURNAL);
+        let path = root.join(layout::STORE_JOURNAL);
         self.shared.files.replace(&path, Payload::new(text), LEVEL).await.map_err(refused)
     }
 
     /// Removes the journal; whoever calls this has the turn.
     pub(super) async fn drop_journal(&self, root: &Path) -> Result<()> {
-        let path = root.join(names::STORE_JOURNAL);
+        let path = root.join(layout::STORE_JOURNAL);
         let removed = self.shared.files.remove(&path, LEVEL).await;
         removed.map(drop).map_err(|error| self.shared.refused("remove the journal of", error))
     }

@@ -1,9 +1,8 @@
 //! Where an entry is: `<agent>/[<session>/]<name>.md` below the store.
 
-use crate::{
-    error::{Code, Error, Result},
-    names,
-};
+use storage::layout;
+
+use crate::error::{Code, Error, Result};
 
 use super::time;
 
@@ -48,8 +47,8 @@ impl Location {
     pub(super) fn of(parts: &[&str]) -> Option<Self> {
         let (name, directories) = parts.split_last()?;
         let is_place = (1..=Self::MAX_DIRECTORIES).contains(&directories.len())
-            && name.len() > names::ENTRY_SUFFIX.len()
-            && name.ends_with(names::ENTRY_SUFFIX)
+            && name.len() > layout::ENTRY_SUFFIX.len()
+            && name.ends_with(layout::ENTRY_SUFFIX)
             && parts.iter().all(|part| !part.starts_with('.') && !part.is_empty());
         is_place.then(|| Self { path: parts.join("/") })
     }

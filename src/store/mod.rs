@@ -17,6 +17,7 @@ mod block;
 mod body;
 mod change;
 mod changelog;
+mod directory_name;
 mod document;
 #[cfg(test)]
 mod document_tests;
@@ -31,6 +32,7 @@ mod recall;
 #[cfg(test)]
 mod redaction_tests;
 mod shared;
+mod slug;
 mod supersede;
 mod time;
 mod write;
@@ -44,18 +46,17 @@ use std::{
 };
 
 use redaction::{RedactionSession, Report};
+use storage::{Durability, FileSystem, Payload, layout};
+use tasks::CallOrder;
 
 use crate::{
-    call_order::CallOrder,
     debug::Debug,
-    durable::Durability,
     error::{Code, Error, Result},
-    file_system::{FileSystem, Payload},
-    names,
     safety::{Inspection, Place, Trust},
 };
 
 pub use change::Update;
+pub use directory_name::directory_name_error;
 pub use document::{Document, NewEntry};
 pub use entry::{Change, Entry, EntryType, Problem, Summary, revision};
 pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal, Unremoved};
@@ -204,7 +205,7 @@ impl Store {
             setting: "path",
             directories: &[directory, &directory.join(&self.options.agent)],
             files: &[],
-            own_files: &[&directory.join(names::STORE_LOCK)],
+            own_files: &[&directory.join(layout::STORE_LOCK)],
         };
         self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
@@ -234,12 +235,7 @@ impl Store {
         )
     }
 
-    fn refused(
-        &self,
-        what: &str,
-        location: &Location,
-        error: crate::file_system::FileError,
-    ) -> Error {
+    fn refused(&self, what: &str, location: &Location, error: storage::FileError) -> Error {
         let path = self.shared.directory.join(location.as_str());
         Error::from_file(&format!("{what} the entry"), &path, "path", error)
     }

@@ -5,17 +5,15 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use storage::Payload;
+use tasks::in_place;
 
 use super::{
     Entry, Filter, Location, Problem, Store, Summary,
     index::{Direction, EntryIndex},
     write::read_back,
 };
-use crate::{
-    aside::in_place,
-    error::{Code, Error, Result},
-    file_system::Payload,
-};
+use crate::error::{Code, Error, Result};
 
 /// Which entries are near another one.
 #[derive(Debug, Clone, Deserialize)]

@@ -9,14 +9,12 @@ use std::{
 };
 
 use serde_json::json;
+use storage::{Durability, FileError, FileSystem, LockError, SharedFiles, Turn, layout};
 
 use super::{Location, index::EntryIndex};
 use crate::{
     debug::Debug,
-    durable::{Durability, LockError, SharedFiles, Turn},
     error::{Code, Error, Result},
-    file_system::{FileError, FileSystem},
-    names,
 };
 
 /// One directory with entries.
@@ -58,8 +56,8 @@ impl Shared {
         stores.retain(|_, shared| shared.strong_count() > 0);
         let files = SharedFiles::new(
             Arc::clone(file_system),
-            directory.join(names::STORE_LOCK),
-            names::is_store_replacement,
+            directory.join(layout::STORE_LOCK),
+            layout::is_store_replacement,
         );
         let shared = Arc::new(Self {
             file_system: Arc::clone(file_system),

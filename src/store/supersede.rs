@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use redaction::Redaction;
 use serde::{Deserialize, Serialize};
+use tasks::CallPlace;
 
 use super::{
     Changed, Draft, Entry, Location, Store, add_missing, changelog, entry,
@@ -12,7 +13,7 @@ use super::{
     time,
     write::read_back,
 };
-use crate::{call_order::CallPlace, error::Result};
+use crate::error::Result;
 
 /// What takes an entry's place, and why.
 #[derive(Debug, Clone, Deserialize)]

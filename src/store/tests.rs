@@ -1,9 +1,9 @@
 use std::{fs, path::Path, sync::Mutex, time::SystemTime};
 
 use serde_json::{Value, json};
+use storage::{LocalDisk, layout};
 
 use super::*;
-use crate::{file_system::LocalDisk, names};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
@@ -190,7 +190,7 @@ async fn what_was_interrupted_is_completed_by_whoever_reads() {
 }
 
 fn names_of_journal() -> &'static str {
-    crate::names::STORE_JOURNAL
+    storage::layout::STORE_JOURNAL
 }
 
 #[tokio::test]
@@ -383,8 +383,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 async fn leftovers_are_removed_from_all_directories_where_nothing_expires() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
-    let entry = names::replacement("20260221T143001-x.md");
-    let journal = names::replacement(names::STORE_JOURNAL);
+    let entry = layout::replacement("20260221T143001-x.md");
+    let journal = layout::replacement(layout::STORE_JOURNAL);
     let places = [
         journal,
         entry.clone(),
@@ -407,8 +407,8 @@ async fn leftovers_are_removed_from_all_directories_where_nothing_expires() {
 async fn the_first_change_in_a_directory_removes_leftovers_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&store_in(folder.path()), "auth", "x").await.summary.path;
-    let entry = names::replacement("20260221T143001-x.md");
-    let index = left(folder.path(), &names::replacement(names::STORE_INDEX), 61 * MINUTE);
+    let entry = layout::replacement("20260221T143001-x.md");
+    let index = left(folder.path(), &layout::replacement(layout::STORE_INDEX), 61 * MINUTE);
     let beside = left(folder.path(), &format!("code-reviewer/{entry}"), 61 * MINUTE);
     let elsewhere = left(folder.path(), &format!("other/{entry}"), 61 * MINUTE);
     let store = store_in(folder.path());

@@ -7,17 +7,16 @@ use std::{
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
+use storage::{Payload, layout};
+use tasks::CallPlace;
 
 use super::{
     Changed, Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links,
-    finished, shared::Reserved, time,
+    finished, shared::Reserved, slug, time,
 };
 use crate::{
-    aside::run_long,
-    call_order::CallPlace,
+    blocking::run_long,
     error::{Code, Error, Result},
-    file_system::Payload,
-    names,
 };
 
 /// So many entries of one slug are told apart within a second.
@@ -112,7 +111,7 @@ impl Store {
         check_links(&links)?;
         // Before it becomes a name: there its secrets would no longer look like any.
         pass.text(&mut slug)?;
-        let slug = names::slug(&slug).ok_or_else(|| {
+        let slug = slug::slug(&slug).ok_or_else(|| {
             Error::new(Code::InvalidArgument, "slug must contain a letter or a digit")
         })?;
         let now = time::whole_seconds(called);
@@ -226,7 +225,7 @@ impl Store {
     ) -> Result<Reserved<'_>> {
         let Prepared { directory, compact_time, slug, .. } = prepared;
         while *number <= MAX_NUMBER {
-            let name = names::entry(compact_time, slug, *number);
+            let name = layout::entry(compact_time, slug, *number);
             let location = Location::parse(&format!("{directory}/{name}"))?;
             if let Some(reserved) = self.shared.reserve(location) {
                 let path = Path::new(reserved.location.as_str());

@@ -4,11 +4,11 @@ use std::{path::Path, sync::Arc};
 
 use agent_context::{
     context::{Manager, ManagerOptions, Retention, SaveRequest},
-    durable::Durability,
     error::Result,
 };
 use json_text::Encoded;
 use serde_json::Value;
+use storage::Durability;
 
 /// A session of its own in the directory.
 pub fn options(directory: &Path) -> ManagerOptions {

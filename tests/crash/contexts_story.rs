@@ -5,12 +5,11 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use agent_context::{
     context::{Manager, ManagerOptions, Retention},
     debug::Debug,
-    durable::Durability,
     error::Code,
-    file_system::simulated::SimulatedDisk,
-    names as file_names,
 };
 use serde_json::json;
+use simulator::SimulatedDisk;
+use storage::{Durability, layout as file_names};
 
 use crate::{
     contexts::{self, options},

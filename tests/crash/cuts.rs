@@ -7,10 +7,8 @@ use std::{
     thread,
 };
 
-use agent_context::file_system::{
-    Access, Disk,
-    simulated::{SimulatedDisk, Survival},
-};
+use simulator::{SimulatedDisk, Survival};
+use storage::{Access, Disk};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::evidence::{Counts, Group, tell};

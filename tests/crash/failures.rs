@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, io, thread};
 
-use agent_context::file_system::simulated::SimulatedDisk;
+use simulator::SimulatedDisk;
 
 use crate::{
     cuts::runtime,

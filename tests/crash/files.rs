@@ -6,10 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_context::{
-    durable::{self, DirectorySync, Durability, FileLock, LockError, Target},
-    file_system::{Disk, FileError, simulated::SimulatedDisk},
-};
+use simulator::SimulatedDisk;
+use storage::{DirectorySync, Disk, Durability, FileError, FileLock, LockError, Target};
 
 use crate::{
     cuts::{cut_everywhere, names, raw, runtime},
@@ -42,7 +40,7 @@ async fn create(
     let (temporary, file) = (path(&format!("{name}.tmp")), path(name));
     let target = Target { directory: Path::new(STORE), temporary: &temporary, path: &file };
     let contents = Arc::new(contents.to_vec());
-    durable::create(disk, target, contents, durability, &DirectorySync::default()).await
+    storage::create_file(disk, target, contents, durability, &DirectorySync::default()).await
 }
 
 async fn replace(
@@ -54,7 +52,7 @@ async fn replace(
     let (temporary, file) = (path(&format!("{}.tmp", disk.calls())), path("old"));
     let target = Target { directory: Path::new(STORE), temporary: &temporary, path: &file };
     let contents = Arc::new(contents.to_vec());
-    durable::replace(disk, target, contents, durability, &DirectorySync::default()).await
+    storage::replace_file(disk, target, contents, durability, &DirectorySync::default()).await
 }
 
 fn contents(disk: &SimulatedDisk, name: &str) -> Option<Vec<u8>> {
@@ -90,8 +88,7 @@ fn created(story: &'static str, has_unnamed_files: bool, durability: Durability)
             assert!(is_temporary || is_known, "{name} is left");
         }
         create(&found.disk, "next", b"next", Durability::Full).await.unwrap();
-        let again =
-            found.disk.crash(usize::MAX, agent_context::file_system::simulated::Survival::Nothing);
+        let again = found.disk.crash(usize::MAX, simulator::Survival::Nothing);
         assert_eq!(contents(&again, "next").unwrap(), b"next");
     });
 }

@@ -4,16 +4,13 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context::{
     debug::Debug,
-    durable::Durability,
     error::Result,
-    file_system::{
-        Access, Disk,
-        simulated::{SimulatedDisk, Survival},
-    },
     history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy, Summary},
 };
 use json_text::Encoded;
 use serde_json::{Value, json};
+use simulator::{SimulatedDisk, Survival};
+use storage::{Access, Disk, Durability};
 
 use crate::{
     cuts::{Found, SUBSETS, cut_everywhere, runtime},

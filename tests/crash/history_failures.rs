@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use agent_context::{
-    durable::Durability,
     error::{Code, Error},
-    file_system::simulated::{SimulatedDisk, Survival},
     history::{CompactReport, Filter, History},
 };
+use simulator::{SimulatedDisk, Survival};
+use storage::Durability;
 
 use crate::{
     cuts::{names, runtime},

@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use agent_context::{
     debug::Debug,
-    durable::Durability::Process,
-    file_system::simulated::SimulatedDisk,
     history::{Filter, History, HistoryOptions, IndexSizes, IndexState},
 };
+use simulator::SimulatedDisk;
+use storage::Durability::Process;
 
 use crate::{
     cuts::{cut_everywhere, names, runtime},

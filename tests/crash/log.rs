@@ -2,21 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agent_context::{
-    durable::{
-        Durability,
-        log::{
-            AppendError, LinesForwards, Log, LogError, LogPath, Pending, ReadAt, Registry, Rewrite,
-            Snapshot,
-        },
-    },
-    file_system::{
-        FileSystem,
-        simulated::{SimulatedDisk, Survival},
-    },
-    names,
-};
 use serde_json::json;
+use simulator::{SimulatedDisk, Survival};
+use storage::{
+    AppendError, Durability, FileSystem, LinesForwards, Log, LogError, LogPath, LogRegistry,
+    LogSnapshot, Pending, ReadAt, Rewrite, layout,
+};
 
 use crate::{
     cuts::{self, Found, SUBSETS, cut_everywhere, runtime},
@@ -50,7 +41,7 @@ pub fn log_path() -> LogPath {
 /// The log as a process of its own has it.
 pub fn log_on(disk: &SimulatedDisk) -> Arc<TestLog> {
     let file_system: Arc<dyn FileSystem> = Arc::new(disk.clone());
-    Registry::new().log(&file_system, &log_path())
+    LogRegistry::new().log(&file_system, &log_path())
 }
 
 /// Queues a line.
@@ -75,7 +66,7 @@ pub async fn rewrite(log: &Arc<TestLog>, dropped: usize, head: Line) -> Result<u
         let Some(line) = lines.next_line()? else { break };
         start = line.end();
     }
-    let snapshot = Snapshot::of(&reader, reader.identity(), reader.length()?)?;
+    let snapshot = LogSnapshot::of(&reader, reader.identity(), reader.length()?)?;
     let kept = std::iter::once(start..snapshot.length).collect();
     let head = [head.0.as_slice(), b"\n"].concat();
     log.rewrite(Rewrite { snapshot, head, kept }, PATIENCE).outcome().await.unwrap()
@@ -96,7 +87,7 @@ async fn read(log: &TestLog) -> Vec<Line> {
 /// How many files were to replace the log.
 pub fn replacements(disk: &SimulatedDisk) -> usize {
     let names = cuts::names(disk, DIRECTORY);
-    names.iter().filter(|name| names::is_replacement(name, NAME)).count()
+    names.iter().filter(|name| layout::is_replacement(name, NAME)).count()
 }
 
 /// What is left of a story goes on: with an append, a power cut, and a rewrite.

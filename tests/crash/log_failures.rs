@@ -6,14 +6,8 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use agent_context::{
-    durable::{
-        Durability,
-        log::{AppendError, LogError},
-        sync_ancestors,
-    },
-    file_system::simulated::{SimulatedDisk, Survival},
-};
+use simulator::{SimulatedDisk, Survival};
+use storage::{AppendError, Durability, LogError, sync_ancestors};
 
 use tokio::runtime::{Builder, Runtime};
 

@@ -5,12 +5,9 @@ use std::{path::Path, sync::Arc};
 use agent_context::{
     context::{Manager, ManagerOptions},
     debug::Debug,
-    durable::Durability,
-    file_system::{
-        Disk,
-        simulated::{SimulatedDisk, Survival},
-    },
 };
+use simulator::{SimulatedDisk, Survival};
+use storage::{Disk, Durability};
 
 use crate::{
     contexts_story::{

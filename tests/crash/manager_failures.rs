@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, pin::Pin, sync::Arc};
 use agent_context::{
     context::{Manager, ManagerOptions},
     debug::Debug,
-    durable::Durability,
     error::{Code, Error},
-    file_system::simulated::{SimulatedDisk, Survival},
 };
+use simulator::{SimulatedDisk, Survival};
+use storage::Durability;
 
 use crate::{
     contexts_story::{

@@ -9,15 +9,15 @@ use std::{
 
 use agent_context::{
     debug::Debug,
-    durable::Durability,
     error::Error,
-    file_system::simulated::{SimulatedDisk, Survival},
     memory::{
         Draft, Identity, Memory, MemoryOptions, Migrated, Origin, RecordKind, Repository, Summary,
         SummaryBounds, directory_of, migrate,
     },
 };
 use serde_json::{Value, json};
+use simulator::{SimulatedDisk, Survival};
+use storage::Durability;
 
 use crate::{
     cuts::{Found, SUBSETS, cut_everywhere, runtime},

@@ -9,10 +9,8 @@ use std::{
     },
 };
 
-use agent_context::file_system::{
-    Access, Contents, Disk, Entry, FileResult, FileSystem, LockAttempt, OpenFile,
-    simulated::SimulatedDisk,
-};
+use simulator::SimulatedDisk;
+use storage::{Access, Contents, Disk, FileEntry, FileResult, FileSystem, LockAttempt, OpenFile};
 
 static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 50);
 
@@ -54,7 +52,7 @@ impl Disk for Process {
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
         Disk::read(&self.disk, root, relative, limit)
     }
-    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
         Disk::list(&self.disk, directory)
     }
     fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use agent_context::{
     debug::Debug,
-    durable::Durability,
     error::Error,
-    file_system::simulated::{SimulatedDisk, Survival},
     store::{
         Draft, Entry, EntryType, Filter, Store, StoreOptions, Superseded, Supersession, Update,
     },
 };
+use simulator::{SimulatedDisk, Survival};
+use storage::Durability;
 
 use crate::{
     cuts::{Found, SUBSETS, cut_everywhere, runtime},

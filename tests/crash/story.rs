@@ -2,11 +2,9 @@
 
 use std::{collections::HashSet, fmt, path::Path};
 
-use agent_context::{
-    durable::Durability,
-    file_system::{Disk, simulated::SimulatedDisk},
-};
 use serde_json::Value;
+use simulator::SimulatedDisk;
+use storage::{Disk, Durability};
 
 use crate::cuts::Found;
 

@@ -10,13 +10,11 @@ use std::{
 use agent_context::{
     context::{Manager, ManagerOptions, Retention, SaveRequest},
     debug::Debug,
-    durable::Durability,
     error::Result,
-    file_system::{FileSystem, LocalDisk},
-    names,
 };
 use json_text::Encoded;
 use serde_json::{Value, json};
+use storage::{Durability, FileSystem, LocalDisk, layout};
 
 /// Every context is large: it is on disk alone, and loading it reads the disk.
 pub fn options(directory: &Path, session: &str, durability: Durability) -> ManagerOptions {
@@ -81,16 +79,16 @@ pub fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 /// The contexts among them.
 pub fn contexts(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = files(directory);
-    files.retain(|name, _| names::parse_context(name).is_some());
+    files.retain(|name, _| layout::parse_context(name).is_some());
     files
 }
 
 pub fn temporaries(directory: &Path) -> usize {
-    files(directory).keys().filter(|name| names::parse_temporary(name).is_some()).count()
+    files(directory).keys().filter(|name| layout::parse_temporary(name).is_some()).count()
 }
 
 pub fn leases(directory: &Path) -> usize {
-    files(directory).keys().filter(|name| names::parse_lease(name).is_some()).count()
+    files(directory).keys().filter(|name| layout::parse_lease(name).is_some()).count()
 }
 
 /// Loads a context from disk: its result.
@@ -164,7 +162,7 @@ pub async fn check(
     let rounds = found(directory, before, results);
     let fresh = manager(options(directory, "check", Durability::Full));
     let now = contexts(directory);
-    for name in before.keys().filter(|name| names::parse_context(name).is_some()) {
+    for name in before.keys().filter(|name| layout::parse_context(name).is_some()) {
         let may_go = name.starts_with("goes_");
         assert!(may_go || now.contains_key(name), "{name} was acknowledged and is gone");
         assert!(!(may_go && is_removed && now.contains_key(name)), "{name} was to go and is there");

@@ -4,14 +4,12 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use agent_context::{
     debug::Debug,
-    durable::{Durability, log::LogPath},
     error::Result,
-    file_system::LocalDisk,
     history::{History, HistoryOptions, NewEntry, Policy, Summary},
-    names,
 };
 use json_text::Encoded;
 use serde_json::Value;
+use storage::{Durability, LocalDisk, LogPath, layout};
 
 pub const NAME: &str = "context.jsonl";
 /// A line as a crash leaves it.
@@ -89,7 +87,7 @@ pub fn text(directory: &Path) -> String {
 pub fn replacements(directory: &Path) -> usize {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };
     let is_replacement =
-        |name: &std::ffi::OsStr| names::is_replacement(name.to_str().unwrap(), NAME);
+        |name: &std::ffi::OsStr| layout::is_replacement(name.to_str().unwrap(), NAME);
     entries.filter(|entry| is_replacement(&entry.as_ref().unwrap().file_name())).count()
 }
 
@@ -121,5 +119,5 @@ pub async fn check_next(directory: &Path) {
     let expected = if log.is_empty() || log.ends_with('\n') { log } else { log + "\n" };
     assert!(text(directory) == expected + &line("after", 10), "nothing else was changed");
     assert_eq!(replacements(directory), 0, "no replacement outlives the first append");
-    assert!(directory.join(names::lock(NAME)).exists(), "the lock file stays");
+    assert!(directory.join(layout::lock(NAME)).exists(), "the lock file stays");
 }

@@ -15,11 +15,12 @@ use std::{
 use agent_context::{
     context::{Manager, ManagerOptions, Retention},
     debug::Debug,
-    durable::{self, DirectorySync, Durability, FileLock, Lease, Target},
     error::Error,
-    file_system::{Disk, FileSystem, LocalDisk, Payload},
     history::History,
-    names,
+};
+use storage::{
+    DirectorySync, Disk, Durability, FileLock, FileSystem, Lease, LocalDisk, Payload, Target,
+    layout,
 };
 
 use super::{child, contexts, histories, named_disk::NamedDisk};
@@ -256,17 +257,17 @@ impl Actor {
     }
 
     async fn create(&self, named: bool, round: usize) -> Result<(), Error> {
-        let name = names::context(&names::ContextName {
+        let name = layout::context(&layout::ContextName {
             session: None,
             tool: "new",
             arguments_hash: "0123456789ab",
             timestamp: 1_700_000_000_000,
             counter: round as u64,
-            random: names::random(),
+            random: layout::random(),
         });
         let path = self.directory.join(name);
         let owner = self.lease.as_ref().unwrap().owner();
-        let temporary = self.directory.join(names::temporary(owner, round as u64));
+        let temporary = self.directory.join(layout::temporary(owner, round as u64));
         let target = Target { directory: &self.directory, temporary: &temporary, path: &path };
         let record = format!(
             r#"{{"toolName":"new","toolDescription":"new","timestamp":"2026-01-01T00:00:00.000Z","sessionId":"child","args":{{}},"result":"{}"}}"#,
@@ -274,17 +275,23 @@ impl Actor {
         );
         let contents = Payload::new(record.into_bytes());
         let file_system: &dyn FileSystem = if named { &NamedDisk } else { &LocalDisk };
-        durable::create(file_system, target, contents, Durability::Full, &DirectorySync::default())
-            .await
-            .map_err(|error| Error::from_file("create", &path, "path", error))
+        storage::create_file(
+            file_system,
+            target,
+            contents,
+            Durability::Full,
+            &DirectorySync::default(),
+        )
+        .await
+        .map_err(|error| Error::from_file("create", &path, "path", error))
     }
 
     async fn lock(&self) -> Result<(), Error> {
         let lock = lock(&self.directory);
         let failed = |error| Error::from_file("lock", lock.path(), "path", error);
         let guard = match lock.acquire(Instant::now() + Duration::from_secs(20)).await {
-            Err(durable::LockError::File(error)) => return Err(failed(error)),
-            Err(durable::LockError::TimedOut) => panic!("nobody holds {:?}", lock.path()),
+            Err(storage::LockError::File(error)) => return Err(failed(error)),
+            Err(storage::LockError::TimedOut) => panic!("nobody holds {:?}", lock.path()),
             Ok(guard) => guard,
         };
         let within = self.directory.join("within");
@@ -297,7 +304,7 @@ impl Actor {
 
 /// The lock file of the history in `directory`.
 pub fn lock(directory: &Path) -> Arc<FileLock> {
-    let path = directory.join(names::lock(histories::NAME));
+    let path = directory.join(layout::lock(histories::NAME));
     Arc::new(FileLock::new(Arc::new(LocalDisk), path))
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_context::file_system::{Access, Contents, Disk, Entry, FileResult, LocalDisk, OpenFile};
+use storage::{Access, Contents, Disk, FileEntry, FileResult, LocalDisk, OpenFile};
 
 /// [`LocalDisk`] without [`Disk::create_unnamed`].
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ impl Disk for NamedDisk {
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
         Disk::read(&LocalDisk, root, relative, limit)
     }
-    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
         Disk::list(&LocalDisk, directory)
     }
     fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {

@@ -2,11 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
+use storage::FileError;
+
 use super::{
     file::IndexFile,
     segment::{BadLines, Head, LogId, PREAMBLE, Preamble, Row, Segment, Wanted},
 };
-use crate::file_system::FileError;
 
 /// Where a segment is.
 #[derive(Debug, Clone)]

@@ -3,14 +3,12 @@
 
 use std::{io, sync::Arc};
 
+use storage::{Access, FileError, OpenFile, layout};
+
 use super::{
     super::History,
     block::{Block, Place},
     segment::{LogId, PREAMBLE, Preamble},
-};
-use crate::{
-    file_system::{Access, FileError, OpenFile},
-    names,
 };
 
 /// What an index of the format before segments begins with, after a checksum of 8 digits.
@@ -50,7 +48,7 @@ impl IndexFile {
         let disk = history.file_system.disk().ok_or_else(|| {
             FileError::system("open", &path.file(), io::ErrorKind::NotFound.into())
         })?;
-        let handle = disk.open(&path.beside(&names::index(&path.name)), Access::Read)?;
+        let handle = disk.open(&path.beside(&layout::index(&path.name)), Access::Read)?;
         let length = handle.length()?;
         Ok(Self { handle: Arc::from(handle), length })
     }
@@ -115,7 +113,7 @@ impl IndexFile {
         let disk = history.file_system.disk().ok_or_else(|| {
             FileError::system("open", &path.file(), io::ErrorKind::Unsupported.into())
         })?;
-        let handle = disk.open(&path.beside(&names::index(&path.name)), Access::Append)?;
+        let handle = disk.open(&path.beside(&layout::index(&path.name)), Access::Append)?;
         let length = handle.length()?;
         let is_known = match known {
             Some(known) => known.handle.identity() == handle.identity() && known.length == length,
@@ -145,7 +143,7 @@ impl IndexFile {
             return;
         };
         // What stays is no part of the index, and is found again.
-        let Ok(file) = disk.open(&path.beside(&names::index(&path.name)), Access::Append) else {
+        let Ok(file) = disk.open(&path.beside(&layout::index(&path.name)), Access::Append) else {
             return;
         };
         let is_same = file.identity() == self.handle.identity();
@@ -159,7 +157,7 @@ impl IndexFile {
         if let Some(disk) = history.file_system.disk() {
             let path = &history.options.path;
             // One that stays is not believed.
-            let _ = disk.remove(&path.beside(&names::index(&path.name)));
+            let _ = disk.remove(&path.beside(&layout::index(&path.name)));
         }
     }
 }

@@ -17,15 +17,12 @@ mod tests;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
+use storage::{FileError, Line, LogReader, LogSnapshot, ReadAt};
 
 use super::{
     Cancelled, History,
     entry::{Entry, trim},
     filter::Filter,
-};
-use crate::{
-    durable::log::{Line, LogReader, ReadAt, Snapshot},
-    file_system::FileError,
 };
 pub(super) use block::Unusable;
 use block::{Block, Place};
@@ -156,7 +153,7 @@ impl Index {
     /// Whether the log still begins with what is known.
     fn is_of(&self, reader: &LogReader) -> Result<bool, FileError> {
         let LogId { identity, .. } = self.log;
-        let snapshot = Snapshot { identity, length: self.covered(), tail: self.tail.clone() };
+        let snapshot = LogSnapshot { identity, length: self.covered(), tail: self.tail.clone() };
         snapshot.is_of(reader, reader.identity())
     }
 
@@ -208,7 +205,7 @@ impl Index {
             let before = self.covered();
             is_more = self.open.extend(reader, u64::MAX, max_line, sizes.max_rows, cancelled)?;
             if self.covered() != before {
-                self.tail = Snapshot::of(reader, self.log.identity, self.covered())?.tail;
+                self.tail = LogSnapshot::of(reader, self.log.identity, self.covered())?.tail;
             }
             let span = self.open.range.end - self.open.range.start;
             if cancelled.is_set() || !is_more && span < sizes.min_segment {

@@ -13,15 +13,12 @@ use std::{collections::BTreeMap, ops::Range};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use storage::{FileError, Line, LinesForwards, LogReader};
 
 use super::super::{
     Cancelled,
     entry::{Entry, trim},
     filter::Filter,
-};
-use crate::{
-    durable::log::{Line, LinesForwards, LogReader},
-    file_system::FileError,
 };
 
 /// What a segment begins with. The last digit is the format's number.

@@ -1,14 +1,12 @@
 //! What the index on disk is worth.
 
+use storage::{FileError, LogReader, LogSnapshot};
+
 use super::{
     super::{Cancelled, History, IndexState},
     block::Block,
     file::{Condition, IndexFile},
     segment::{LogId, Segment},
-};
-use crate::{
-    durable::log::{LogReader, Snapshot},
-    file_system::FileError,
 };
 
 /// Compares the index on disk with the log.
@@ -35,7 +33,7 @@ pub(in super::super) fn state(
     }
     if let Some(Block { range, tail, .. }) = blocks.last() {
         let LogId { identity, .. } = log;
-        let snapshot = Snapshot { identity, length: range.end, tail: tail.clone() };
+        let snapshot = LogSnapshot { identity, length: range.end, tail: tail.clone() };
         if !snapshot.is_of(reader, identity)? {
             return Ok(IndexState::Stale);
         }
@@ -61,7 +59,7 @@ fn is_right(
     // One row more than there should be is enough to know.
     let max_rows = block.rows.saturating_add(1);
     fresh.extend(reader, block.range.end, max_line, max_rows, cancelled)?;
-    let tail = Snapshot::of(reader, block.log.identity, fresh.range.end)?.tail;
+    let tail = LogSnapshot::of(reader, block.log.identity, fresh.range.end)?.tail;
     let expected = fresh.encode(block.log, &tail);
     Ok(expected.is_some_and(|bytes| block.bytes(Some(file)) == Ok(bytes)))
 }

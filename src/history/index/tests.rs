@@ -2,12 +2,11 @@ use std::{collections::BTreeSet, fs, io::Write, path::Path, sync::Arc, time::Dur
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use storage::{Durability, LocalDisk, LogPath};
 
 use super::*;
 use crate::{
     debug::Debug,
-    durable::{Durability, log::LogPath},
-    file_system::LocalDisk,
     history::{HistoryOptions, IndexState, Policy, recall},
     retrieval::Query,
 };

@@ -12,11 +12,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use storage::{Disk, LocalDisk};
 
-use crate::{
-    error::{Code, Error, Result},
-    file_system::{Disk, LocalDisk},
-};
+use crate::error::{Code, Error, Result};
 use repository::{Head, Place, no_directory, unreadable};
 
 /// Tells these hashes from others, and from those of another way to make them.

@@ -11,8 +11,7 @@ use gix::{
     url::{Scheme, Url},
 };
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, percent_decode_str, percent_encode};
-
-use crate::file_system::{Disk, LocalDisk};
+use storage::{Disk, LocalDisk};
 
 /// The normal form of a remote's URL: `host[:port]/path`, or the path where the remote is a local one.
 ///

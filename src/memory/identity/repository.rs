@@ -16,12 +16,10 @@ use gix::{
     discover::upwards,
     sec::Trust,
 };
+use storage::{Disk, FileError, FileResult, LocalDisk};
 
 use super::remote;
-use crate::{
-    error::{Code, Error, Result},
-    file_system::{Disk, FileError, FileResult, LocalDisk},
-};
+use crate::error::{Code, Error, Result};
 
 /// The largest file of git's that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;

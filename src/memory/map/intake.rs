@@ -9,6 +9,8 @@ use std::{
 use redaction::{Redaction, RedactionSession};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use storage::Disk;
+use tasks::Cancelled;
 
 use super::{
     Limits,
@@ -17,9 +19,7 @@ use super::{
     walk::Listed,
 };
 use crate::{
-    aside::Cancelled,
     error::Result,
-    file_system::Disk,
     memory::{FileSymbols, Language, NotParsed, SymbolParser},
 };
 
@@ -95,13 +95,17 @@ impl Intake<'_> {
             .filter_map(|(file, outcome)| outcome.is_none().then_some(file))
             .collect();
         let counter = Counter::new(listed.len(), changed.len(), progress);
-        let mut found =
-            crate::parallel::on_all(&changed, self.cancelled, self.new_parser, |parse, file| {
+        let mut found = tasks::filter_map_on_all_cores(
+            &changed,
+            self.cancelled,
+            self.new_parser,
+            |parse, file| {
                 let outcome = self.look(parse.as_mut(), file)?;
                 counter.add(matches!(outcome, Outcome::Parsed(_)));
                 Some(outcome)
-            })
-            .into_iter();
+            },
+        )
+        .into_iter();
         for outcome in &mut outcomes {
             if outcome.is_none() {
                 *outcome = found.next();

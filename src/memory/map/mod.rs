@@ -46,6 +46,8 @@ use std::{
 use chrono::Utc;
 use redaction::Redaction;
 use serde_json::json;
+use storage::{Disk, Durability, FileResult, FileSystem, Payload, Target, layout};
+use tasks::Cancelled;
 use tokio::{runtime::Handle, sync::Semaphore};
 
 use self::{
@@ -56,12 +58,9 @@ use self::{
     walk::walk,
 };
 use crate::{
-    aside::{Cancelled, aside},
+    blocking::run_blocking,
     debug::Debug,
-    durable::{self, Durability, Target},
     error::{Error, Result},
-    file_system::{Disk, FileResult, FileSystem, Payload},
-    names,
 };
 
 pub use intake::{OnProgress, Progress};
@@ -198,7 +197,7 @@ impl RepoMap {
             return Ok(snapshot);
         }
         let (map, runtime) = (Arc::clone(self), Handle::current());
-        aside(move |cancelled| {
+        run_blocking(move |cancelled| {
             // Not given back before the threads have stopped: nobody parses the same meanwhile.
             let _permit = permit;
             let number = map.begun.fetch_add(1, Ordering::SeqCst) + 1;
@@ -250,7 +249,7 @@ impl RepoMap {
         if self.state().rules == Some(rules) {
             return;
         }
-        let name = names::symbols(&self.workspace);
+        let name = layout::symbols(&self.workspace);
         let contents = self.disk.read(&self.indexes, Path::new(&name), cache::MAX_FILE);
         let files = contents.ok().and_then(|contents| {
             cache::decode(&contents.bytes, &self.head(rules), self.limits.files)
@@ -354,13 +353,13 @@ impl RepoMap {
     async fn write(&self, contents: Payload, durability: Durability) -> FileResult<()> {
         let (file_system, directory) = (self.file_system.as_ref(), self.indexes.as_path());
         file_system.create_directories(directory).await?;
-        let name = names::symbols(&self.workspace);
-        let (path, temporary) = (directory.join(&name), directory.join(names::replacement(&name)));
+        let name = layout::symbols(&self.workspace);
+        let (path, temporary) = (directory.join(&name), directory.join(layout::replacement(&name)));
         let target = Target { directory, temporary: &temporary, path: &path };
         // What cannot be listed or removed stays, and harms nobody.
-        let is_temporary = |candidate: &str| names::is_replacement(candidate, &name);
-        let _ = durable::remove_leftovers(self.disk.as_ref(), directory, is_temporary);
-        durable::replace_cache(file_system, target, contents, durability).await
+        let is_temporary = |candidate: &str| layout::is_replacement(candidate, &name);
+        let _ = storage::remove_leftovers(self.disk.as_ref(), directory, is_temporary);
+        storage::replace_cache_file(file_system, target, contents, durability).await
     }
 
     fn head(&self, rules: Option<u64>) -> Head {

@@ -8,12 +8,10 @@ use std::{
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use storage::FileEntry;
 
 use super::skipped::SkipReason;
-use crate::{
-    file_system::Entry,
-    memory::{Definition, FileSymbols, Language},
-};
+use crate::memory::{Definition, FileSymbols, Language};
 
 /// File systems tell times in ticks, of up to 2 s: what is younger may change without a sign of it.
 const TICK: i64 = 2000;
@@ -39,7 +37,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// Of a file as it was listed at `now` or later, before it was read.
-    pub fn new(listed: &Entry, length: u64, digest: FileDigest, now: i64) -> Self {
+    pub fn new(listed: &FileEntry, length: u64, digest: FileDigest, now: i64) -> Self {
         Self {
             length: listed.length.unwrap_or(length),
             version: listed.version,
@@ -49,7 +47,7 @@ impl Stamp {
     }
 
     /// Whether the file is surely what it was.
-    pub fn is_of(&self, listed: &Entry) -> bool {
+    pub fn is_of(&self, listed: &FileEntry) -> bool {
         self.is_settled
             && self.version.is_some()
             && self.version == listed.version

@@ -16,15 +16,15 @@ use std::{
 use ignore::{
     DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkParallel, WalkState,
 };
+use storage::{Disk, FileEntry};
+use tasks::Cancelled;
 
 use super::{
     Limits,
     skipped::{SkipReason, Skipped, SkippedFile},
 };
 use crate::{
-    aside::Cancelled,
     error::{Code, Error, Result},
-    file_system::{Disk, Entry},
     memory::Language,
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Listed {
     /// Below the workspace, with `/` between names.
     pub path: String,
     pub language: Language,
-    pub entry: Entry,
+    pub entry: FileEntry,
 }
 
 /// What a walk found.
@@ -80,7 +80,7 @@ pub(super) fn walk(
 fn walker(disk: &dyn Disk, workspace: &Path) -> WalkParallel {
     let is_repository = is_in_repository(disk, workspace);
     WalkBuilder::new(workspace)
-        .threads(crate::parallel::threads())
+        .threads(tasks::thread_count())
         .max_depth(Some(MAX_DEPTH))
         .git_global(false)
         .require_git(is_repository)

@@ -22,7 +22,7 @@ use super::{
     summary::Summary,
 };
 use crate::{
-    aside::aside,
+    blocking::run_blocking,
     error::Result,
     retrieval::{self, Index, Query, Which},
 };
@@ -76,7 +76,7 @@ impl Memory {
         };
         let document = self.document().await?;
         let summaries = self.summaries().await?;
-        aside(move |_| Ok(Pack::new(&document, &summaries, &request, map))).await
+        run_blocking(move |_| Ok(Pack::new(&document, &summaries, &request, map))).await
     }
 }
 

@@ -181,7 +181,7 @@ fn trampoline_for<F: FnMut(usize) -> bool>(
 mod tests {
     use super::super::memory_budget::reserve;
     use super::*;
-    use crate::aside::Cancelled;
+    use tasks::Cancelled;
 
     fn grammar() -> Language {
         tree_sitter_java::LANGUAGE.into()

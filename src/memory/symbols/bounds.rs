@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use tasks::Cancelled;
+
 use super::Language;
-use crate::aside::Cancelled;
 
 /// tree-sitter asks about every hundredth step whether to go on. A text that needs more questions than programs do has
 /// found a weak spot of the grammar. Of 25 000 files none needed 45 questions more than one for this many bytes.

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::aside::Cancelled;
+use tasks::Cancelled;
 
 /// A file may always use this much. Source files need 8 to 77 bytes for each of their bytes.
 const SMALLEST_BUDGET: usize = 64 << 20;

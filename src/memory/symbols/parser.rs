@@ -1,6 +1,7 @@
 //! Parses a file and finds its symbols, within bounds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use tasks::Cancelled;
 use tree_sitter::QueryCursor;
 
 use super::bounded_parse::{BoundedParse, ParseError, install_allocator};
@@ -13,7 +14,6 @@ use super::rules::Rules;
 use super::scopes::{Placed, resolve};
 use super::signature::Signature;
 use super::{Definition, FileSymbols, Language, Reference, SymbolKind};
-use crate::aside::Cancelled;
 
 /// Files with more bytes give no symbols.
 pub const LARGEST_FILE: usize = 1 << 20;

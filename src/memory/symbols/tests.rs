@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tasks::Cancelled;
 
 use super::signature::LONGEST_SIGNATURE;
 use super::{Definition, FileSymbols, Language, NotParsed, SymbolKind, SymbolParser};
-use crate::aside::Cancelled;
 
 /// A file that has everything of a language, and what is to be found in it.
 struct Sample {

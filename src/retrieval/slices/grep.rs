@@ -2,12 +2,14 @@
 
 use std::{collections::VecDeque, ops::Range};
 
+use tasks::Cancelled;
+
 use super::{
     Going, Slice, cancelled_error,
     pattern::Pattern,
     text::{Line, Text},
 };
-use crate::{aside::Cancelled, error::Result};
+use crate::error::Result;
 
 /// Longer lines are shown as a window of about so many bytes around the match.
 const WINDOW: usize = 512;

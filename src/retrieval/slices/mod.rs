@@ -20,14 +20,13 @@ mod text;
 
 use std::{borrow::Cow, ops::Range};
 
+use tasks::Cancelled;
+
 pub use grep::{Grep, Match};
 pub use json_path::JsonPath;
 pub use pattern::{Pattern, Syntax};
 
-use crate::{
-    aside::Cancelled,
-    error::{Code, Error, Result},
-};
+use crate::error::{Code, Error, Result};
 use text::Text;
 
 /// The smallest bound: a character always fits.

@@ -13,6 +13,7 @@ use std::{
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use storage::{Payload, layout};
 
 use super::{
     EntryIndex,
@@ -21,11 +22,9 @@ use super::{
     table::Table,
 };
 use crate::{
-    aside::aside,
+    blocking::run_blocking,
     debug::Debug,
     error::{Error, Result},
-    file_system::Payload,
-    names,
     retrieval::{Index, StoredSegment},
 };
 
@@ -71,7 +70,7 @@ impl EntryIndex {
             return;
         }
         let (index, files) = (Arc::clone(self), self.files());
-        let written = aside(move |_| {
+        let written = run_blocking(move |_| {
             // Where it cannot be written, that is not tried again at once.
             index.changes.store(0, Ordering::Relaxed);
             index.text().maintain();
@@ -116,14 +115,14 @@ impl EntryIndex {
             place.copy_from_slice(&checksum.to_le_bytes());
         }
         files
-            .replace_cache(names::STORE_INDEX, Payload::new(bytes))
+            .replace_cache(layout::STORE_INDEX, Payload::new(bytes))
             .map_err(|error| Error::from_file("write the index of", &files.root, "path", error))
     }
 
     /// Takes over what the cache has. Only before anything else is known.
     pub(super) fn load(&self, files: &Files) {
         let Some(disk) = files.disk() else { return };
-        let name = Path::new(names::STORE_INDEX);
+        let name = Path::new(layout::STORE_INDEX);
         let Ok(contents) = disk.read(&files.root, name, MAX_FILE) else { return };
         if let Some((table, text)) = decode(&contents.bytes, self.max_entry_bytes) {
             let next = table.rows().map(|row| row.sequence + 1).max().unwrap_or_default();

@@ -5,14 +5,13 @@ use std::{
     sync::Arc,
 };
 
+use storage::{
+    Children, Contents, Disk, Durability, FileEntry, FileResult, FileSystem, Payload, Target,
+    layout,
+};
 use tokio::runtime::Handle;
 
 use super::super::Location;
-use crate::{
-    durable::{self, Durability, Target},
-    file_system::{Children, Contents, Disk, Entry, FileResult, FileSystem, Payload},
-    names,
-};
 
 /// The files of a store, for threads that may wait.
 pub(super) struct Files {
@@ -54,10 +53,10 @@ impl Files {
     }
 
     /// A file as listings have it; `None` when it is not there, as far as that can be told.
-    pub fn entry(&self, location: &Location) -> FileResult<Option<Entry>> {
+    pub fn entry(&self, location: &Location) -> FileResult<Option<FileEntry>> {
         match &self.disk {
             Some(disk) => disk.entry(&self.root.join(location.directory()), location.name()),
-            None => Ok(Some(Entry::named(location.name().to_owned()))),
+            None => Ok(Some(FileEntry::named(location.name().to_owned()))),
         }
     }
 
@@ -71,10 +70,10 @@ impl Files {
 
     /// Replaces a cache in the root. It survives the end of the process, not the loss of power.
     pub fn replace_cache(&self, name: &str, contents: Payload) -> FileResult<()> {
-        let (path, temporary) = (self.root.join(name), self.root.join(names::replacement(name)));
+        let (path, temporary) = (self.root.join(name), self.root.join(layout::replacement(name)));
         let target = Target { directory: &self.root, temporary: &temporary, path: &path };
         let file_system = self.file_system.as_ref();
         let level = Durability::Process;
-        self.runtime.block_on(durable::replace_cache(file_system, target, contents, level))
+        self.runtime.block_on(storage::replace_cache_file(file_system, target, contents, level))
     }
 }

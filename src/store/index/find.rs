@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use tasks::Cancelled;
 
 use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
 use crate::{
-    aside::{Cancelled, aside},
+    blocking::run_blocking,
     error::Result,
     retrieval::{AnyWord, Conditions, SearchSyntax, Sequences, Verdict},
     store::Entry,
@@ -63,7 +64,7 @@ impl EntryIndex {
 
     async fn find_paths(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Arc<str>>> {
         let (index, filter, files) = (Arc::clone(self), filter.clone(), self.files());
-        aside(move |cancelled| index.look_up(&filter, &files, cancelled)).await
+        run_blocking(move |cancelled| index.look_up(&filter, &files, cancelled)).await
     }
 
     fn look_up(
@@ -173,7 +174,7 @@ impl EntryIndex {
             let (now, later) = rest.split_at(end.unwrap_or(rest.len()));
             let chunks: Vec<&[Candidate]> =
                 if open == 0 { vec![now] } else { now.chunks(READ).collect() };
-            let hits = crate::parallel::on_few(&chunks, cancelled, |chunk| {
+            let hits = tasks::map_on_few_threads(&chunks, cancelled, |chunk| {
                 let mut look =
                     LookThrough { files, syntax, any, tools: None, most: self.max_entry_bytes };
                 let hits =

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rustc_hash::FxHasher;
+use tasks::Cancelled;
 
 use super::{
     EntryIndex, Problem,
@@ -17,7 +18,6 @@ use super::{
     texts::Texts,
 };
 use crate::{
-    aside::Cancelled,
     retrieval::Batch,
     store::{Entry, Location, Summary, time},
 };
@@ -53,7 +53,7 @@ impl EntryIndex {
         }
         let size = (looks.len() / 4).clamp(LEAST_CHUNK, CHUNK);
         let chunks: Vec<&[Look]> = looks.chunks(size).collect();
-        let found = crate::parallel::on_few(&chunks, cancelled, |chunk| {
+        let found = tasks::map_on_few_threads(&chunks, cancelled, |chunk| {
             self.take_in_chunk(files, chunk, cancelled)
         });
         let applied = self.table_mut().apply(found.into_iter().flatten().collect());

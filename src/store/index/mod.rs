@@ -38,6 +38,8 @@ use std::{
 use arc_swap::ArcSwap;
 use rustc_hash::FxHashMap;
 use serde_json::json;
+use storage::{FileSystem, Ownership};
+use tasks::Cancelled;
 use tokio::sync::Semaphore;
 
 use self::{
@@ -48,10 +50,9 @@ use self::{
 };
 use super::{Location, Problem, Summary};
 use crate::{
-    aside::{Cancelled, aside},
+    blocking::run_blocking,
     debug::Debug,
     error::{Error, Result},
-    file_system::{FileSystem, Ownership},
     retrieval::Index,
     safety::{Inspection, is_reachable},
 };
@@ -142,7 +143,7 @@ impl EntryIndex {
             if !self.freshness.is_done(pass) {
                 let pass = self.freshness.begin();
                 let (index, files) = (Arc::clone(self), self.files());
-                aside(move |cancelled| index.pass(&files, cancelled)).await?;
+                run_blocking(move |cancelled| index.pass(&files, cancelled)).await?;
                 self.freshness.end(pass);
             }
         }
@@ -183,13 +184,14 @@ impl EntryIndex {
     async fn compare_aside(self: &Arc<Self>) -> Result<()> {
         let (index, files) = (Arc::clone(self), self.files());
         let (start, scan) =
-            aside(move |cancelled| Ok((Instant::now(), index.scan(&files, cancelled)?))).await?;
+            run_blocking(move |cancelled| Ok((Instant::now(), index.scan(&files, cancelled)?)))
+                .await?;
         let Some(scan) = scan else { return Ok(()) };
         // Only now: whoever searches waits for no more than what has to be read. What was taken in
         // meanwhile has another version than the scan says, and is looked at once more.
         let _turn = self.turn.acquire().await.map_err(closed)?;
         let (index, files) = (Arc::clone(self), self.files());
-        aside(move |cancelled| {
+        run_blocking(move |cancelled| {
             index.table_mut().close(scan.closed);
             let looks =
                 scan.looks.into_iter().map(|look| Look { file: None, ..look }).collect::<Vec<_>>();

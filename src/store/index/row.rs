@@ -4,9 +4,9 @@ use std::{cmp::Ordering, sync::Arc};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use storage::FileEntry;
 
 use super::super::{EntryType, Location, Summary, time};
-use crate::file_system;
 
 /// Names that many entries share, each kept once: agents, sessions, tags.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ pub(super) const TICK: i64 = 2000;
 
 impl Stamp {
     /// Of a file as it was before `now`, when it was read.
-    pub fn new(file: &file_system::Entry, length: u64, digest: u64, now: i64) -> Self {
+    pub fn new(file: &FileEntry, length: u64, digest: u64, now: i64) -> Self {
         Self {
             length: file.length.unwrap_or(length),
             modified: file.modified.unwrap_or_default(),
@@ -83,7 +83,7 @@ impl Stamp {
     }
 
     /// Whether the file is surely what it was.
-    pub fn is_of(&self, file: &file_system::Entry) -> bool {
+    pub fn is_of(&self, file: &FileEntry) -> bool {
         self.is_settled
             && self.version.is_some()
             && self.version == file.version

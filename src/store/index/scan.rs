@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
+use storage::{Children, FileEntry, FileError, Ownership};
+use tasks::Cancelled;
 
 use super::{
     EntryIndex, Problem,
@@ -10,9 +12,7 @@ use super::{
     table::{KnownAs, Table},
 };
 use crate::{
-    aside::Cancelled,
     error::{Error, Result},
-    file_system::{self, Children, FileError, Ownership},
     retrieval::Sequences,
     safety::is_exposed,
     store::Location,
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Look {
     pub location: Location,
     /// As a listing has it; `None`: it was in none.
-    pub file: Option<file_system::Entry>,
+    pub file: Option<FileEntry>,
 }
 
 /// What a store's directories say.
@@ -59,11 +59,11 @@ impl EntryIndex {
         })?;
         let visible = |name: &String| !name.starts_with('.');
         let agents: Vec<String> = root.directories.into_iter().filter(visible).collect();
-        let of_agents = crate::parallel::on_few(&agents, cancelled, |agent| {
+        let of_agents = tasks::map_on_few_threads(&agents, cancelled, |agent| {
             self.scan_directory(files, agent, true)
         });
         let sessions: Vec<&String> = of_agents.iter().flat_map(|part| &part.directories).collect();
-        let of_sessions = crate::parallel::on_few(&sessions, cancelled, |session| {
+        let of_sessions = tasks::map_on_few_threads(&sessions, cancelled, |session| {
             self.scan_directory(files, session, false)
         });
         if cancelled.is_set() {

@@ -1,7 +1,9 @@
 //! The texts by which an entry is found.
 
+use storage::layout;
+
 use super::super::{Entry, Location};
-use crate::{names, retrieval::Document};
+use crate::retrieval::Document;
 
 /// The texts by which an entry is found.
 pub(super) struct Texts {
@@ -20,7 +22,7 @@ pub(super) struct Joined {
 
 impl Texts {
     pub fn of(location: &Location, entry: Entry) -> Self {
-        let name = location.name().strip_suffix(names::ENTRY_SUFFIX).unwrap_or_default();
+        let name = location.name().strip_suffix(layout::ENTRY_SUFFIX).unwrap_or_default();
         let slug = location.time().and_then(|_| name.split_once('-')).map(|(_, slug)| slug);
         Self {
             name: slug.unwrap_or(name).to_owned(),

@@ -6,16 +6,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use storage::{Disk, Durability, FileSystem, LocalDisk, layout};
+
 use super::{
     super::{Limits, RefreshOptions, RepoMap},
     support::Workspace,
 };
-use crate::{
-    debug::Debug,
-    durable::Durability,
-    file_system::{Disk, FileSystem, LocalDisk},
-    names,
-};
+use crate::debug::Debug;
 
 fn filled(count: usize) -> Workspace {
     let workspace = Workspace::new();
@@ -248,8 +245,8 @@ async fn what_a_crash_left_is_removed_and_what_is_being_written_stays() {
     let workspace = filled(1);
     workspace.refresh().await;
     let name = workspace.cache().file_name().unwrap().to_str().unwrap().to_owned();
-    let (old, new) = (names::replacement(&name), names::replacement(&name));
-    let foreign = names::replacement("memory.json");
+    let (old, new) = (layout::replacement(&name), layout::replacement(&name));
+    let foreign = layout::replacement("memory.json");
     for name in [&old, &new, &foreign] {
         fs::write(workspace.indexes().join(name), "").unwrap();
     }

@@ -10,17 +10,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use storage::{
+    Access, Contents, Disk, FileEntry, FileError, FileResult, FileSystem, LocalDisk, OpenFile,
+};
+use tasks::Cancelled;
+
 use super::super::{
     Limits, RefreshOptions, RepoMap, Snapshot,
     intake::{NewParser, Parse},
 };
-use crate::{
-    aside::Cancelled,
-    file_system::{
-        Access, Contents, Disk, Entry, FileError, FileResult, FileSystem, LocalDisk, OpenFile,
-    },
-    memory::{Definition, FileSymbols, NotParsed, Reference, SymbolKind},
-};
+use crate::memory::{Definition, FileSymbols, NotParsed, Reference, SymbolKind};
 
 /// The text of a file that the parser stops at its memory budget.
 pub const NEEDS_TOO_MUCH_MEMORY: &str = "needs too much memory";
@@ -87,10 +86,10 @@ impl Disk for WatchedDisk {
         self.check(relative)?;
         Disk::read(&LocalDisk, root, relative, limit)
     }
-    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
         Disk::list(&LocalDisk, directory)
     }
-    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
         // Another path than that by which it is read.
         self.check(&Path::new("looked at").join(name))?;
         let entry = Disk::entry(&LocalDisk, directory, name)?;

@@ -2,6 +2,7 @@
 
 use jsonpath_rust::parser::model::{Segment, Selector};
 use rustc_hash::FxHashMap;
+use tasks::Cancelled;
 
 use super::{
     Value,
@@ -9,7 +10,6 @@ use super::{
     children::{Child, Children, Step},
     root_of,
 };
-use crate::aside::Cancelled;
 
 /// What a look costs at least.
 const LOOK: usize = 32;

@@ -26,12 +26,10 @@ use std::{num::NonZeroUsize, ops::Range, sync::Once};
 
 use jsonpath_rust::parser::{errors::JsonPathError, model::JpQuery, parse_json_path};
 use pest::error::{ErrorVariant, LineColLocation};
+use tasks::Cancelled;
 
 use super::cancelled_error;
-use crate::{
-    aside::Cancelled,
-    error::{Code, Error, Result},
-};
+use crate::error::{Code, Error, Result};
 use evaluate::{Evaluation, Stop};
 pub use paths::paths;
 

@@ -2,13 +2,14 @@
 
 use std::{fs, time::Duration};
 
+use storage::layout;
+
 use super::{
     super::{Filter, Limits, cache::decode},
     support::{MAX_BYTES, Note, Store, asking, found, windowed},
 };
 use crate::{
     debug::Debug,
-    names,
     retrieval::{AnyWord, Conditions, SearchSyntax},
 };
 
@@ -37,7 +38,7 @@ async fn filled(count: u32) -> Store {
 }
 
 fn cache(store: &Store) -> std::path::PathBuf {
-    store.path(names::STORE_INDEX)
+    store.path(layout::STORE_INDEX)
 }
 
 /// Everything that can be asked.

@@ -6,15 +6,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use simulator::SimulatedDisk;
+use storage::FileSystem;
+use tasks::Cancelled;
+
 use super::{
     super::{EntryIndex, Limits, Location},
     support::{MAX_BYTES, Note, Store, asking, found, windowed},
 };
-use crate::{
-    aside::Cancelled,
-    debug::Debug,
-    file_system::{FileSystem, simulated::SimulatedDisk},
-};
+use crate::debug::Debug;
 
 fn body(body: &str) -> Note<'_> {
     Note { body, ..Note::default() }

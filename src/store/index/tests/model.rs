@@ -107,7 +107,7 @@ async fn run(steps: Vec<Step>) {
             Step::Restart { keeps_cache } => {
                 store.index.save(&Debug::default()).await;
                 if !keeps_cache {
-                    let _ = fs::remove_file(store.path(crate::names::STORE_INDEX));
+                    let _ = fs::remove_file(store.path(storage::layout::STORE_INDEX));
                 }
                 store.index = store.again(limits);
             }

@@ -10,14 +10,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::super::{EntryIndex, Filter, Limits, Location};
-use crate::{
-    debug::Debug,
-    file_system::{
-        Access, Children, Contents, Disk, Entry, FileError, FileResult, FileSystem, LocalDisk,
-        OpenFile,
-    },
+use storage::{
+    Access, Children, Contents, Disk, FileEntry, FileError, FileResult, FileSystem, LocalDisk,
+    OpenFile,
 };
+
+use super::super::{EntryIndex, Filter, Limits, Location};
+use crate::debug::Debug;
 
 /// The local disk, watched.
 #[derive(Clone, Default)]
@@ -50,7 +49,7 @@ impl WatchedDisk {
         Ok(())
     }
 
-    fn seen(&self, mut entry: Entry) -> Entry {
+    fn seen(&self, mut entry: FileEntry) -> FileEntry {
         // So that tests can make files old.
         entry.written = entry.modified;
         if self.is_coarse.load(Ordering::SeqCst) {
@@ -89,7 +88,7 @@ impl Disk for WatchedDisk {
         self.check(relative)?;
         Disk::read(&LocalDisk, root, relative, limit)
     }
-    fn list(&self, directory: &Path) -> FileResult<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
         Ok(self.children(directory)?.files)
     }
     fn children(&self, directory: &Path) -> FileResult<Children> {
@@ -99,7 +98,7 @@ impl Disk for WatchedDisk {
         let files = files.into_iter().map(|entry| self.seen(entry)).collect();
         Ok(Children { files, directories })
     }
-    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<Entry>> {
+    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
         let entry = Disk::entry(&LocalDisk, directory, name)?;
         Ok(entry.map(|entry| self.seen(entry)))
     }

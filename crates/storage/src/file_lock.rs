@@ -1,0 +1,310 @@
+//! A lock between processes: the operating system's, on a file that exists for nothing else.
+//!
+//! The file is never unlinked, and no lock is ever stolen: the kernel frees it when its holder dies,
+//! however it dies, and keeps it while its holder is merely stopped. Who waits polls with short
+//! jittered pauses; who has just held it and met others there lets them in before it comes back.
+//!
+//! Where the type of file system is not one whose locks bind every process ([`FileSystemKind`]), the
+//! lock is taken all the same, which orders the processes of one mount, but it is not exclusive.
+
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::{
+    file_system::{Access, Disk, FileError, FileResult, FileSystemKind, LockAttempt, OpenFile},
+    layout,
+};
+
+/// Pauses between two attempts, in µs: so long, and up to so much longer.
+const PAUSE: u64 = 40;
+const JITTER: u64 = 80;
+/// Who waits longer than this is no longer in a hurry: its pauses grow to milliseconds.
+const HURRY: Duration = Duration::from_secs(2);
+const SLOW_PAUSE: u64 = 1;
+const SLOW_JITTER: u64 = 3;
+/// Longer than anybody in a hurry pauses: whoever waits gets an attempt.
+const COURTESY: Duration = Duration::from_micros(PAUSE + JITTER + 30);
+/// So many turns in a row without meeting anybody: others may come by while we hold it each time.
+const MAX_TURNS: u32 = 64;
+/// Others were met so recently that they may still be there.
+const RECENT: Duration = Duration::from_millis(100);
+/// The lock file may be replaced between its opening and its locking, not for ever.
+const MAX_REOPENED: usize = 100;
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub enum LockError {
+    /// Others held it until the deadline.
+    TimedOut,
+    /// The lock file cannot be opened or locked.
+    File(FileError),
+}
+
+impl From<FileError> for LockError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// A lock file. One caller at a time: the queue in front of it is the caller's.
+pub struct FileLock {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// The caller vouches for the locks.
+    is_trusted: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<Arc<dyn OpenFile>>,
+    /// The type of the file system that the file is on.
+    kind: Option<FileSystemKind>,
+    /// When somebody else was last found holding it.
+    met: Option<Instant>,
+    /// Turns since the last courtesy.
+    turns: u32,
+}
+
+/// Holds the lock until it is dropped.
+pub struct LockGuard {
+    file: Option<Arc<dyn OpenFile>>,
+    binds: bool,
+}
+
+impl LockGuard {
+    /// Whether others are really kept out: `false` where the file system has no locks, or where its locks
+    /// may bind the processes of one host or mount only.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.file.is_some() && self.binds
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            file.unlock();
+        }
+    }
+}
+
+impl FileLock {
+    /// A lock on the file at `path`, which is created when it is first needed.
+    #[must_use]
+    pub fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self { disk, path, is_trusted: AtomicBool::new(false), state: Mutex::default() }
+    }
+
+    /// From here on the lock counts as binding every process, whatever the file system: the caller
+    /// vouches for it, for all that use this lock in the process.
+    pub fn trust(&self) {
+        self.is_trusted.store(true, Ordering::Relaxed);
+    }
+
+    /// The type of the file system, where the lock was taken and is not trusted.
+    #[must_use]
+    pub fn untrusted(&self) -> Option<Cow<'static, str>> {
+        let kind = self.state().kind.clone()?;
+        (!kind.locks_bind && !self.is_trusted.load(Ordering::Relaxed)).then_some(kind.name)
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the lock until `deadline`; there is always one attempt.
+    ///
+    /// # Errors
+    /// `TimedOut`, or the file system's error.
+    pub async fn acquire(self: &Arc<Self>, deadline: Instant) -> Result<LockGuard, LockError> {
+        let begun = Instant::now();
+        if self.owes_courtesy(begun) {
+            std::thread::sleep(COURTESY);
+        }
+        if let Some(guard) = self.try_acquire()? {
+            return Ok(guard);
+        }
+        // Timers count in milliseconds, and workers have other things to do: a thread of its own.
+        let (lock, hurry) = (Arc::clone(self), deadline.min(begun + HURRY));
+        let hurried = tokio::task::spawn_blocking(move || lock.poll(hurry)).await;
+        if let Some(guard) = hurried.unwrap_or(Ok(None))? {
+            return Ok(guard);
+        }
+        while Instant::now() < deadline {
+            let pause = SLOW_PAUSE + layout::random() % SLOW_JITTER;
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            if let Some(guard) = self.try_acquire()? {
+                return Ok(guard);
+            }
+        }
+        Err(LockError::TimedOut)
+    }
+
+    /// Whether others get a chance first.
+    fn owes_courtesy(&self, now: Instant) -> bool {
+        let mut state = self.state();
+        state.turns += 1;
+        let owes = state.turns > MAX_TURNS
+            || state.met.is_some_and(|met| now.duration_since(met) < RECENT);
+        if owes {
+            state.turns = 0;
+        }
+        owes
+    }
+
+    fn poll(&self, deadline: Instant) -> FileResult<Option<LockGuard>> {
+        while Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(PAUSE + layout::random() % JITTER));
+            if let Some(guard) = self.try_acquire()? {
+                return Ok(Some(guard));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One attempt; `None`: somebody else holds it.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn try_acquire(&self) -> FileResult<Option<LockGuard>> {
+        for _ in 0..MAX_REOPENED {
+            let file = self.file()?;
+            // A handle that fails is not kept: a server may have forgotten it.
+            let attempt = file.try_lock().inspect_err(|_| self.state().file = None)?;
+            match attempt {
+                LockAttempt::Held => {
+                    self.state().met = Some(Instant::now());
+                    return Ok(None);
+                }
+                LockAttempt::Unsupported => {
+                    self.state().kind = None;
+                    return Ok(Some(LockGuard { file: None, binds: false }));
+                }
+                LockAttempt::Taken => {}
+            }
+            let binds = self.untrusted().is_none();
+            let guard = LockGuard { file: Some(Arc::clone(&file)), binds };
+            if file.is_at(&self.path) {
+                return Ok(Some(guard));
+            }
+            // Somebody removed the file or moved it, perhaps with its directory: who opens it now locks
+            // another one.
+            self.state().file = None;
+        }
+        let error = std::io::Error::other("the lock file is removed all the time");
+        Err(FileError::system("lock", &self.path, error))
+    }
+
+    fn file(&self) -> FileResult<Arc<dyn OpenFile>> {
+        let mut state = self.state();
+        if let Some(file) = &state.file {
+            return Ok(Arc::clone(file));
+        }
+        let file: Arc<dyn OpenFile> = Arc::from(self.disk.open(&self.path, Access::Append)?);
+        state.kind = Some(file.file_system());
+        state.file = Some(Arc::clone(&file));
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_system::LocalDisk;
+
+    fn lock(path: &Path) -> Arc<FileLock> {
+        Arc::new(FileLock::new(Arc::new(LocalDisk), path.to_owned()))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    #[tokio::test]
+    async fn excludes_others_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        let guard = one.acquire(soon()).await.unwrap();
+        assert!(guard.is_exclusive());
+        let begun = Instant::now();
+        let refused = other.acquire(begun + Duration::from_millis(30)).await;
+        assert!(matches!(refused, Err(LockError::TimedOut)));
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+        let waiting = tokio::spawn(async move { other.acquire(soon()).await.is_ok() });
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        drop(guard);
+        assert!(waiting.await.unwrap());
+        assert!(path.exists(), "the lock file stays");
+    }
+
+    #[tokio::test]
+    async fn a_removed_lock_file_is_not_mistaken_for_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        drop(one.acquire(soon()).await.unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let guard = one.acquire(soon()).await.unwrap();
+        assert!(other.try_acquire().unwrap().is_none(), "both open the same file");
+        drop(guard);
+    }
+
+    #[tokio::test]
+    async fn a_lock_file_that_was_moved_is_not_mistaken_for_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("a");
+        std::fs::create_dir(&directory).unwrap();
+        let path = directory.join("x.lock");
+        let (one, other) = (lock(&path), lock(&path));
+        drop(one.acquire(soon()).await.unwrap());
+        std::fs::rename(&directory, folder.path().join("b")).unwrap();
+        std::fs::create_dir(&directory).unwrap();
+        let guard = other.acquire(soon()).await.unwrap();
+        assert!(one.try_acquire().unwrap().is_none(), "both lock what has the name now");
+        drop(guard);
+    }
+
+    #[tokio::test]
+    async fn everybody_gets_a_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let over = Instant::now() + Duration::from_millis(400);
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let lock = lock(&path);
+                std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_time()
+                        .build()
+                        .unwrap();
+                    runtime.block_on(async {
+                        let mut turns = 0;
+                        while Instant::now() < over {
+                            drop(lock.acquire(soon()).await.unwrap());
+                            turns += 1;
+                        }
+                        turns
+                    })
+                })
+            })
+            .collect();
+        let turns: Vec<u32> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
+        let (least, most) = (turns.iter().min().unwrap(), turns.iter().max().unwrap());
+        assert!(*least > 0 && most / least < 30, "{turns:?}");
+    }
+}

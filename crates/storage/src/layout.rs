@@ -1,0 +1,291 @@
+//! Every on-disk name, made and recognised here alone.
+//!
+//! ```text
+//! <contextDir>/
+//! ├── [<session>-]<tool>_<arguments hash: 12 hex>_<epoch ms>_<counter>_<16 hex>.json   a context
+//! ├── .<16 hex>-<counter>.tmp     a context while the holder of that lease writes it
+//! └── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
+//!
+//! .wink/
+//! ├── context.jsonl               a log, one record per line
+//! ├── context.jsonl.lock          locked by whoever changes the log; empty, never removed
+//! ├── context.jsonl.index         a cache: where which records are
+//! └── .context.jsonl.<16 hex>.tmp what is about to replace one of them
+//!
+//! <context store>/
+//! ├── <agent>/[<session>/]<UTC time>-<slug>[-<number>].md   an entry
+//! ├── .context-store.lock         locked by whoever changes an entry; empty, never removed
+//! ├── .context-store.journal      a change of several entries under way
+//! ├── .context-store.index        a cache: what is in which entry
+//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files, beside it
+//!
+//! <root of repository memories>/repos/<repository's hash: 64 hex>/
+//! ├── memory.json                 conventions, decisions, notes
+//! ├── memory.json.lock            locked by whoever changes them; empty, never removed
+//! ├── summaries.jsonl             summaries of steps, one per line
+//! ├── summaries.jsonl.lock        locked by whoever changes them; empty, never removed
+//! ├── indexes/
+//! │   ├── symbols-<16 hex>.index  a cache: what the files of the workspace with that hash define and use
+//! │   └── .<name>.<16 hex>.tmp    what is about to replace it
+//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files
+//! ```
+//!
+//! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only, of
+//! sessions `-` as well where it is not the first, cut short, so that it can neither lead elsewhere nor
+//! meet a reserved name. The 64 random bits decide identity; nothing relies on letter case.
+
+use std::{fmt::Write, path::Path};
+
+use sha2::{Digest, Sha256};
+
+/// The longest file name in bytes, below every common file system's limit.
+const MAX_NAME: usize = 199;
+/// A session's share of a name in bytes.
+const MAX_SESSION: usize = 64;
+const CONTEXT_SUFFIX: &str = ".json";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+const LEASE_SUFFIX: &str = ".lease";
+const LOCK_SUFFIX: &str = ".lock";
+const INDEX_SUFFIX: &str = ".index";
+/// What the file names of a context store's entries end in.
+pub const ENTRY_SUFFIX: &str = ".md";
+/// The file that is locked by whoever changes an entry of a context store.
+pub const STORE_LOCK: &str = ".context-store.lock";
+/// What a change of several entries of a context store will be, once it is there.
+pub const STORE_JOURNAL: &str = ".context-store.journal";
+/// What is known of the entries of a context store.
+pub const STORE_INDEX: &str = ".context-store.index";
+/// Where the memories of repositories are.
+pub const REPOSITORIES: &str = "repos";
+/// Conventions, decisions and notes about a repository.
+pub const MEMORY: &str = "memory.json";
+/// Summaries of the steps of runs in a repository.
+pub const SUMMARIES: &str = "summaries.jsonl";
+/// Caches of what is known about a repository.
+pub const INDEXES: &str = "indexes";
+const ARGUMENTS_HASH: usize = 12;
+const RANDOM: usize = 16;
+
+/// What distinguishes one context's file name from all others.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextName<'a> {
+    /// The session, when its name is the caller's.
+    pub session: Option<&'a str>,
+    /// The tool's name as the caller gave it.
+    pub tool: &'a str,
+    /// First 12 hex digits of the arguments' hash.
+    pub arguments_hash: &'a str,
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// Counts the calls of a manager.
+    pub counter: u64,
+    /// 64 random bits.
+    pub random: u64,
+}
+
+/// The file name of a context.
+#[must_use]
+pub fn context(name: &ContextName<'_>) -> String {
+    let tail = format!(
+        "_{}_{}_{}_{:016x}{CONTEXT_SUFFIX}",
+        name.arguments_hash,
+        name.timestamp.max(0),
+        name.counter,
+        name.random
+    );
+    let mut text = name.session.map(session_prefix).unwrap_or_default();
+    let room = MAX_NAME.saturating_sub(text.len() + tail.len());
+    let tool: String = plain(name.tool).take(room).collect();
+    text.push_str(if tool.is_empty() { "tool" } else { &tool });
+    text.push_str(&tail);
+    text
+}
+
+/// What the names of a caller-named session's contexts begin with. Sessions may share it: the record
+/// says whose file it is.
+#[must_use]
+pub fn session_prefix(session: &str) -> String {
+    let readable = session.chars().zip(plain(session)).enumerate();
+    let readable = readable.map(|(index, (character, plain))| match character {
+        '-' if index > 0 => '-',
+        _ => plain,
+    });
+    readable.take(MAX_SESSION).chain(['-']).collect()
+}
+
+/// Whether a context's name begins as those of a caller-named session do, or did when `-` in a
+/// session was written as `_`.
+#[must_use]
+pub fn may_be_of_session(name: &str, session: &str) -> bool {
+    let former: String = plain(session).take(MAX_SESSION).chain(['-']).collect();
+    name.starts_with(&session_prefix(session)) || name.starts_with(&former)
+}
+
+fn plain(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+}
+
+/// What a context's file name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextStamp {
+    /// Time of the call, ms since 1970.
+    pub timestamp: i64,
+    /// The manager's counter.
+    pub counter: u64,
+    /// 64 random bits.
+    pub random: u64,
+}
+
+/// Recognises the file name of a context.
+#[must_use]
+pub fn parse_context(name: &str) -> Option<ContextStamp> {
+    let mut parts = name.strip_suffix(CONTEXT_SUFFIX)?.rsplitn(5, '_');
+    let random = parts.next().filter(|part| is_hex(part, RANDOM));
+    let counter = parts.next().and_then(number);
+    let timestamp = parts.next().and_then(number);
+    let hash = parts.next().filter(|part| is_hex(part, ARGUMENTS_HASH));
+    let tool = parts.next().filter(|part| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    });
+    hash?;
+    tool?;
+    Some(ContextStamp {
+        timestamp: i64::try_from(timestamp?).ok()?,
+        counter: counter?,
+        random: u64::from_str_radix(random?, 16).ok()?,
+    })
+}
+
+fn number(text: &str) -> Option<u64> {
+    // `parse` alone would take a leading `+`.
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A fresh owner's name: the stem of a lease and of the temporary files written under it.
+#[must_use]
+pub fn new_owner() -> String {
+    format!("{:016x}", random())
+}
+
+/// 64 random bits.
+#[must_use]
+pub fn random() -> u64 {
+    // Rotated so that the version and variant bits of one half meet random bits of the other.
+    let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
+    high.rotate_left(32) ^ low
+}
+
+/// The file name of a lease.
+#[must_use]
+pub fn lease(owner: &str) -> String {
+    format!(".{owner}{LEASE_SUFFIX}")
+}
+
+/// The owner of a lease, from its file name.
+#[must_use]
+pub fn parse_lease(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(LEASE_SUFFIX).filter(|owner| is_hex(owner, RANDOM))
+}
+
+/// The name under which the owner writes a file before it gets its own.
+#[must_use]
+pub fn temporary(owner: &str, counter: u64) -> String {
+    format!(".{owner}-{counter}{TEMPORARY_SUFFIX}")
+}
+
+/// The owner of a temporary file, from its name.
+#[must_use]
+pub fn parse_temporary(name: &str) -> Option<&str> {
+    let (owner, counter) =
+        name.strip_prefix('.')?.strip_suffix(TEMPORARY_SUFFIX)?.split_once('-')?;
+    number(counter)?;
+    Some(owner).filter(|owner| is_hex(owner, RANDOM))
+}
+
+/// The file that is locked by whoever changes `name`.
+#[must_use]
+pub fn lock(name: &str) -> String {
+    format!("{name}{LOCK_SUFFIX}")
+}
+
+/// The file that says where in `name` which records are.
+#[must_use]
+pub fn index(name: &str) -> String {
+    format!("{name}{INDEX_SUFFIX}")
+}
+
+/// The file that says what the files of a workspace define and use. Work trees of one repository may
+/// share a directory: each has its own.
+#[must_use]
+pub fn symbols(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    let hash = digest.iter().take(RANDOM / 2).fold(String::new(), |mut hash, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    });
+    format!("symbols-{hash}{INDEX_SUFFIX}")
+}
+
+/// Recognises such a name.
+#[must_use]
+pub fn is_symbols(name: &str) -> bool {
+    name.strip_prefix("symbols-")
+        .and_then(|rest| rest.strip_suffix(INDEX_SUFFIX))
+        .is_some_and(|hash| is_hex(hash, 16))
+}
+
+/// A fresh name for what is about to replace `name`.
+#[must_use]
+pub fn replacement(name: &str) -> String {
+    format!(".{name}.{:016x}{TEMPORARY_SUFFIX}", random())
+}
+
+/// Whether `candidate` was to replace `name`.
+#[must_use]
+pub fn is_replacement(candidate: &str, name: &str) -> bool {
+    candidate
+        .strip_prefix('.')
+        .and_then(|rest| rest.strip_prefix(name))
+        .and_then(|rest| rest.strip_prefix('.'))
+        .and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX))
+        .is_some_and(|random| is_hex(random, RANDOM))
+}
+
+/// The file name of an entry. `compact_time` is like `20260221T143022`; `number` tells it from others
+/// of the same time and slug, from 2 on.
+#[must_use]
+pub fn entry(compact_time: &str, slug: &str, number: u32) -> String {
+    let suffix = if number < 2 { String::new() } else { format!("-{number}") };
+    format!("{compact_time}-{slug}{suffix}{ENTRY_SUFFIX}")
+}
+
+/// Whether a file was to replace `memory.json`.
+#[must_use]
+pub fn is_memory_replacement(candidate: &str) -> bool {
+    is_replacement(candidate, MEMORY)
+}
+
+/// Whether a file was to replace one of a context store: an entry, the journal or the index.
+#[must_use]
+pub fn is_store_replacement(candidate: &str) -> bool {
+    is_replacement(candidate, STORE_JOURNAL)
+        || is_replacement(candidate, STORE_INDEX)
+        || is_entry_replacement(candidate)
+}
+
+fn is_entry_replacement(candidate: &str) -> bool {
+    let name = candidate.strip_prefix('.').and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    let name = name.and_then(|rest| rest.rsplit_once('.')).map_or("", |(name, _)| name);
+    name.len() > ENTRY_SUFFIX.len()
+        && name.ends_with(ENTRY_SUFFIX)
+        && is_replacement(candidate, name)
+}
+
+#[cfg(test)]
+mod tests;

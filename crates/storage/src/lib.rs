@@ -1,0 +1,42 @@
+//! Where bytes go: file systems, files that are written whole, logs, and what keeps processes apart.
+//!
+//! This crate alone calls `std::fs`, makes promises of durability, and makes and recognises the names of
+//! files. It does not know what its callers store, and reports failures as [`FileError`], [`LockError`],
+//! [`LogError`] and [`AppendError`], without codes or advice for users.
+//!
+//! Terms:
+//! - [`FileSystem`]: the few operations on whole files from which everything is built, asynchronous. An
+//!   implementation is the operating system's or one that the caller injects.
+//! - [`Disk`]: a file system that keeps files open and locks them; its operations block.
+//! - [`Durability`]: what an acknowledged write survives: the end of the process, or a loss of power.
+//! - *temporary file*: a file under a name of its own, before a rename gives it the name that readers know.
+//! - *leftover*: a temporary file of a process that ended.
+//! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
+//! - [`Lease`]: a locked file that shows which sessions of a process are alive.
+//! - [`Log`]: an append-only file of lines that several processes write.
+//! - [`layout`]: the names of all files.
+
+mod atomic_file;
+mod directory_sync;
+mod file_lock;
+mod file_system;
+pub mod layout;
+mod lease;
+mod leftovers;
+mod log;
+mod shared_files;
+
+pub use atomic_file::{Durability, Target, create_file, replace_cache_file, replace_file};
+pub use directory_sync::{DirectorySync, sync_ancestors};
+pub use file_lock::{FileLock, LockError, LockGuard};
+pub use file_system::{
+    Access, Children, Contents, Disk, FileEntry, FileError, FileFuture, FileResult, FileSystem,
+    FileSystemKind, LocalDisk, LockAttempt, OpenFile, Origin, Ownership, Payload, Volume,
+};
+pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
+pub use leftovers::remove_leftovers;
+pub use log::{
+    AppendError, Line, LinesBackwards, LinesForwards, Log, LogError, LogPath, LogReader,
+    LogRegistry, LogSnapshot, MakeLine, Pending, ReadAt, Rewrite,
+};
+pub use shared_files::{SharedFiles, Turn};

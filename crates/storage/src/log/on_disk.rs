@@ -1,0 +1,433 @@
+//! A log on a disk: open files and a lock.
+
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{LogError, LogPath, Record, Rewrite};
+use crate::{
+    Durability,
+    directory_sync::sync_ancestors,
+    file_lock::{FileLock, LockError, LockGuard},
+    file_system::{Access, Disk, FileError, FileResult, OpenFile},
+    layout,
+};
+
+/// What a rewrite copies at once, in bytes.
+const BLOCK: usize = 256 * 1024;
+/// Trying again after a rollback was refused would wait for others: a short moment is enough.
+const ROLLBACK_PATIENCE: Duration = Duration::from_millis(100);
+/// How often records are written again that writes through other mounts tore apart.
+const MAX_COMPLETIONS: usize = 100;
+
+pub(super) struct DiskLog {
+    disk: Arc<dyn Disk>,
+    path: LogPath,
+    file_path: PathBuf,
+    lock: Arc<FileLock>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    opened: Option<Opened>,
+    has_locks: Option<bool>,
+    is_swept: bool,
+    /// What the last trip to the medium took, when several records shared it.
+    shared_trip: Duration,
+}
+
+#[derive(Clone)]
+struct Opened {
+    file: Arc<dyn OpenFile>,
+    /// Its entry in the directory, and the directory's in its parents, are on the medium.
+    is_entered: bool,
+}
+
+/// What a turn wrote.
+struct Written {
+    file: Arc<dyn OpenFile>,
+    is_entered: bool,
+    /// The file's length before and after it.
+    begin: u64,
+    end: u64,
+    outcomes: Vec<Result<(), LogError>>,
+}
+
+impl DiskLog {
+    pub fn new(disk: Arc<dyn Disk>, path: LogPath) -> Self {
+        let lock = FileLock::new(Arc::clone(&disk), path.lock());
+        let file_path = path.file();
+        Self { disk, path, file_path, lock: Arc::new(lock), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn open(&self) -> FileResult<Box<dyn OpenFile>> {
+        self.disk.open(&self.file_path, Access::Read)
+    }
+
+    /// How long records may wait for others at most; nothing where they come one at a time.
+    pub fn trip_worth_waiting_for(&self) -> Duration {
+        self.state().shared_trip
+    }
+
+    pub fn has_locks(&self) -> Option<bool> {
+        self.state().has_locks
+    }
+
+    pub fn trust_locks(&self) {
+        self.lock.trust();
+    }
+
+    pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
+        self.lock.untrusted()
+    }
+
+    /// The lock; the directory is created when it is not there. The first to hold it removes what
+    /// crashed rewrites left: nobody else rewrites now.
+    async fn acquire(&self, deadline: Instant) -> Result<LockGuard, LogError> {
+        let guard = match self.lock.acquire(deadline).await {
+            Err(LockError::File(error)) if error.is_not_found() => {
+                self.disk.create_directories(&self.path.directory)?;
+                self.lock.acquire(deadline).await?
+            }
+            other => other?,
+        };
+        let is_swept = {
+            let mut state = self.state();
+            state.has_locks = Some(guard.is_exclusive());
+            std::mem::replace(&mut state.is_swept, true)
+        };
+        if !is_swept && guard.is_exclusive() {
+            self.sweep();
+        }
+        Ok(guard)
+    }
+
+    fn sweep(&self) {
+        // What cannot be listed or removed stays, and harms nobody.
+        for entry in self.disk.list(&self.path.directory).unwrap_or_default() {
+            if layout::is_replacement(&entry.name, &self.path.name) {
+                let _ = self.disk.remove(&self.path.beside(&entry.name));
+            }
+        }
+    }
+
+    /// Appends records, each in one write; tells for each whether it is there.
+    pub async fn append(
+        &self,
+        records: &[Record],
+        deadline: Instant,
+    ) -> Result<Vec<Result<(), LogError>>, LogError> {
+        let guard = self.acquire(deadline).await?;
+        let all: Vec<&Record> = records.iter().collect();
+        let mut written = self.write(&all, guard.is_exclusive())?;
+        if self.lock.untrusted().is_some() {
+            written = self.complete(records, written)?;
+        }
+        drop(guard);
+        let is_wanted = |durability| durability == Durability::Full;
+        let has_full = records
+            .iter()
+            .zip(&written.outcomes)
+            .any(|(record, outcome)| is_wanted(record.durability) && outcome.is_ok());
+        let begun = Instant::now();
+        let synced = if has_full { self.sync(&written).await } else { Ok(()) };
+        let is_shared = has_full && records.len() > 1;
+        self.state().shared_trip = if is_shared { begun.elapsed() } else { Duration::ZERO };
+        if let Err(error) = synced {
+            // Never tried again on the same open file: the system may have dropped what it holds.
+            self.state().opened = None;
+            let takes_back = records.iter().all(|record| is_wanted(record.durability));
+            self.separate(&written, takes_back).await;
+            for (record, outcome) in records.iter().zip(&mut written.outcomes) {
+                if is_wanted(record.durability) && outcome.is_ok() {
+                    *outcome = Err(LogError::File(error.duplicate()));
+                }
+            }
+        }
+        Ok(written.outcomes)
+    }
+
+    /// The file under the log's name, opened again when somebody replaced or removed it.
+    fn opened(&self) -> FileResult<Opened> {
+        if let Some(opened) = &self.state().opened
+            && opened.file.is_at(&self.file_path)
+        {
+            return Ok(opened.clone());
+        }
+        let open = || self.disk.open(&self.file_path, Access::Append);
+        let file = match open() {
+            Err(error) if error.is_not_found() => {
+                // Removed with its directory while the lock file is still open.
+                self.disk.create_directories(&self.path.directory)?;
+                open()?
+            }
+            other => other?,
+        };
+        let opened = Opened { file: Arc::from(file), is_entered: false };
+        self.state().opened = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// Writes records again that are not there as whole lines. Where a lock binds one mount only, the
+    /// system may split a write into pieces, and a write through another mount can fall between them.
+    /// A line that is whole stays so: others only add behind it.
+    fn complete(&self, records: &[Record], mut written: Written) -> FileResult<Written> {
+        for _ in 0..MAX_COMPLETIONS {
+            let present = self.lines_since(written.begin)?;
+            let torn = |index: usize, record: &Record| {
+                let line = record.line.strip_suffix(b"\n").unwrap_or(&record.line);
+                matches!(written.outcomes.get(index), Some(Ok(()))) && !present.contains(line)
+            };
+            let torn: Vec<(usize, &Record)> =
+                records.iter().enumerate().filter(|(index, record)| torn(*index, record)).collect();
+            if torn.is_empty() {
+                return Ok(written);
+            }
+            let (indices, again): (Vec<usize>, Vec<&Record>) = torn.into_iter().unzip();
+            let Written { file, is_entered, end, outcomes, .. } = self.write(&again, false)?;
+            written = Written { file, is_entered, end, ..written };
+            for (index, outcome) in indices.into_iter().zip(outcomes) {
+                if let Some(slot) = written.outcomes.get_mut(index) {
+                    *slot = outcome;
+                }
+            }
+        }
+        let error = io::Error::other("writes through other mounts tear its records apart");
+        Err(FileError::system("write", &self.file_path, error))
+    }
+
+    /// The whole lines from `begin` on, as they are on disk: a file that is opened anew shows no pages
+    /// that were cached before.
+    fn lines_since(&self, begin: u64) -> FileResult<HashSet<Vec<u8>>> {
+        let file = match self.open() {
+            Err(error) if error.is_not_found() => return Ok(HashSet::new()),
+            other => other?,
+        };
+        // One that another process replaced by a shorter one is looked through as a whole.
+        let begin = if begin <= file.length()? { begin } else { 0 };
+        // With the byte before, which tells whether a line begins there.
+        let mut position = begin.saturating_sub(1);
+        let mut text = if position < begin { Vec::new() } else { vec![b'\n'] };
+        let mut block = vec![0; BLOCK];
+        loop {
+            let count = file.read_at(position, &mut block)?;
+            text.extend_from_slice(block.get(..count).unwrap_or_default());
+            position += count as u64;
+            if count < block.len() {
+                break;
+            }
+        }
+        // What precedes the first newline character and follows the last is no whole line.
+        let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').skip(1).collect();
+        lines.pop();
+        Ok(lines.into_iter().map(<[u8]>::to_vec).collect())
+    }
+
+    fn write(&self, records: &[&Record], is_exclusive: bool) -> FileResult<Written> {
+        let Opened { file, is_entered } = self.opened()?;
+        let begin = file.length()?;
+        let mut end = begin;
+        let mut is_torn = is_torn(file.as_ref(), end)?;
+        let mut outcomes = Vec::with_capacity(records.len());
+        for record in records {
+            let appended = if is_torn {
+                let mut line = Vec::with_capacity(record.line.len() + 1);
+                line.push(b'\n');
+                line.extend_from_slice(&record.line);
+                file.append(&line).map(|()| line.len())
+            } else {
+                file.append(&record.line).map(|()| record.line.len())
+            };
+            match appended {
+                Ok(count) => {
+                    end += count as u64;
+                    is_torn = false;
+                    outcomes.push(Ok(()));
+                }
+                Err(error) => {
+                    // Without a lock others may be writing behind it.
+                    if is_exclusive {
+                        take_back_part(file.as_ref(), end, record.line.len());
+                    }
+                    outcomes.push(Err(LogError::File(error)));
+                    let looked = file
+                        .length()
+                        .and_then(|length| Ok((length, self::is_torn(file.as_ref(), length)?)));
+                    match looked {
+                        Ok(found) => (end, is_torn) = found,
+                        Err(error) => {
+                            // Nothing more is written; what was before is there all the same.
+                            outcomes.resize_with(records.len(), || {
+                                Err(LogError::File(error.duplicate()))
+                            });
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Written { file, is_entered, begin, end, outcomes })
+    }
+
+    /// Brings a turn's records to the medium, and the file's entry when it may be new.
+    async fn sync(&self, written: &Written) -> FileResult<()> {
+        let (file, is_entered) = (Arc::clone(&written.file), written.is_entered);
+        let (disk, directory) = (Arc::clone(&self.disk), self.path.directory.clone());
+        tokio::task::spawn_blocking(move || {
+            file.sync()?;
+            if is_entered {
+                return Ok(());
+            }
+            let directory = disk.canonical(&directory)?;
+            disk.sync_directory(&directory)?;
+            sync_ancestors(disk.as_ref(), &directory)
+        })
+        .await
+        .unwrap_or_else(|error| {
+            Err(FileError::system("fsync", &self.file_path, io::Error::other(error)))
+        })?;
+        if let Some(opened) = &mut self.state().opened
+            && Arc::ptr_eq(&opened.file, &written.file)
+        {
+            opened.is_entered = true;
+        }
+        Ok(())
+    }
+
+    /// Separates what comes from what could not be brought to the medium: the system may have
+    /// dropped any of it, the newlines with it. `takes_back`: it goes, unless others wrote behind it.
+    async fn separate(&self, written: &Written, takes_back: bool) {
+        let Ok(guard) = self.lock.acquire(Instant::now() + ROLLBACK_PATIENCE).await else { return };
+        if !written.file.is_at(&self.file_path) {
+            return;
+        }
+        let is_last = written.file.length().is_ok_and(|length| length == written.end);
+        if takes_back && is_last && guard.is_exclusive() {
+            // What stays is a record that was reported as failed: it may be there, it may not.
+            let _ = written.file.truncate(written.begin);
+        }
+        // Readers skip a line without anything. Where it is missing, the next record may be lost.
+        if written.file.length().is_ok_and(|length| length > 0) {
+            let _ = written.file.append(b"\n");
+        }
+    }
+
+    /// Puts the log's new text in its place.
+    pub async fn rewrite(&self, rewrite: Rewrite, deadline: Instant) -> Result<u64, LogError> {
+        let guard = self.acquire(deadline).await?;
+        if !guard.is_exclusive() {
+            return Err(match self.lock.untrusted() {
+                Some(kind) => LogError::Untrusted(kind),
+                None => LogError::Unlockable,
+            });
+        }
+        let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
+        let outcome = tokio::task::spawn_blocking(move || {
+            let outcome = replace(disk.as_ref(), &path, &rewrite);
+            drop(guard);
+            outcome
+        })
+        .await
+        .unwrap_or_else(|error| {
+            let error = io::Error::other(error);
+            Err(LogError::File(FileError::system("rename", &self.file_path, error)))
+        });
+        self.state().opened = None;
+        outcome
+    }
+}
+
+/// Whether the file ends within a line.
+fn is_torn(file: &dyn OpenFile, length: u64) -> FileResult<bool> {
+    let Some(last) = length.checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    Ok(file.read_at(last, &mut byte)? == 1 && byte != *b"\n")
+}
+
+/// Cuts off what a failed write of `size` bytes (and the newline that may precede them) left. What
+/// cannot be cut off is a torn line, which the next record ends.
+fn take_back_part(file: &dyn OpenFile, length: u64, size: usize) {
+    let is_ours = file.length().is_ok_and(|now| now > length && now <= length + size as u64 + 1);
+    if is_ours {
+        let _ = file.truncate(length);
+    }
+}
+
+fn replace(disk: &dyn Disk, path: &LogPath, rewrite: &Rewrite) -> Result<u64, LogError> {
+    let old = match disk.open(&path.file(), Access::Read) {
+        Err(error) if error.is_not_found() => return Err(LogError::Replaced),
+        other => other?,
+    };
+    let identity = old.identity();
+    if !rewrite.snapshot.is_of(old.as_ref(), identity)? {
+        return Err(LogError::Replaced);
+    }
+    let replacement = path.replacement();
+    let written = write_replacement(disk, &replacement, old.as_ref(), rewrite);
+    let renamed = written.and_then(|length| {
+        disk.rename_over(&replacement, &path.file())?;
+        Ok(length)
+    });
+    match renamed {
+        Ok(length) => {
+            // The old text must be gone for good, whatever the level: who appends at `full` next
+            // brings a file to the medium, and that has to be this one.
+            disk.sync_directory(&path.directory)?;
+            Ok(length)
+        }
+        Err(error) => {
+            let _ = disk.remove(&replacement);
+            Err(error.into())
+        }
+    }
+}
+
+fn write_replacement(
+    disk: &dyn Disk,
+    replacement: &std::path::Path,
+    old: &dyn OpenFile,
+    rewrite: &Rewrite,
+) -> FileResult<u64> {
+    let new = disk.open(replacement, Access::AppendNew)?;
+    let mut out = Vec::with_capacity(2 * BLOCK);
+    out.extend_from_slice(&rewrite.head);
+    let since = rewrite.snapshot.length..old.length()?;
+    for range in rewrite.kept.iter().chain(std::iter::once(&since)) {
+        let mut position = range.start;
+        while position < range.end {
+            if out.len() >= BLOCK {
+                new.append(&out)?;
+                out.clear();
+            }
+            let rest = usize::try_from(range.end - position).unwrap_or(usize::MAX);
+            let filled = out.len();
+            out.resize(filled + rest.min(BLOCK), 0);
+            let count = old.read_at(position, out.get_mut(filled..).unwrap_or_default())?;
+            out.truncate(filled + count);
+            position += count as u64;
+            if count == 0 {
+                let error = io::Error::new(io::ErrorKind::UnexpectedEof, "the log was cut");
+                return Err(FileError::system("read", replacement, error));
+            }
+        }
+        // A part that a crash left without its end must not run into what follows.
+        if out.last().is_some_and(|&last| last != b'\n') {
+            out.push(b'\n');
+        }
+    }
+    new.append(&out)?;
+    // The owner may have let others in. No user gets access that they did not have.
+    new.take_permissions(old)?;
+    new.sync()?;
+    new.length()
+}
