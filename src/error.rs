@@ -88,6 +88,12 @@ impl From<redaction::Error> for Error {
     }
 }
 
+impl From<text_index::SyntaxError> for Error {
+    fn from(error: text_index::SyntaxError) -> Self {
+        Self::new(Code::InvalidArgument, error.to_string())
+    }
+}
+
 impl Error {
     /// An error without a deeper cause.
     pub fn new(code: Code, message: impl Into<String>) -> Self {

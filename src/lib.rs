@@ -2,7 +2,8 @@
 //!
 //! The crate is the core of the npm package of the same name. Without the feature `node` it knows
 //! nothing of Node-API. Parts that need nothing else of it are crates of their own: `json_text`,
-//! `javascript_regex`, `redaction`, `tasks` and `storage`.
+//! `javascript_regex`, `redaction`, `tasks`,
+//! `storage` and `text_index`.
 //!
 //! | module | its one job |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`store`] | `ContextStore`: the Markdown memory that agents share |
 //! | [`memory`] | `RepoMemory`: what is known about a repository |
-//! | [`retrieval`] | tokens, ranking and the inverted index |
+//! | [`slices`] | parts of a stored result |
 //! | [`safety`] | who else can read or change what is stored |
 //! | [`blocking`] | work that blocks or takes long, on threads for such work |
 //! | [`debug`] | the caller's debug callback |
@@ -24,6 +25,6 @@ pub mod history;
 pub mod memory;
 #[cfg(feature = "node")]
 mod node;
-pub mod retrieval;
 pub mod safety;
+pub mod slices;
 pub mod store;

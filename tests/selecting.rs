@@ -7,9 +7,8 @@ mod contexts;
 use std::{path::Path, sync::Arc};
 
 use agent_context::{
-    context::{Bounds, ContextFilter, Manager, ManagerOptions, SaveRequest, Selection},
+    context::{Bounds, ContextFilter, Manager, ManagerOptions, SaveRequest, Selection, normalised},
     debug::Debug,
-    retrieval::vectors::normalised,
 };
 use contexts::{options, request};
 use serde_json::{Value, json};

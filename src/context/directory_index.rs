@@ -8,6 +8,7 @@ use std::{
 };
 
 use storage::{FileEntry, FileSystem, Payload, layout};
+use text_index::{Document, Index};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -19,10 +20,7 @@ use super::{
     save::MAX_INDEXED_ARGUMENTS,
     stored_text::{StoredText, beginning_of_result},
 };
-use crate::{
-    error::{Error, Result},
-    retrieval::{Document, Index},
-};
+use crate::error::{Error, Result};
 
 /// Contexts of others are numbered from here on: no call of a manager gets there.
 pub(super) const FIRST_FOREIGN: u64 = 1 << 62;

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     held::Held, manager::Manager, record, selection::Selection, stored_text::beginning_of_result,
 };
-use crate::retrieval::vectors::{Vector, Vectors};
+use crate::context::vectors::{Vector, Vectors};
 
 /// A text has at most this many characters.
 const MAX_TEXT: usize = 2000;

@@ -12,13 +12,11 @@ use std::{
 };
 
 use storage::Payload;
+use text_index::{Announced, Document, LateText};
 use tokio::{runtime::Handle, sync::Notify};
 
 use super::{manager::Manager, record};
-use crate::{
-    blocking::run_long,
-    retrieval::{Announced, Document, LateText},
-};
+use crate::blocking::run_long;
 
 /// A result's text is indexed up to this many bytes; of a longer one its beginning, its end and
 /// pieces from in between.
@@ -89,13 +87,18 @@ impl RecordText {
 /// An output whose record is at hand.
 struct Late(Arc<IndexedOutput>, RecordText);
 
-impl LateText for Arc<Late> {
+/// A [`Late`] that the index shares with the queue.
+struct SharedLate(Arc<Late>);
+
+impl LateText for SharedLate {
     fn bytes(&self) -> usize {
-        self.1.len().min(MAX_INDEXED_RESULT)
+        let Late(_, text) = &*self.0;
+        text.len().min(MAX_INDEXED_RESULT)
     }
 
     fn read(&self, read: &mut dyn FnMut(&Document<'_>)) {
-        read(&self.0.document(&self.1.indexed()));
+        let Late(output, text) = &*self.0;
+        read(&output.document(&text.indexed()));
     }
 }
 
@@ -189,7 +192,8 @@ impl Manager {
         let has_room = self.backlog.waiting().bytes + text.record.len() <= MAX_WAITING_BYTES;
         let is_kept = has_room || output.stored.is_none();
         let late = is_kept.then(|| Arc::new(Late(Arc::clone(&output), text)));
-        let read_late = late.as_ref().map(|late| Box::new(Arc::clone(late)) as Box<dyn LateText>);
+        let read_late =
+            late.as_ref().map(|late| Box::new(SharedLate(Arc::clone(late))) as Box<dyn LateText>);
         let announced = self.index.announce(sequence, &output.document(""), read_late);
         let mut waiting = self.backlog.waiting();
         let job = Job { number: waiting.next_number, announced, output, late };

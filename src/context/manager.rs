@@ -10,6 +10,7 @@ use std::{
 };
 
 use storage::{DirectorySync, Disk, FileSystem, layout};
+use text_index::Index;
 
 use super::{
     directory::{SessionLease, SharedDirectory},
@@ -23,9 +24,9 @@ use super::{
     state::{State, Stats, Taken},
 };
 use crate::{
+    context::vectors::Vectors,
     debug::Debug,
     error::Result,
-    retrieval::{Index, vectors::Vectors},
     safety::{Inspection, Place},
 };
 

@@ -30,6 +30,7 @@ mod state;
 mod stored_text;
 mod sweep;
 mod tiers;
+mod vectors;
 
 pub use choice::Bounds;
 pub use delimited::{delimit, harmless_line};
@@ -45,6 +46,7 @@ pub use select::{Candidate, ForeignPointer};
 pub use selection::{Selected, Selection};
 pub use state::Stats;
 pub use sweep::SweepReport;
+pub use vectors::normalised;
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use super::{held::Held, load, manager::Manager};
 use crate::{
     blocking::run_blocking,
     error::{Error, Result},
-    retrieval::slices::{self, Request, Slice, Stored},
+    slices::{self, Request, Slice, Stored},
 };
 
 /// Where a record is.

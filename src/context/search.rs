@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use storage::{Payload, layout};
 use tasks::in_place;
+use text_index::{
+    Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
+};
 
 use super::{
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
@@ -23,9 +26,6 @@ use super::{
 use crate::{
     blocking::run_long,
     error::{Code, Error, Result},
-    retrieval::{
-        Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
-    },
 };
 
 /// Pointers looked at between two pauses.

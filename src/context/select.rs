@@ -5,9 +5,9 @@
 
 use rustc_hash::FxHashSet;
 use storage::layout;
+use text_index::{Boosts, Document, Query, Scored, Which, boost};
 
 use super::{manager::Manager, pointer::group_of};
-use crate::retrieval::{Boosts, Document, Query, Scored, Which, boost};
 
 /// One pointer to choose from.
 #[derive(Debug, Clone)]

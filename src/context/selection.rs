@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use text_index::{Boosts, Query, RankedList, Scored, TermMatch, Which, boost};
 
 use super::{
     choice::{Bounds, Choice, Groups, pack, with_neighbours},
@@ -11,10 +12,7 @@ use super::{
     manager::Manager,
     pointer::Pointer,
 };
-use crate::retrieval::{
-    Boosts, Query, RankedList, Scored, TermMatch, Which, boost,
-    vectors::{Vector, cosine, fuse, nearness},
-};
+use crate::context::vectors::{Vector, cosine, fuse, nearness};
 
 /// Pointers looked at with the state's lock held.
 const BATCH: usize = 4096;

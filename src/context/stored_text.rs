@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use json_text::{Members, unescaped_in_place};
 use storage::Payload;
+use text_index::{FieldText, StoredTexts};
 
 use super::{
     held::Held,
     record::{self, NoRecord},
 };
-use crate::retrieval::{FieldText, StoredTexts};
 
 /// A stored output at hand.
 pub(super) struct StoredText {

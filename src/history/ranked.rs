@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use storage::{FileError, Line, LogReader, ReadAt};
+use text_index::{Document, Index, Query, Which};
 
 use super::{
     Cancelled, History,
@@ -11,10 +12,7 @@ use super::{
     recall::{Collect, Recalled, texts},
     run_blocking,
 };
-use crate::{
-    error::Result,
-    retrieval::{Document, Index, Query, Which},
-};
+use crate::error::Result;
 
 /// So many entries are ranked, the most recent ones that pass the filter…
 const WINDOW: usize = 10_000;

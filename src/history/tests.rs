@@ -3,10 +3,10 @@ use std::{fs, path::Path};
 use json_text::Encoded;
 use serde_json::{Value, json};
 use storage::{LocalDisk, layout};
+use text_index::Query;
 
 use super::ranked::Window;
 use super::*;
-use crate::retrieval::Query;
 
 fn options(directory: &Path) -> HistoryOptions {
     let path = LogPath {

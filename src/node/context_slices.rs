@@ -12,7 +12,7 @@ use storage::Payload;
 use super::{context_manager::NativeManager, request::parse, runtime::Answer, text::Utf8};
 use crate::{
     error,
-    retrieval::slices::{Going, Grep, JsonPath, Part, Pattern, Request, Slice, Syntax},
+    slices::{Going, Grep, JsonPath, Part, Pattern, Request, Slice, Syntax},
 };
 
 #[derive(Deserialize)]

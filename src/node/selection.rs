@@ -16,10 +16,7 @@ use super::{
     runtime::Answer,
     text::Utf8,
 };
-use crate::{
-    context::{Candidate, ForeignPointer, Selection},
-    retrieval::vectors::normalised,
-};
+use crate::context::{Candidate, ForeignPointer, Selection, normalised};
 
 /// A pointer that the manager may not know; crosses as JSON.
 #[derive(Deserialize)]

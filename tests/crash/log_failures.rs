@@ -8,7 +8,6 @@ use std::{
 
 use simulator::{SimulatedDisk, Survival};
 use storage::{AppendError, Durability, LogError, sync_ancestors};
-
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{

@@ -3,12 +3,12 @@ use std::{collections::BTreeSet, fs, io::Write, path::Path, sync::Arc, time::Dur
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use storage::{Durability, LocalDisk, LogPath};
+use text_index::Query;
 
 use super::*;
 use crate::{
     debug::Debug,
     history::{HistoryOptions, IndexState, Policy, recall},
-    retrieval::Query,
 };
 
 /// Sizes with which a few entries fill many segments.

@@ -8,7 +8,6 @@ use super::{
     graph::{Graph, definition},
     record::SourceFile,
 };
-use crate::retrieval;
 
 /// Where a word occurs.
 #[derive(Debug, Default)]
@@ -71,7 +70,7 @@ impl Words {
 /// The different words of a text, by their hashes.
 fn read(text: &str, words: &mut Vec<u64>) {
     words.clear();
-    retrieval::terms(text, |word| {
+    text_index::terms(text, |word| {
         let mut hasher = FxHasher::default();
         hasher.write(word.as_bytes());
         words.push(hasher.finish());

@@ -1,11 +1,12 @@
 //! One record as Markdown: an item of a list, whose further lines are indented so that nothing in
 //! them can pose as a heading of the pack or as another record.
 
+use text_index::Document;
+
 use super::super::{
     record::{NoteSource, Record},
     summary::Summary,
 };
-use crate::retrieval::Document;
 
 /// Where in a pack an entry stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

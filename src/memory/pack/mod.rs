@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
+use text_index::{Index, Query, Which};
 
 use super::{
     Memory,
@@ -21,11 +22,7 @@ use super::{
     record::{Record, RecordKind},
     summary::Summary,
 };
-use crate::{
-    blocking::run_blocking,
-    error::Result,
-    retrieval::{self, Index, Query, Which},
-};
+use crate::{blocking::run_blocking, error::Result};
 use entry::{Entry, Part};
 
 /// What a pack is to hold.
@@ -123,7 +120,7 @@ fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
 /// What shares a word with the query first, the best of it before the rest; then the others as they
 /// were.
 fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
-    let documents: Vec<retrieval::Document<'_>> = entries.iter().map(Entry::document).collect();
+    let documents: Vec<text_index::Document<'_>> = entries.iter().map(Entry::document).collect();
     let hits = Index::new().rank(query, &|_| false, &documents).hits;
     let mut order: Vec<usize> = hits
         .iter()

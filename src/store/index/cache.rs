@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use storage::{Payload, layout};
+use text_index::{Index, StoredSegment};
 
 use super::{
     EntryIndex,
@@ -25,7 +26,6 @@ use crate::{
     blocking::run_blocking,
     debug::Debug,
     error::{Error, Result},
-    retrieval::{Index, StoredSegment},
 };
 
 /// Changes with the format.

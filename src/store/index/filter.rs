@@ -1,10 +1,11 @@
 //! Which entries are asked for.
 
 use serde::Deserialize;
+use text_index::SearchSyntax;
 
 use super::super::EntryType;
 use super::{row::Row, table::Table};
-use crate::{error::Result, retrieval::SearchSyntax};
+use crate::error::Result;
 
 /// Which entries are asked for. `None` and an empty list of tags ask for nothing.
 #[derive(Debug, Clone, Deserialize)]

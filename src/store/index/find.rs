@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tasks::Cancelled;
+use text_index::{AnyWord, Conditions, SearchSyntax, Sequences, Verdict};
 
 use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
-use crate::{
-    blocking::run_blocking,
-    error::Result,
-    retrieval::{AnyWord, Conditions, SearchSyntax, Sequences, Verdict},
-    store::Entry,
-};
+use crate::{blocking::run_blocking, error::Result, store::Entry};
 
 /// Texts that are read at first, and at most at once.
 const FIRST_READ: usize = 32;

@@ -8,6 +8,7 @@ use std::{
 
 use rustc_hash::FxHasher;
 use tasks::Cancelled;
+use text_index::Batch;
 
 use super::{
     EntryIndex, Problem,
@@ -17,10 +18,7 @@ use super::{
     table::{Broken, Finding},
     texts::Texts,
 };
-use crate::{
-    retrieval::Batch,
-    store::{Entry, Location, Summary, time},
-};
+use crate::store::{Entry, Location, Summary, time};
 
 /// Files that one thread reads in one go.
 const CHUNK: usize = 4096;

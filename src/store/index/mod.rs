@@ -40,6 +40,7 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 use storage::{FileSystem, Ownership};
 use tasks::Cancelled;
+use text_index::Index;
 use tokio::sync::Semaphore;
 
 use self::{
@@ -53,7 +54,6 @@ use crate::{
     blocking::run_blocking,
     debug::Debug,
     error::{Error, Result},
-    retrieval::Index,
     safety::{Inspection, is_reachable},
 };
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use storage::{Children, FileEntry, FileError, Ownership};
 use tasks::Cancelled;
+use text_index::Sequences;
 
 use super::{
     EntryIndex, Problem,
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    retrieval::Sequences,
     safety::is_exposed,
     store::Location,
 };

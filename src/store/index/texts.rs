@@ -1,9 +1,9 @@
 //! The texts by which an entry is found.
 
 use storage::layout;
+use text_index::Document;
 
 use super::super::{Entry, Location};
-use crate::retrieval::Document;
 
 /// The texts by which an entry is found.
 pub(super) struct Texts {

@@ -3,15 +3,13 @@
 use std::{fs, time::Duration};
 
 use storage::layout;
+use text_index::{AnyWord, Conditions, SearchSyntax};
 
 use super::{
     super::{Filter, Limits, cache::decode},
     support::{MAX_BYTES, Note, Store, asking, found, windowed},
 };
-use crate::{
-    debug::Debug,
-    retrieval::{AnyWord, Conditions, SearchSyntax},
-};
+use crate::debug::Debug;
 
 const EAGER: Limits =
     Limits { least_changes: 1, large: 10_000, window: Duration::ZERO, idle: Duration::ZERO };

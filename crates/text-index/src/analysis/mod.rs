@@ -1,0 +1,7 @@
+//! From text to terms: characters and folding, words and their stems, dates, synonyms.
+
+pub(crate) mod characters;
+pub(crate) mod dates;
+pub(crate) mod thesaurus;
+pub(crate) mod tokens;
+pub(crate) mod words;

@@ -1,0 +1,407 @@
+//! Text to index terms: Unicode words, and beside every compound identifier its
+//! pieces.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use crate::analysis::characters::{Class, class, fold_into};
+use crate::analysis::dates::{DATE_BYTES, Date, iso_date, month};
+pub(crate) use crate::analysis::words::Token;
+use crate::analysis::words::Words;
+
+/// A longer token is cut.
+pub(crate) const MAXIMUM_TOKEN_BYTES: usize = 64;
+
+/// A part with more borders between letters and digits, or with more camelCase
+/// humps, is a hash or encoded data: its pieces would only fill the index.
+const MAXIMUM_DIGIT_BORDERS: usize = 3;
+const MAXIMUM_HUMPS: usize = 8;
+
+/// After an apostrophe these are dropped; anything else is a word.
+const SUFFIXES: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
+
+thread_local! {
+    static TOKENIZER: RefCell<Tokenizer> = RefCell::default();
+}
+
+/// Calls `emit` with each term of `text`, of which at most `maximum_bytes` are read.
+///
+/// `LoginForm` gives `loginform`, `login` and `form`; `/src/auth/LoginForm.tsx`
+/// these and `src`, `auth`, `tsx`. Scripts without spaces between words give
+/// single characters and overlapping pairs. `2023-05-07` is also found as `May 7`.
+pub(crate) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&str)) {
+    tokenize_all(text, maximum_bytes, |token| {
+        if let Token::Term(term) = token {
+            emit(term);
+        }
+    });
+}
+
+/// As [`tokenize`], with the stop words.
+pub(crate) fn tokenize_all(text: &str, maximum_bytes: usize, mut emit: impl FnMut(Token<'_>)) {
+    // taken, not borrowed: `emit` could tokenise as well
+    let mut tokenizer = TOKENIZER.take();
+    tokenizer.text(cut(text, maximum_bytes), &mut emit);
+    TOKENIZER.replace(tokenizer);
+}
+
+/// The longest prefix of at most `maximum_bytes` that ends on a character boundary.
+pub(crate) fn cut(text: &str, maximum_bytes: usize) -> &str {
+    text.split_at(text.floor_char_boundary(maximum_bytes)).0
+}
+
+/// Reads texts one after the other.
+#[derive(Default)]
+pub(crate) struct Tokenizer {
+    words: Words,
+    folded: String,
+    identifier: Identifier,
+}
+
+impl Tokenizer {
+    /// Calls `emit` with each term and stop word of `text`.
+    pub(crate) fn text(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>)) {
+        let mut rest = text;
+        loop {
+            let start =
+                rest.bytes().position(|byte| !is_ascii_separator(byte)).unwrap_or(rest.len());
+            let (_, from_start) = rest.split_at(start);
+            if from_start.is_empty() {
+                return;
+            }
+            let end = from_start.bytes().position(is_ascii_separator).unwrap_or(from_start.len());
+            let (run, after) = from_start.split_at(end);
+            let (before, _) = text.split_at(text.len() - from_start.len());
+            if let Some(month) = month(before, run, after) {
+                emit_month(&mut self.words, month, emit);
+            }
+            if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                word(&mut self.words, run, emit);
+            } else if run.is_ascii() {
+                self.run(run, emit);
+            } else {
+                let mut folded = std::mem::take(&mut self.folded);
+                folded.clear();
+                fold_into(run, &mut folded);
+                self.run(&folded, emit);
+                self.folded = folded;
+            }
+            rest = after;
+        }
+    }
+
+    /// Folded text without ASCII separators.
+    fn run(&mut self, run: &str, emit: &mut impl FnMut(Token<'_>)) {
+        let mut rest = run;
+        while let Some(first) = rest.chars().next() {
+            let kind = class(first);
+            let length = match kind {
+                Class::Unsegmented => {
+                    let length = prefix(rest, |character| class(character) == Class::Unsegmented);
+                    unsegmented(rest.split_at(length).0, emit);
+                    length
+                }
+                Class::Separator | Class::Apostrophe | Class::Joiner => first.len_utf8(),
+                Class::Lower | Class::Upper | Class::Digit => self.identifier(rest, emit),
+            };
+            rest = rest.split_at(length).1;
+        }
+    }
+
+    /// The identifier at the start of `rest`, with its apostrophe suffix; its length in bytes.
+    fn identifier(&mut self, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
+        if let Some(date) = iso_date(rest) {
+            return self.date(&date, rest, emit);
+        }
+        let mut previous = ' ';
+        let mut length = prefix(rest, |character| {
+            let dash_of_prose = character == '-' && previous == '-';
+            previous = character;
+            !dash_of_prose && (is_alphanumeric(character) || class(character) == Class::Joiner)
+        });
+        let (identifier, after) = rest.split_at(length);
+        if let Some(tail) = after.strip_prefix('\'') {
+            let suffix = tail.split_at(prefix(tail, is_alphanumeric)).0;
+            if SUFFIXES.iter().any(|known| known.eq_ignore_ascii_case(suffix)) {
+                length += 1 + suffix.len();
+                if suffix.eq_ignore_ascii_case("t") {
+                    return length; // don't, isn't, can't: stop words
+                }
+            }
+        }
+        self.identifier.read(identifier);
+        self.identifier.emit(&mut self.words, emit);
+        length
+    }
+
+    /// The date at the start of `rest`, its month and day also as they are written in prose.
+    fn date(&mut self, date: &Date<'_>, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
+        let (digits, after) = rest.split_at(DATE_BYTES);
+        self.identifier.read(digits);
+        self.identifier.emit(&mut self.words, emit);
+        emit_month(&mut self.words, date.month, emit);
+        if date.day.len() == 1 {
+            emit(Token::Term(date.day));
+        }
+        let time = after.strip_prefix(['T', 't']);
+        let has_time =
+            time.is_some_and(|time| time.starts_with(|first: char| first.is_ascii_digit()));
+        DATE_BYTES + usize::from(has_time)
+    }
+}
+
+/// `may` is a stop word, the month is not.
+fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(Token<'_>)) {
+    emit(match words.token(month) {
+        Token::StopWord(_) => Token::Term(month),
+        term @ Token::Term(_) => term,
+    });
+}
+
+/// Bytes of the longest prefix of characters that are accepted.
+fn prefix(text: &str, mut accepts: impl FnMut(char) -> bool) -> usize {
+    text.char_indices()
+        .find(|(_, character)| !accepts(*character))
+        .map_or(text.len(), |(offset, _)| offset)
+}
+
+fn is_alphanumeric(character: char) -> bool {
+    matches!(class(character), Class::Lower | Class::Upper | Class::Digit)
+}
+
+/// What no term goes across.
+pub(crate) fn is_ascii_separator(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'\'')
+}
+
+/// Single characters and overlapping pairs, so that any part of the text finds it.
+fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
+    let mut previous = None;
+    for (offset, character) in text.char_indices() {
+        let end = offset + character.len_utf8();
+        for start in [previous, Some(offset)].into_iter().flatten() {
+            emit(Token::Term(text.get(start..end).unwrap_or_default()));
+        }
+        previous = Some(offset);
+    }
+}
+
+/// A lower-case word or number.
+fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(Token<'_>)) {
+    let word = cut(word, MAXIMUM_TOKEN_BYTES);
+    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        emit(Token::Term(word));
+    } else {
+        emit(words.token(word));
+    }
+}
+
+/// One identifier taken apart: parts between joiners, pieces within a part.
+#[derive(Default)]
+struct Identifier {
+    /// Lower case, without joiners: `loginForm`, `login_form` and `login-form` are the same.
+    whole: String,
+    pieces: Vec<Range<usize>>,
+    /// The parts that have several pieces.
+    compound_parts: Vec<Range<usize>>,
+    parts: usize,
+}
+
+impl Identifier {
+    fn read(&mut self, identifier: &str) {
+        self.whole.clear();
+        self.pieces.clear();
+        self.compound_parts.clear();
+        self.parts = 0;
+        for part in identifier.split(['_', '-']).filter(|part| !part.is_empty()) {
+            self.read_part(part);
+        }
+    }
+
+    fn read_part(&mut self, part: &str) {
+        let (start, first_piece) = (self.whole.len(), self.pieces.len());
+        let (mut piece, mut digit_borders) = (start, 0);
+        let mut previous = None;
+        let mut characters = part.chars().peekable();
+        while let Some(character) = characters.next() {
+            let kind = class(character);
+            let next = characters.peek().copied();
+            let digit_border = previous
+                .is_some_and(|previous| (previous == Class::Digit) != (kind == Class::Digit));
+            let camel_border = kind == Class::Upper
+                && match previous {
+                    Some(Class::Lower) => true,
+                    // the last capital of HTTPServer begins a word, that of URLs does not
+                    Some(Class::Upper) => match next {
+                        Some('s') => characters
+                            .clone()
+                            .nth(1)
+                            .is_some_and(|after| class(after) == Class::Lower),
+                        Some(next) => class(next) == Class::Lower,
+                        None => false,
+                    },
+                    _ => false,
+                };
+            digit_borders += usize::from(digit_border);
+            if digit_border || camel_border {
+                self.pieces.push(piece..self.whole.len());
+                piece = self.whole.len();
+            }
+            if character.is_ascii() {
+                self.whole.push(character.to_ascii_lowercase());
+            } else {
+                self.whole.extend(character.to_lowercase());
+            }
+            previous = Some(kind);
+        }
+        self.pieces.push(piece..self.whole.len());
+        if digit_borders > MAXIMUM_DIGIT_BORDERS || self.pieces.len() - first_piece > MAXIMUM_HUMPS
+        {
+            self.pieces.truncate(first_piece);
+            self.pieces.push(start..self.whole.len());
+        }
+        if self.pieces.len() - first_piece > 1 {
+            self.compound_parts.push(start..self.whole.len());
+        }
+        self.parts += 1;
+    }
+
+    fn emit(&self, words: &mut Words, emit: &mut impl FnMut(Token<'_>)) {
+        let parts = self.compound_parts.iter().filter(|_| self.parts > 1);
+        for range in self.pieces.iter().chain(parts) {
+            word(words, self.whole.get(range.clone()).unwrap_or_default(), emit);
+        }
+        if self.pieces.len() > 1 {
+            word(words, &self.whole, emit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<String> {
+        let mut tokens = Vec::new();
+        tokenize(text, usize::MAX, |token| tokens.push(token.to_owned()));
+        tokens
+    }
+
+    #[test]
+    fn identifiers_are_indexed_whole_and_in_pieces() {
+        assert_eq!(tokens("LoginForm"), ["login", "form", "loginform"]);
+        assert_eq!(tokens("read_file"), ["read", "file", "readfil"]);
+        assert_eq!(tokens("x-request-id"), ["x", "request", "id", "xrequestid"]);
+        assert_eq!(tokens("HTTPServer"), ["http", "server", "httpserver"]);
+        assert_eq!(tokens("listURLs"), ["list", "url", "listurl"]);
+        assert_eq!(tokens("__init__"), ["init"]);
+        assert_eq!(
+            tokens("feature-LoginForm"),
+            ["featur", "login", "form", "loginform", "featureloginform"]
+        );
+    }
+
+    #[test]
+    fn styles_of_one_identifier_agree() {
+        for other in ["login_form", "login-form", "LoginForm", "LOGIN_FORM"] {
+            assert_eq!(tokens(other), tokens("loginForm"), "{other}");
+        }
+    }
+
+    #[test]
+    fn paths_are_split() {
+        assert_eq!(
+            tokens("/src/auth/LoginForm.tsx"),
+            ["src", "auth", "login", "form", "loginform", "tsx"]
+        );
+        assert_eq!(tokens(r"C:\Users\me.txt"), ["c", "user", "txt"]);
+        assert_eq!(
+            tokens("https://example.com/a?b=c#d"),
+            ["https", "exampl", "com", "b", "c", "d"]
+        );
+    }
+
+    #[test]
+    fn digits_are_split_from_letters() {
+        assert_eq!(tokens("HAT084"), ["hat", "084", "hat084"]);
+        assert_eq!(tokens("sha256"), ["sha", "256", "sha256"]);
+        assert_eq!(tokens("9f86d081884c7d65"), ["9f86d081884c7d65"]);
+    }
+
+    #[test]
+    fn dates_are_found_as_they_are_written_in_prose() {
+        assert_eq!(tokens("2024-10-27"), ["2024", "10", "27", "20241027", "octob"]);
+        assert_eq!(tokens("2024-05-07,"), ["2024", "05", "07", "20240507", "may", "7"]);
+        assert_eq!(tokens("2024-10-27T16:04Z")[5..], ["16", "04", "z", "04z"]);
+        assert_eq!(tokens("2024-10-27-backup")[5..], ["backup"]);
+        assert_eq!(tokens("on May 7, you may go"), ["may", "7", "go"]);
+        assert_eq!(tokens("the 3rd of Oct")[3..], ["octob", "oct"]);
+    }
+
+    #[test]
+    fn words_are_stemmed_and_stop_words_dropped() {
+        assert_eq!(tokens("Please show me the running tests"), ["run", "test"]);
+        assert_eq!(tokens("the user's files don't open"), ["user", "file", "open"]);
+        assert_eq!(tokens("the user’s files can’t open"), ["user", "file", "open"]);
+        assert_eq!(tokens("O'Brien"), ["o", "brien"]);
+        assert_eq!(tokens("children went"), tokens("child goes"));
+        assert_eq!(tokens("slow--really slow"), ["slow", "slow"]);
+    }
+
+    #[test]
+    fn accents_and_case_are_folded() {
+        assert_eq!(tokens("Café Zürich"), tokens("cafe zurich"));
+        assert_eq!(tokens("Привет МИР"), ["привет", "мир"]);
+        assert_eq!(tokens("ＬｏｇｉｎＦｏｒｍ"), tokens("LoginForm"));
+    }
+
+    #[test]
+    fn unsegmented_text_gives_characters_and_pairs() {
+        assert_eq!(tokens("東京都"), ["東", "東京", "京", "京都", "都"]);
+        assert_eq!(
+            tokens("東京。大阪 Tower東"),
+            ["東", "東京", "京", "大", "大阪", "阪", "tower", "東"]
+        );
+        assert_eq!(tokens("한국"), ["한", "한국", "국"]);
+    }
+
+    #[test]
+    fn other_scripts_stay_words() {
+        assert_eq!(tokens("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
+    }
+
+    #[test]
+    fn input_is_bounded() {
+        let long = "é".repeat(100);
+        assert_eq!(tokens(&long), ["e".repeat(64)]);
+        assert_eq!(tokens(&"я".repeat(100)), ["я".repeat(32)]);
+        let mut read = Vec::new();
+        tokenize("alpha beta gamma", 8, |token| read.push(token.to_owned()));
+        assert_eq!(read, ["alpha"], "`be` is a stop word");
+        tokenize("日本", 4, |token| assert_eq!(token, "日"));
+    }
+
+    #[test]
+    fn emit_may_tokenise() {
+        tokenize("outer", 100, |token| assert_eq!(tokens("outer"), [token]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in any::<String>(), maximum_bytes in 0_usize..200) {
+            tokenize(&text, maximum_bytes, |token| {
+                assert!(!token.is_empty() && token.len() <= MAXIMUM_TOKEN_BYTES);
+            });
+        }
+
+        #[test]
+        fn any_mixture_is_read(text in "[a-zA-Z0-9_'\\-./ é’東京が\u{301}\u{3099}กИß\u{200B}Ǆİ]{0,200}") {
+            tokenize(&text, usize::MAX, |token| {
+                assert!(!token.is_empty() && token.len() <= MAXIMUM_TOKEN_BYTES);
+                assert!(!token.contains(char::is_whitespace));
+            });
+        }
+    }
+}

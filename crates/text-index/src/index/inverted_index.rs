@@ -1,0 +1,551 @@
+//! The inverted index: who may write when, and what readers see.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use crate::index::announced::{Announced, LateText};
+use crate::index::document::Document;
+use crate::index::maintenance::{Snapshot, Sources};
+use crate::index::segment::Segment;
+use crate::index::slots::Slots;
+use crate::index::tail::TailDocument;
+use crate::index::view::View;
+use crate::query::free_text::Query;
+use crate::scoring::explain::{TermMatch, explain};
+use crate::scoring::search::{
+    Hit, Ranked, RankedList, TermStatistics, rank, rank_best, search, statistics,
+};
+
+/// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
+const PATIENCE: usize = 8;
+
+/// An in-memory inverted index.
+///
+/// Any number of threads may read and write. Writers take turns, for as long as
+/// it takes to append one document; a reader takes no lock that a writer holds:
+/// it reads the published snapshot, in which only the last tail grows and
+/// documents are marked as removed. It sees every document whose
+/// [`Index::add`] or [`Index::announce`] returned before it began.
+///
+/// What takes longer is left to [`Index::maintain`], which somebody has to call
+/// now and then: queries are right without it, but slower.
+#[derive(Debug)]
+pub struct Index {
+    pub(crate) published: ArcSwap<Snapshot>,
+    announced: ArcSwap<Vec<Arc<Slots<Arc<Announced>>>>>,
+    writer: Mutex<Writer>,
+    maintenance: Mutex<()>,
+    pub(crate) live: AtomicUsize,
+    budget: usize,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    /// Later sequences cannot be in the index.
+    pub(crate) highest_sequence: Option<u64>,
+}
+
+impl Index {
+    /// An index without documents and without a bound.
+    pub fn new() -> Self {
+        Self::with_budget(usize::MAX)
+    }
+
+    /// An index without documents. Once it takes more than `budget` bytes of memory, the oldest
+    /// documents are kept without their results. Their short fields stay, however many they are.
+    pub fn with_budget(budget: usize) -> Self {
+        Self {
+            published: ArcSwap::default(),
+            announced: ArcSwap::default(),
+            writer: Mutex::default(),
+            maintenance: Mutex::default(),
+            live: AtomicUsize::new(0),
+            budget,
+        }
+    }
+
+    /// Adds a document. One of the same sequence is replaced: for a moment a
+    /// concurrent reader finds neither.
+    pub fn add(&self, sequence: u64, document: &Document<'_>) {
+        // The larger part of the work, so outside the lock.
+        self.add_prepared(TailDocument::new(sequence, document));
+    }
+
+    pub(crate) fn add_prepared(&self, document: TailDocument) {
+        let mut writer = self.lock();
+        self.make_room(&mut writer, document.sequence);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        self.push(document);
+        drop(writer);
+        self.maintain_when_late();
+    }
+
+    /// Adds a document by its short fields: it is found by them until [`Index::complete`] has it
+    /// whole, or earlier by more where `late` gives it.
+    pub fn announce(
+        &self,
+        sequence: u64,
+        document: &Document<'_>,
+        late: Option<Box<dyn LateText>>,
+    ) -> Arc<Announced> {
+        let announced = Arc::new(Announced::new(sequence, document, late));
+        let mut writer = self.lock();
+        self.make_room(&mut writer, sequence);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        let lists = self.announced.load();
+        match lists.last().filter(|list| !list.is_full()) {
+            Some(list) => drop(list.push(Arc::clone(&announced))),
+            None => {
+                let list = Slots::default();
+                list.push(Arc::clone(&announced));
+                let lists = lists.iter().map(Arc::clone).chain([Arc::new(list)]);
+                self.announced.store(Arc::new(lists.collect()));
+            }
+        }
+        announced
+    }
+
+    /// Indexes an announced document, whole where `document` is given or can be read, else by its
+    /// short fields. Nothing happens when it was removed meanwhile.
+    pub fn complete(&self, announced: &Announced, document: Option<&Document<'_>>) {
+        let terms = announced.whole_terms(document); // the larger part of the work, so outside the lock
+        let writer = self.lock();
+        if announced.document.is_removed() {
+            return;
+        }
+        // Added first: readers look at the announced ones first.
+        self.push(TailDocument::with_terms(&announced.document, terms));
+        announced.remove();
+        self.drop_completed();
+        drop(writer);
+        self.maintain_when_late();
+    }
+
+    /// Removes a document, if it is there. It is not found any more; the
+    /// collection's statistics count it until its segment is next rewritten.
+    pub fn remove(&self, sequence: u64) {
+        let _writer = self.lock();
+        self.remove_locked(sequence);
+    }
+
+    /// Removes all documents.
+    pub fn clear(&self) {
+        let mut writer = self.lock();
+        *writer = Writer::default();
+        for announced in self.announced.load().iter().flat_map(|list| list.iter()) {
+            announced.remove();
+        }
+        self.announced.store(Arc::default());
+        self.published.store(Arc::default());
+        self.live.store(0, Ordering::Relaxed);
+    }
+
+    /// Does what additions and removals left to do: full tails become segments, like-sized segments
+    /// one, and memory is given back. Takes long, but nobody waits for it.
+    pub fn maintain(&self) {
+        let _turn = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        self.maintain_in_turn();
+    }
+
+    fn maintain_in_turn(&self) {
+        loop {
+            let snapshot = self.published.load_full();
+            let Some(sources) = Sources::next(&snapshot, self.budget) else { return };
+            let built = sources.build();
+            let _writer = self.lock();
+            if let Some(built) = &built {
+                sources.catch_up(built);
+            }
+            // Without the sources the index was cleared meanwhile.
+            if let Some(snapshot) = self.published.load().replaced(&sources, built) {
+                self.published.store(Arc::new(snapshot));
+            }
+        }
+    }
+
+    /// Whether [`Index::maintain`] has much to work on: a full tail, or what removals left.
+    pub fn has_work(&self) -> bool {
+        let snapshot = self.published.load();
+        snapshot.tails.len() > 1 || snapshot.segments.iter().any(|segment| segment.is_sparse())
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        self.published.load().bytes()
+    }
+
+    /// The documents that share a term with the query, best first; equally good
+    /// ones the later first, by timestamp, then by sequence.
+    pub fn search(&self, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
+        search(&self.view(), query, limit)
+    }
+
+    /// Ranks the documents of the index that `known` accepts together with
+    /// `foreign` ones. Scores are those of one collection of all documents of
+    /// the index and `foreign`: what `known` accepts does not change them.
+    /// Documents that share no term with the query are left out.
+    pub fn rank(
+        &self,
+        query: &Query,
+        known: &dyn Fn(u64) -> bool,
+        foreign: &[Document<'_>],
+    ) -> RankedList<Ranked> {
+        rank(&self.view(), query, known, foreign)
+    }
+
+    pub(crate) fn view(&self) -> View {
+        Self::view_of(&[self])
+    }
+
+    /// What a query sees. The announced documents come first: what is completed meanwhile is in the
+    /// snapshot.
+    fn view_of(indexes: &[&Self]) -> View {
+        let mut view = View::default();
+        for index in indexes {
+            let lists = index.announced.load();
+            let announced = lists.iter().flat_map(|list| list.iter());
+            let announced = announced.filter(|announced| !announced.document.is_removed());
+            // Collected before the snapshot is loaded.
+            let announced: Vec<Arc<Announced>> = announced.map(Arc::clone).collect();
+            view.add(announced, &index.published.load());
+        }
+        view
+    }
+
+    /// As [`Index::rank`], for the documents of several indexes as one collection, the best alone.
+    /// The indexes have no sequence in common.
+    pub(crate) fn rank_together(
+        indexes: &[&Self],
+        query: &Query,
+        limit: Option<usize>,
+        known: &dyn Fn(u64) -> bool,
+        foreign: &[Document<'_>],
+    ) -> RankedList<Ranked> {
+        rank_best(&Self::view_of(indexes), query, limit, known, foreign)
+    }
+
+    /// What several indexes as one collection say of each term of a query.
+    pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
+        statistics(&Self::view_of(indexes), query)
+    }
+
+    /// Calls `visit` with terms and how many documents have each: a term may come several times.
+    pub(crate) fn for_each_term(&self, mut visit: impl FnMut(&str, usize)) {
+        let view = self.view();
+        for segment in &view.segments {
+            for number in 0..segment.term_count() {
+                if let Some((_, term)) = segment.term(number) {
+                    visit(term, segment.postings_of(number).len());
+                }
+            }
+        }
+        for (_, terms) in view.recent() {
+            terms.iter().for_each(|(_, term, _)| visit(term, 1));
+        }
+    }
+
+    /// What the terms of the query contribute to the scores of documents, most first.
+    pub fn explain(&self, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
+        explain(&self.view(), query, sequences)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
+        // a writer that panicked has published nothing incomplete
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make_room(&self, writer: &mut Writer, sequence: u64) {
+        if writer.highest_sequence.is_some_and(|highest| sequence <= highest) {
+            self.remove_locked(sequence);
+        }
+        writer.highest_sequence = writer.highest_sequence.max(Some(sequence));
+    }
+
+    /// Adds segments of documents that are in none yet.
+    pub(crate) fn publish(&self, highest: Option<u64>, more: Vec<Arc<Segment>>) {
+        let mut writer = self.lock();
+        writer.highest_sequence = writer.highest_sequence.max(highest);
+        let snapshot = self.published.load();
+        let (mut segments, tails) = (snapshot.segments.clone(), snapshot.tails.clone());
+        segments.extend(more);
+        self.published.store(Arc::new(Snapshot { segments, tails }));
+    }
+
+    /// Only with the writer's lock.
+    fn push(&self, document: TailDocument) {
+        let snapshot = self.published.load();
+        let (last, is_new) = match snapshot.tails.last() {
+            Some(tail) => (Arc::clone(tail), false),
+            None => (Arc::default(), true),
+        };
+        let is_full = last.push(document);
+        if is_new || is_full {
+            let (segments, mut tails) = (snapshot.segments.clone(), snapshot.tails.clone());
+            tails.extend(is_new.then_some(last));
+            tails.extend(is_full.then(Arc::default));
+            self.published.store(Arc::new(Snapshot { segments, tails }));
+        }
+    }
+
+    /// Lets go of lists of which all is completed or removed. Only with the writer's lock.
+    fn drop_completed(&self) {
+        let lists = self.announced.load();
+        let is_over = |list: &Slots<Arc<Announced>>| {
+            list.iter().all(|announced| announced.document.is_removed())
+        };
+        if lists.first().is_some_and(|first| is_over(first)) {
+            let rest = lists.iter().skip_while(|list| is_over(list)).map(Arc::clone);
+            self.announced.store(Arc::new(rest.collect()));
+        }
+    }
+
+    fn remove_locked(&self, sequence: u64) {
+        let snapshot = self.published.load();
+        let lists = self.announced.load();
+        let mut announced = lists.iter().flat_map(|list| list.iter());
+        let was_there = snapshot.segments.iter().any(|segment| segment.remove(sequence))
+            || snapshot.tails.iter().any(|tail| tail.remove(sequence))
+            || announced
+                .any(|announced| announced.document.sequence == sequence && announced.remove());
+        self.live.fetch_sub(usize::from(was_there), Ordering::Relaxed);
+        self.drop_completed();
+    }
+
+    /// Where nobody maintains the index, whoever adds to it does.
+    fn maintain_when_late(&self) {
+        if self.published.load().tails.len() > PATIENCE
+            && let Ok(_turn) = self.maintenance.try_lock()
+        {
+            self.maintain_in_turn();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::slots::SLOTS;
+
+    const FULL: u64 = SLOTS as u64;
+
+    fn add(index: &Index, sequences: impl IntoIterator<Item = u64>) {
+        for sequence in sequences {
+            index.add(sequence, &Document { name: "read_file", ..Document::default() });
+        }
+    }
+
+    fn sizes(index: &Index) -> Vec<usize> {
+        index.maintain();
+        index.published.load().segments.iter().map(|segment| segment.len()).collect()
+    }
+
+    #[test]
+    fn readers_do_not_wait_for_a_writer() {
+        let index = Index::new();
+        add(&index, 0..FULL + 1);
+        let _writer = index.lock();
+        assert_eq!(index.search(&Query::parse("file"), Some(3)).hits.len(), 3);
+        assert_eq!(index.rank(&Query::parse("file"), &|sequence| sequence < 5, &[]).hits.len(), 5);
+    }
+
+    #[test]
+    fn segments_of_like_size_are_merged() {
+        let index = Index::new();
+        add(&index, 0..FULL * 3);
+        assert_eq!(sizes(&index), [SLOTS; 3]);
+        add(&index, FULL * 3..FULL * 16 + 7);
+        assert_eq!(sizes(&index), [SLOTS * 16]);
+        assert_eq!(index.search(&Query::parse("read"), None).hits.len() as u64, FULL * 16 + 7);
+    }
+
+    #[test]
+    fn removed_documents_are_given_back() {
+        let index = Index::new();
+        add(&index, 0..FULL);
+        index.maintain();
+        (0..FULL / 2).for_each(|sequence| index.remove(sequence));
+        assert_eq!(sizes(&index), [SLOTS]);
+        index.remove(FULL / 2);
+        assert_eq!(sizes(&index), [SLOTS / 2 - 1]);
+        (0..FULL).for_each(|sequence| index.remove(sequence));
+        assert_eq!(sizes(&index), [0_usize; 0]);
+        assert!(index.is_empty());
+    }
+
+    #[test]
+    fn what_was_replaced_outlives_its_predecessor() {
+        let index = Index::new();
+        // Replaced in its tail, then in a segment that is merged with the one of its successor.
+        add(&index, [0, 0]);
+        add(&index, 1..FULL);
+        index.maintain();
+        for first in (FULL..FULL * 20).step_by(SLOTS) {
+            add(&index, [0]);
+            add(&index, first..first + FULL);
+        }
+        index.maintain();
+        let hits = index.search(&Query::parse("file"), None).hits;
+        assert_eq!((hits.len(), index.len()), (20 * SLOTS, 20 * SLOTS));
+        assert!(hits.iter().any(|hit| hit.sequence == 0));
+    }
+
+    fn described<'a>(description: &'a str, result: &'a str) -> Document<'a> {
+        Document { description, result, ..Document::default() }
+    }
+
+    fn found(index: &Index, query: &str) -> Vec<u64> {
+        index.search(&Query::parse(query), None).hits.iter().map(|hit| hit.sequence).collect()
+    }
+
+    struct Late(&'static str, usize);
+
+    impl LateText for Late {
+        fn bytes(&self) -> usize {
+            self.1
+        }
+
+        fn read(&self, read: &mut dyn FnMut(&Document<'_>)) {
+            read(&described("form", self.0));
+        }
+    }
+
+    #[test]
+    fn an_announced_document_is_found_by_what_is_known_of_it_and_once() {
+        let index = Index::new();
+        let hidden = index.announce(0, &described("form", ""), None);
+        let long =
+            index.announce(1, &described("form", ""), Some(Box::new(Late("zebra", 1 << 30))));
+        index.announce(2, &described("form", ""), Some(Box::new(Late("zebra", 10))));
+        assert_eq!((found(&index, "form").len(), index.len()), (3, 3));
+        assert_eq!(found(&index, "zebra"), [2]);
+        index.complete(&hidden, Some(&described("form", "zebra")));
+        assert_eq!(found(&index, "zebra"), [2, 0]);
+        index.complete(&long, None);
+        assert_eq!(found(&index, "zebra"), [2, 1, 0]);
+        assert_eq!((found(&index, "form"), index.len()), (vec![2, 1, 0], 3));
+    }
+
+    #[test]
+    fn an_announced_document_can_be_removed() {
+        let index = Index::new();
+        let announced =
+            [0, 1].map(|sequence| index.announce(sequence, &described("form", ""), None));
+        index.remove(0);
+        assert_eq!((found(&index, "form"), index.len()), (vec![1], 1));
+        index.complete(&announced[0], Some(&described("form", "zebra")));
+        assert_eq!((found(&index, "form zebra"), index.len()), (vec![1], 1));
+        index.clear();
+        index.complete(&announced[1], Some(&described("form", "zebra")));
+        assert!(found(&index, "form zebra").is_empty() && index.is_empty());
+    }
+
+    #[test]
+    fn completed_lists_are_given_back() {
+        let index = Index::new();
+        let announced: Vec<_> = (0..FULL * 2 + 1)
+            .map(|sequence| index.announce(sequence, &described("form", ""), None))
+            .collect();
+        assert_eq!(index.announced.load().len(), 3);
+        announced.iter().for_each(|announced| index.complete(announced, None));
+        assert_eq!(index.announced.load().len(), 0);
+        assert_eq!(found(&index, "form").len(), announced.len());
+    }
+
+    #[test]
+    fn readers_see_what_is_completed_meanwhile() {
+        const DOCUMENTS: u64 = 3000;
+        let index = Index::new();
+        let announced: Vec<_> = (0..DOCUMENTS)
+            .map(|sequence| index.announce(sequence, &described("form", ""), None))
+            .collect();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for announced in &announced {
+                    index.complete(announced, Some(&described("form", "late")));
+                    index.maintain();
+                }
+                is_over.store(true, Ordering::Release);
+            });
+            while !is_over.load(Ordering::Acquire) {
+                let mut sequences = found(&index, "form");
+                sequences.sort_unstable();
+                assert!(sequences.into_iter().eq(0..DOCUMENTS), "each once");
+            }
+        });
+        assert_eq!(found(&index, "late").len() as u64, DOCUMENTS);
+    }
+
+    #[test]
+    fn what_is_removed_while_segments_are_built_stays_removed() {
+        let index = Index::new();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Acquire) {
+                    index.maintain();
+                }
+            });
+            for sequence in 0..FULL * 20 {
+                index.add(sequence, &described("form", ""));
+                if sequence >= 300 && sequence % 3 > 0 {
+                    index.remove(sequence - 300);
+                }
+            }
+            is_over.store(true, Ordering::Release);
+        });
+        index.maintain();
+        let is_kept =
+            |sequence: u64| sequence + 300 >= FULL * 20 || (sequence + 300).is_multiple_of(3);
+        let mut sequences = found(&index, "form");
+        sequences.sort_unstable();
+        assert!(sequences.iter().copied().eq((0..FULL * 20).filter(|sequence| is_kept(*sequence))));
+        assert_eq!(index.len(), sequences.len());
+    }
+
+    #[test]
+    fn the_oldest_results_leave_first_and_short_fields_stay() {
+        const BUDGET: usize = 1_000_000;
+        let words: String = (0..100).map(|number| format!("word{number} ")).collect();
+        let index = Index::with_budget(BUDGET);
+        for sequence in 0..FULL * 12 {
+            let result = format!("result {sequence} zebra {words}");
+            let description = format!("output{sequence}");
+            index.add(sequence, &described(&description, &result));
+            index.maintain();
+        }
+        assert!(index.bytes() < BUDGET * 2, "{}", index.bytes());
+        let with_results = found(&index, "zebra");
+        assert!(with_results.contains(&(FULL * 12 - 1)) && !with_results.contains(&0));
+        assert_eq!(found(&index, "output0").first(), Some(&0));
+        assert_eq!(found(&index, "output").len() as u64, FULL * 12);
+    }
+
+    #[test]
+    fn a_removed_document_of_the_tail_does_not_reach_a_segment() {
+        let index = Index::new();
+        add(&index, 0..FULL - 1);
+        index.remove(3);
+        add(&index, [FULL]);
+        assert_eq!(sizes(&index), [SLOTS - 1]);
+        assert_eq!(index.len(), SLOTS - 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! The parts of an index, and what becomes of them in time: full tails become segments, like-sized
+//! segments one.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::index::merge::{like_sized, merge};
+use crate::index::segment::Segment;
+use crate::index::tail::Tail;
+
+/// What readers see. The last tail is the one that grows.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) tails: Vec<Arc<Tail>>,
+}
+
+impl Snapshot {
+    pub(crate) fn bytes(&self) -> usize {
+        let segments = self.segments.iter().map(|segment| segment.bytes());
+        segments.chain(self.tails.iter().map(|tail| tail.bytes())).sum()
+    }
+
+    /// Its parts in other hands, without `sources`; `None` when they are not all there any more.
+    pub(crate) fn replaced(&self, sources: &Sources, built: Option<Segment>) -> Option<Self> {
+        let (mut segments, mut tails) = (self.segments.clone(), self.tails.clone());
+        match sources {
+            Sources::Tail(tail) => tails.retain(|other| !Arc::ptr_eq(tail, other)),
+            Sources::Segments(sources, _) => {
+                segments.retain(|other| !sources.iter().any(|segment| Arc::ptr_eq(segment, other)))
+            }
+        }
+        let gone = self.segments.len() + self.tails.len() - segments.len() - tails.len();
+        segments.extend(built.map(Arc::new));
+        (gone == sources.len()).then_some(Self { segments, tails })
+    }
+}
+
+/// What becomes one new segment.
+pub(crate) enum Sources {
+    Tail(Arc<Tail>),
+    /// The results are left out when it says so.
+    Segments(Vec<Arc<Segment>>, bool),
+}
+
+impl Sources {
+    /// The next thing to do, if there is any.
+    pub(crate) fn next(snapshot: &Snapshot, budget: usize) -> Option<Self> {
+        if let [full, _, ..] = snapshot.tails.as_slice() {
+            return Some(Self::Tail(Arc::clone(full)));
+        }
+        let half_removed = snapshot.segments.iter().find(|segment| segment.is_sparse());
+        if let Some(segment) = half_removed {
+            return Some(Self::Segments(vec![Arc::clone(segment)], segment.is_thinned()));
+        }
+        if snapshot.bytes() > budget {
+            let whole = snapshot.segments.iter().filter(|segment| !segment.is_thinned());
+            if let Some(oldest) = whole.min_by_key(|segment| segment.first_sequence()) {
+                return Some(Self::Segments(vec![Arc::clone(oldest)], true));
+            }
+        }
+        let segments = like_sized(&snapshot.segments)?;
+        let is_thinned = segments.iter().all(|segment| segment.is_thinned());
+        Some(Self::Segments(segments, is_thinned))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Tail(_) => 1,
+            Self::Segments(segments, _) => segments.len(),
+        }
+    }
+
+    pub(crate) fn build(&self) -> Option<Segment> {
+        match self {
+            Self::Tail(tail) => Segment::from_documents(tail.documents()),
+            Self::Segments(segments, is_thinned) => merge(segments, *is_thinned),
+        }
+    }
+
+    /// Removes from `built` what was removed here while it was built. A document that was replaced
+    /// stays by its successor.
+    pub(crate) fn catch_up(&self, built: &Segment) {
+        let removed: Vec<u64> = match self {
+            Self::Tail(tail) => {
+                let live: FxHashSet<u64> = tail
+                    .documents()
+                    .filter(|document| !document.is_removed())
+                    .map(|document| document.sequence)
+                    .collect();
+                let sequences = tail.documents().map(|document| document.sequence);
+                sequences.filter(|sequence| !live.contains(sequence)).collect()
+            }
+            Self::Segments(segments, _) => {
+                let is_gone =
+                    |sequence: &u64| !segments.iter().any(|segment| segment.has(*sequence));
+                segments.iter().flat_map(|segment| segment.removed()).filter(is_gone).collect()
+            }
+        };
+        for sequence in removed {
+            built.remove(sequence);
+        }
+    }
+}

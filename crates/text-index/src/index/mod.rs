@@ -1,0 +1,17 @@
+//! The inverted index: documents and their postings, mutable and immutable blocks of them, published views.
+
+pub(crate) mod announced;
+pub(crate) mod batch;
+pub(crate) mod collector;
+pub(crate) mod document;
+pub(crate) mod inverted_index;
+pub(crate) mod maintenance;
+pub(crate) mod merge;
+pub(crate) mod postings;
+pub(crate) mod segment;
+pub(crate) mod sequences;
+pub(crate) mod slots;
+pub(crate) mod start;
+pub(crate) mod stored_segment;
+pub(crate) mod tail;
+pub(crate) mod view;

@@ -1,0 +1,52 @@
+//! Full-text search: words of prose and code, an inverted index in memory whose readers do not wait for
+//! its writers, BM25 over several fields, and a query language that is verified on the texts themselves.
+//!
+//! This crate does no I/O and knows nothing of what it indexes: a document is a number and a few fields of
+//! text. It does not keep the texts; callers hand them over where a query has to be verified or shown.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `analysis` | characters and folding, words, dates, synonyms: from text to terms |
+//! | `index` | documents, postings, segments in memory and in storage, published views |
+//! | `query` | queries, the search syntax, and its evaluation on an index and on texts |
+//! | `scoring` | fields and weights, BM25, the best documents, groups and boosts |
+//! | `highlight` | the passages of a text that show why it was found |
+//!
+//! Terms:
+//! - *term*: a folded, stemmed word or a piece of an identifier, as the index has it.
+//! - *sequence*: the number of a document, which grows with each that is added.
+//! - *segment*: an immutable block of documents; [`StoredSegment`] is one in a form for storage.
+//! - *tail*: the most recent documents, appended one by one until they become a segment.
+//! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
+//! - *verdict*: what an index can say about a condition: that it holds, that it does not, or neither.
+
+mod analysis;
+mod highlight;
+mod index;
+mod query;
+mod scoring;
+
+#[cfg(test)]
+mod tests;
+
+pub use highlight::snippets::{FieldText, Snippet};
+pub use index::announced::{Announced, LateText};
+pub use index::batch::Batch;
+pub use index::document::Document;
+pub use index::inverted_index::Index;
+pub use index::sequences::Sequences;
+pub use index::stored_segment::StoredSegment;
+pub use query::any_word::AnyWord;
+pub use query::conditions::{Conditions, Judgement, Verdict};
+pub use query::free_text::{Query, QueryBuilder};
+pub use query::search_syntax::{Excluded, SearchSyntax, SyntaxError};
+pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
+pub use scoring::boosts::{Boosts, Scored, boost};
+pub use scoring::explain::TermMatch;
+pub use scoring::search::{Hit, Ranked, RankedList, Which};
+
+/// Calls `emit` with each index term of a text: words without stop words, stemmed, and beside every
+/// compound identifier its pieces.
+pub fn terms(text: &str, emit: impl FnMut(&str)) {
+    analysis::tokens::tokenize(text, text.len(), emit);
+}

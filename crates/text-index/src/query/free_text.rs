@@ -1,0 +1,246 @@
+//! A query and its terms.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::thesaurus::{SYNONYM_WEIGHT, synonyms};
+use crate::analysis::tokens::{Token, tokenize_all};
+use crate::analysis::words::hash;
+use crate::query::stop_words::StopWords;
+use crate::scoring::ranking::query_weight;
+
+/// No more of a query is read: a whole conversation may be handed in as one.
+const MAXIMUM_BYTES: usize = 8192;
+
+/// What somebody looks for, as weighted terms.
+#[derive(Clone, Debug)]
+pub struct Query {
+    terms: Vec<QueryTerm>,
+    /// Only where there is nothing else.
+    stop_words: StopWords,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct QueryTerm {
+    pub(crate) text: Box<str>,
+    pub(crate) hash: u32,
+    pub(crate) weight: f32,
+    /// Terms that stand for the same part of the query have the same.
+    pub(crate) part: u32,
+    pub(crate) origin: Origin,
+}
+
+/// How a term came into a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was asked for.
+    Own,
+    /// It is written in a similar way.
+    Similar,
+    /// It means something similar: a document with nothing else is not found by it.
+    Synonym,
+}
+
+impl Query {
+    /// Reads a query as documents are read: stop words are dropped, so a query of nothing else has no terms.
+    /// Synonyms of its terms count a little.
+    pub fn parse(text: &str) -> Self {
+        Self::builder().text(text, 1.0).synonyms().build()
+    }
+
+    /// A query put together from parts.
+    pub fn builder() -> QueryBuilder {
+        QueryBuilder::default()
+    }
+
+    /// The query with further terms, as the index has them.
+    pub(crate) fn with_own_terms(&self, terms: impl Iterator<Item = Box<str>>) -> Self {
+        let first = self.terms.len() as u32;
+        let term = |(part, text): (u32, Box<str>)| QueryTerm {
+            hash: hash(&text),
+            weight: 1.0,
+            part,
+            origin: Origin::Own,
+            text,
+        };
+        self.with_terms((first..).zip(terms).map(term))
+    }
+
+    /// The place of a term among the query's terms.
+    pub(crate) fn number_of(&self, term: &str) -> Option<usize> {
+        self.position(hash(term), term)
+    }
+
+    /// Whether nothing can match it.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.stop_words.is_empty()
+    }
+
+    /// Distinct, ordered by hash, then text.
+    pub(crate) fn terms(&self) -> &[QueryTerm] {
+        &self.terms
+    }
+
+    pub(crate) fn stop_words(&self) -> &StopWords {
+        &self.stop_words
+    }
+
+    /// The place of a term among [`Self::terms`].
+    pub(crate) fn position(&self, hash: u32, term: &str) -> Option<usize> {
+        self.terms.binary_search_by(|other| (other.hash, &*other.text).cmp(&(hash, term))).ok()
+    }
+
+    /// With these terms as well. Of equal terms the first counts.
+    pub(crate) fn with_terms(&self, more: impl Iterator<Item = QueryTerm>) -> Self {
+        let mut terms: Vec<QueryTerm> = self.terms.iter().cloned().chain(more).collect();
+        terms.sort_by(|left, right| (left.hash, &left.text).cmp(&(right.hash, &right.text)));
+        terms.dedup_by(|later, first| later.text == first.text);
+        let stop_words = if terms.is_empty() { self.stop_words } else { StopWords::default() };
+        Self { terms, stop_words }
+    }
+}
+
+/// Puts a query together.
+#[derive(Debug, Default)]
+pub struct QueryBuilder {
+    occurrences: FxHashMap<Box<str>, Occurrences>,
+    stop_words: StopWords,
+    synonyms: bool,
+    keeps_stop_words: bool,
+}
+
+#[derive(Debug, Default)]
+struct Occurrences {
+    count: u32,
+    weight: f32,
+    place: usize,
+}
+
+impl QueryBuilder {
+    /// Adds the terms of a text. One that is there already weighs more; 1 is the usual weight.
+    #[must_use]
+    pub fn text(mut self, text: &str, weight: f32) -> Self {
+        tokenize_all(text, MAXIMUM_BYTES, |token| {
+            let token = match token {
+                Token::Term(term) => term,
+                Token::StopWord(number) => return self.stop_words.insert(number),
+            };
+            if !self.occurrences.contains_key(token) {
+                let place = self.occurrences.len();
+                self.occurrences
+                    .insert(token.into(), Occurrences { place, ..Occurrences::default() });
+            }
+            if let Some(occurrences) = self.occurrences.get_mut(token) {
+                occurrences.count += 1;
+                occurrences.weight = occurrences.weight.max(weight);
+            }
+        });
+        self
+    }
+
+    /// Adds to every term those that mean something similar, with little weight.
+    #[must_use]
+    pub fn synonyms(mut self) -> Self {
+        self.synonyms = true;
+        self
+    }
+
+    /// A query of stop words alone is one for those.
+    #[must_use]
+    pub fn keep_stop_words(mut self) -> Self {
+        self.keeps_stop_words = true;
+        self
+    }
+
+    /// The query.
+    pub fn build(self) -> Query {
+        let mut terms: Vec<QueryTerm> = Vec::with_capacity(self.occurrences.len());
+        let mut similar = Vec::new();
+        for (text, Occurrences { count, weight, place }) in self.occurrences {
+            let term = QueryTerm {
+                hash: hash(&text),
+                weight: weight * query_weight(count),
+                part: place as u32,
+                origin: Origin::Own,
+                text,
+            };
+            if self.synonyms {
+                similar.extend(synonyms(&term.text).map(|text| QueryTerm {
+                    hash: hash(text),
+                    text: text.into(),
+                    weight: term.weight * SYNONYM_WEIGHT,
+                    part: term.part,
+                    origin: Origin::Synonym,
+                }));
+            }
+            terms.push(term);
+        }
+        // of a synonym of several terms the weightiest counts
+        similar.sort_by(|left: &QueryTerm, right| {
+            right.weight.total_cmp(&left.weight).then(left.part.cmp(&right.part))
+        });
+        let mut query = Query { terms, stop_words: StopWords::default() };
+        if query.is_empty() && self.keeps_stop_words {
+            query.stop_words = self.stop_words;
+        }
+        query.terms = query.with_terms(similar.into_iter()).terms;
+        query
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(query: &Query) -> Vec<(&str, f32)> {
+        query.terms().iter().map(|term| (&*term.text, term.weight)).collect()
+    }
+
+    #[test]
+    fn a_query_of_stop_words_is_empty() {
+        assert!(Query::parse("please show me what you could find").is_empty());
+        assert!(Query::parse("").is_empty());
+        assert!(Query::parse(" ... ?!").is_empty());
+        assert!(!Query::parse("show the login form").is_empty());
+    }
+
+    #[test]
+    fn stop_words_are_kept_where_there_is_nothing_else() {
+        let keeping = |text: &str| Query::builder().text(text, 1.0).keep_stop_words().build();
+        let kept = |text: &str| keeping(text).stop_words().iter().count();
+        assert_eq!(kept("what is it, what?"), 3);
+        assert_eq!(kept("what is the login"), 0);
+        assert!(!keeping("the").is_empty());
+        assert!(keeping("?!").is_empty());
+        let more = keeping("the").with_own_terms(std::iter::once("login".into()));
+        assert!(more.stop_words().is_empty());
+    }
+
+    #[test]
+    fn repeated_terms_weigh_more() {
+        let query = Query::builder().text("login page login logins", 1.0).build();
+        let weights = weights(&query);
+        assert_eq!(weights.len(), 2);
+        assert!(weights.contains(&("login", 1.0 + 3_f32.ln())));
+        assert!(weights.contains(&("page", 1.0)));
+    }
+
+    #[test]
+    fn parts_have_weights_of_their_own() {
+        let query = Query::builder().text("login", 2.0).text("page login", 0.5).build();
+        let weights = weights(&query);
+        assert!(weights.contains(&("login", 2.0 * (1.0 + 2_f32.ln()))));
+        assert!(weights.contains(&("page", 0.5)));
+    }
+
+    #[test]
+    fn synonyms_weigh_little_and_own_terms_stay() {
+        let query = Query::parse("remove the directory, delete it");
+        let weights = weights(&query);
+        assert!(weights.contains(&("remov", 1.0)));
+        assert!(weights.contains(&("delet", 1.0)));
+        assert!(weights.contains(&("dir", SYNONYM_WEIGHT)));
+        assert!(query.terms().is_sorted_by_key(|term| term.hash));
+        let part = |text: &str| query.terms().iter().find(|term| &*term.text == text).unwrap().part;
+        assert_eq!(part("dir"), part("directori"));
+    }
+}

@@ -1,0 +1,539 @@
+//! A search query at work: what the index is asked, what texts must have, and what is shown of them.
+
+use std::ops::{ControlFlow, Range};
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::dates::iso_date;
+use crate::analysis::tokens::{is_ascii_separator, tokenize};
+use crate::highlight::snippets::{FieldText, Snippet, bytes_of, cut};
+use crate::highlight::windows::{Window, Windows};
+use crate::index::document::Document;
+use crate::index::inverted_index::Index;
+use crate::query::free_text::Query;
+use crate::query::matcher::{Matcher, has_unsegmented, words_of};
+use crate::query::phrase::Phrase;
+use crate::query::prefixes::expand;
+use crate::query::search_syntax::{Excluded, SearchSyntax};
+use crate::scoring::search::{Ranked, RankedList, TermStatistics, Which};
+
+/// A text in which everything was seen is looked at so many bytes further for better places.
+const SETTLED_AFTER: usize = 4 * 1024 * 1024;
+/// No text is looked at for more bytes after its first match.
+const MAXIMUM_BYTES: usize = 64 * 1024 * 1024;
+/// Places of one phrase that are looked at in one text.
+const MAXIMUM_PLACES: usize = 10_000;
+/// Weights are whole numbers, so that sums stay exact.
+const WEIGHT_UNIT: f32 = 1000.0;
+
+/// How much is shown of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct SnippetBounds {
+    /// Snippets of one stored output, at most.
+    pub count: usize,
+    /// Characters of one snippet, about.
+    pub length: usize,
+}
+
+/// The texts of a stored output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoredTexts<'t> {
+    /// The tool's name.
+    pub name: &'t str,
+    /// What the tool did.
+    pub description: &'t str,
+    /// Its arguments, JSON.
+    pub arguments: FieldText<'t>,
+    /// Its result: a text, or JSON.
+    pub result: FieldText<'t>,
+}
+
+/// Where a snippet was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// In the arguments.
+    Arguments,
+    /// In the result.
+    Result,
+}
+
+/// What was found in the texts of one stored output.
+#[derive(Clone, Debug, Default)]
+pub struct Examined {
+    /// The best places, best first.
+    pub snippets: Vec<(Field, Snippet)>,
+    /// The share of what is looked for that is there, from 0 to 1.
+    pub share: f32,
+    /// The text around the matches in the arguments, and in the result.
+    pub evidence: [String; 2],
+}
+
+/// A search query at work.
+pub struct TextSearch {
+    /// Terms for the index: of the words, of the phrases, and what the prefixes stand for.
+    query: Query,
+    /// The terms of the words alone, in the order of the matcher's numbers.
+    words: Query,
+    /// What each prefix stands for.
+    expansions: Vec<Vec<Box<str>>>,
+    matcher: Matcher,
+    /// How many numbers the matcher has; those of the phrases follow.
+    numbers: usize,
+    phrases: Vec<Phrase>,
+    phrase_texts: Vec<String>,
+    excluded: Matcher,
+    excluded_phrases: Vec<Phrase>,
+    weights: Vec<u64>,
+    /// The score of a document that has everything, as often as counts.
+    maximum: f32,
+    /// How many documents have what is looked for, by number; of phrases that is not known.
+    documents: Vec<usize>,
+    /// What [`TextSearch::note_rare`] noted, by number.
+    rare: Vec<bool>,
+    bounds: SnippetBounds,
+}
+
+impl TextSearch {
+    /// Prepares a query for indexes, which together are one collection.
+    #[must_use]
+    pub fn new(syntax: &SearchSyntax, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
+        // What is written without spaces between words is indexed by characters.
+        let (prefixes, spaceless): (Vec<_>, Vec<_>) =
+            syntax.prefixes.iter().cloned().partition(|prefix| !has_unsegmented(prefix));
+        let text = [&*syntax.words, &*spaceless].concat().join("\n");
+        let words = Query::builder().text(&text, 1.0).build();
+        let expansions: Vec<Vec<Box<str>>> =
+            prefixes.iter().map(|prefix| expand(indexes, prefix)).collect();
+        let query = Query::builder()
+            .text(&text, 1.0)
+            .text(&syntax.phrases.join("\n"), 1.0)
+            .keep_stop_words()
+            .build()
+            .with_own_terms(expansions.iter().flatten().cloned());
+        let is_plain = words.is_empty() && prefixes.is_empty() && syntax.phrases.is_empty();
+        let mut stop_words = if is_plain { words_of(&text.to_lowercase()) } else { Vec::new() };
+        stop_words.sort_unstable();
+        stop_words.dedup();
+        let terms = words.terms().iter().map(|term| &*term.text);
+        let matcher = Matcher::new(terms, &prefixes, &stop_words);
+        let numbers = words.terms().len() + prefixes.len() + stop_words.len();
+        let (excluded, excluded_phrases) = exclusions(&syntax.excluded);
+        let (phrase_texts, phrases): (Vec<String>, Vec<Phrase>) = syntax
+            .phrases
+            .iter()
+            .filter_map(|phrase| Some((phrase.clone(), Phrase::new(phrase)?)))
+            .unzip();
+        let mut search = Self {
+            query,
+            words,
+            expansions,
+            matcher,
+            numbers,
+            weights: vec![WEIGHT_UNIT as u64; numbers + phrases.len()],
+            rare: vec![true; numbers],
+            phrases,
+            phrase_texts,
+            excluded,
+            excluded_phrases,
+            documents: Vec::new(),
+            maximum: 0.0,
+            bounds,
+        };
+        search.weigh(indexes);
+        search
+    }
+
+    /// Whether an index can tell what has it; else texts have to be read.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        !self.query.is_empty()
+    }
+
+    /// Whether texts have to be read to tell what is a hit.
+    #[must_use]
+    pub fn has_conditions(&self) -> bool {
+        let excludes = !(self.excluded.is_empty() && self.excluded_phrases.is_empty());
+        excludes || !self.phrases.is_empty() || !self.expansions.is_empty()
+    }
+
+    /// Notes what is looked for that fewer than `limit` documents of the indexes have; whether
+    /// there is any.
+    pub fn note_rare(&mut self, limit: usize) -> bool {
+        for (rare, documents) in self.rare.iter_mut().zip(&self.documents) {
+            *rare = *documents < limit;
+        }
+        self.rare.contains(&true)
+    }
+
+    /// The documents that may be hits, best first, with scores from 0 to 1.
+    #[must_use]
+    pub fn rank(
+        &self,
+        indexes: &[&Index],
+        limit: Option<usize>,
+        accepts: &dyn Fn(u64) -> bool,
+    ) -> Vec<(u64, f32)> {
+        let RankedList { maximum, hits } =
+            Index::rank_together(indexes, &self.query, limit, accepts, &[]);
+        let known = hits.into_iter().filter_map(|Ranked { which, score, .. }| match which {
+            Which::Known(sequence) => Some((sequence, self.share(score, maximum))),
+            Which::Foreign(_) => None,
+        });
+        known.collect()
+    }
+
+    /// The scores of documents that no index has, from 0 to 1, in their order.
+    #[must_use]
+    pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
+        let mut scores = vec![0.0; documents.len()];
+        let ranked = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
+        for Ranked { which, score, .. } in ranked.hits {
+            if let Which::Foreign(position) = which
+                && let Some(slot) = scores.get_mut(position)
+            {
+                *slot = self.share(score, ranked.maximum);
+            }
+        }
+        scores
+    }
+
+    /// The documents that have every indexed term of the phrases: no other has the phrases, as far
+    /// as it is indexed. `None` when that says nothing.
+    #[must_use]
+    pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
+        let mut having: Option<FxHashSet<u64>> = None;
+        for term in self.phrase_texts.iter().flat_map(|phrase| certain_terms(phrase)) {
+            let query = Query::builder().build().with_own_terms(std::iter::once(term));
+            let ranked = Index::rank_together(
+                indexes,
+                &query,
+                None,
+                &|sequence| having.as_ref().is_none_or(|having| having.contains(&sequence)),
+                &[],
+            );
+            let found = ranked.hits.into_iter().filter_map(|hit| match hit.which {
+                Which::Known(sequence) => Some(sequence),
+                Which::Foreign(_) => None,
+            });
+            having = Some(found.collect());
+        }
+        having
+    }
+
+    /// Looks at the texts of a stored output; `None` when it is no hit. `needs_rare`: something must
+    /// be there that [`TextSearch::note_rare`] noted.
+    pub fn examine(
+        &mut self,
+        texts: &StoredTexts<'_>,
+        is_known: bool,
+        needs_rare: bool,
+    ) -> Option<Examined> {
+        let fields = [texts.name, texts.description, texts.arguments.plain, texts.result.plain];
+        let has = |phrase: &Phrase| fields.iter().any(|text| phrase.is_in(text));
+        let is_excluded = self.excluded_phrases.iter().any(has)
+            || fields.iter().any(|text| self.excluded.is_in(text));
+        if is_excluded || !self.phrases.iter().all(has) {
+            return None;
+        }
+        let Self { matcher, phrases, weights, rare, numbers, bounds, .. } = self;
+        let mut seen: Vec<bool> = vec![false; *numbers];
+        seen.resize(weights.len(), true);
+        for text in [texts.name, texts.description] {
+            let _ = matcher.find(text, |_, number| {
+                if let Some(seen) = seen.get_mut(number) {
+                    *seen = true;
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        let mut windows: Vec<(Field, Window)> = Vec::new();
+        for (field, text) in [(Field::Result, texts.result), (Field::Arguments, texts.arguments)] {
+            let span = bytes_of(text.plain, bounds.length);
+            let mut best = Windows::new(weights, span, bounds.count.max(1));
+            find_all(text.plain, matcher, phrases, *numbers, &mut best);
+            for (seen, now) in seen.iter_mut().zip(best.seen()) {
+                *seen |= now;
+            }
+            windows.extend(best.finish().into_iter().map(|window| (field, window)));
+        }
+        let looks_for_words = *numbers > 0;
+        let counts = |number: usize| !needs_rare || rare.get(number) == Some(&true);
+        let has_some =
+            (0..*numbers).any(|number| seen.get(number) == Some(&true) && counts(number));
+        // What an index knows to match does, if only its terms say so.
+        let must_have = looks_for_words
+            && ((phrases.is_empty() && (!is_known || !self.expansions.is_empty())) || needs_rare);
+        if must_have && !has_some {
+            return None;
+        }
+        windows.sort_by_key(|(_, window)| std::cmp::Reverse(window.worth));
+        windows.truncate(bounds.count.max(1));
+        let mut examined = Examined { share: share_of(weights, &seen), ..Examined::default() };
+        for (field, window) in windows {
+            let (text, slot) = match field {
+                Field::Arguments => (texts.arguments, 0),
+                Field::Result => (texts.result, 1),
+            };
+            let snippet = cut(text, &window, bounds.length, matcher, phrases);
+            if let Some(evidence) = examined.evidence.get_mut(slot) {
+                let end = snippet.byte_offset + snippet.text.len();
+                evidence.push_str(text.plain.get(snippet.byte_offset..end).unwrap_or_default());
+                evidence.push('\n');
+            }
+            if examined.snippets.len() < bounds.count {
+                examined.snippets.push((field, snippet));
+            }
+        }
+        Some(examined)
+    }
+
+    /// A score from 0 to 1. Stop words have a maximum of their own.
+    fn share(&self, score: f32, of_stop_words: f32) -> f32 {
+        let maximum = if self.maximum > 0.0 { self.maximum } else { of_stop_words };
+        if maximum > 0.0 { (score / maximum).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Takes the weights of what is looked for from the collection.
+    fn weigh(&mut self, indexes: &[&Index]) {
+        let statistics = Index::statistics(indexes, &self.query);
+        let of = |term: &str| {
+            let number = self.query.number_of(term);
+            number.and_then(|number| statistics.get(number)).copied().unwrap_or_default()
+        };
+        let words = self.words.terms().iter().map(|term| of(&term.text));
+        // Of what a prefix stands for one suffices.
+        let prefixes = self.expansions.iter().map(|terms| {
+            let terms = terms.iter().map(|term| of(term));
+            terms.fold(TermStatistics::default(), |sum, term| TermStatistics {
+                maximum: sum.maximum.max(term.maximum),
+                documents: sum.documents + term.documents,
+            })
+        });
+        let found: Vec<TermStatistics> = words.chain(prefixes).collect();
+        let mut of_phrases: FxHashSet<Box<str>> = FxHashSet::default();
+        for phrase in &self.phrase_texts {
+            tokenize(phrase, usize::MAX, |term| {
+                if self.words.number_of(term).is_none() {
+                    of_phrases.insert(term.into());
+                }
+            });
+        }
+        let phrases: f32 = of_phrases.iter().map(|term| of(term).maximum).sum();
+        self.maximum = found.iter().map(|term| term.maximum).sum::<f32>() + phrases;
+        for (weight, term) in self.weights.iter_mut().zip(&found) {
+            *weight = 1 + (term.maximum * WEIGHT_UNIT) as u64;
+        }
+        self.documents = found.iter().map(|term| term.documents).collect();
+        let heaviest = self.weights.iter().max().copied().unwrap_or(1);
+        for weight in self.weights.iter_mut().skip(self.numbers) {
+            *weight = heaviest * 2;
+        }
+    }
+}
+
+/// Finds words and phrases in the order of their beginnings.
+fn find_all(
+    text: &str,
+    matcher: &mut Matcher,
+    phrases: &[Phrase],
+    first_phrase: usize,
+    windows: &mut Windows<'_>,
+) {
+    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
+    for (number, phrase) in (first_phrase..).zip(phrases) {
+        let before = places.len();
+        let _ = phrase.find(text, |place| {
+            places.push((place, number));
+            if places.len() - before < MAXIMUM_PLACES {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+    }
+    places.sort_by_key(|(place, _)| place.start);
+    let mut places = places.into_iter().peekable();
+    let mut unseen = vec![true; first_phrase];
+    let (mut first, mut latest_new) = (None, 0);
+    let _ = matcher.find(text, |range, number| {
+        while let Some((place, number)) = places.next_if(|(place, _)| place.start <= range.start) {
+            windows.push(place, number);
+        }
+        let at = range.start;
+        if let Some(unseen) = unseen.get_mut(number)
+            && std::mem::take(unseen)
+        {
+            latest_new = at;
+        }
+        windows.push(range, number);
+        let is_settled = at > latest_new + SETTLED_AFTER && !unseen.contains(&true);
+        if is_settled || at > *first.get_or_insert(at) + MAXIMUM_BYTES {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    places.for_each(|(place, number)| windows.push(place, number));
+}
+
+/// The share of what is looked for that was seen, by weight.
+fn share_of(weights: &[u64], seen: &[bool]) -> f32 {
+    let all: u64 = weights.iter().sum();
+    let there = weights.iter().zip(seen).filter(|(_, seen)| **seen).map(|(weight, _)| weight);
+    if all == 0 { 1.0 } else { there.sum::<u64>() as f32 / all as f32 }
+}
+
+/// What excludes a text.
+pub(crate) fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
+    let (mut words, mut prefixes) = (Vec::new(), Vec::new());
+    let mut phrases = Vec::new();
+    for exclusion in excluded {
+        match exclusion {
+            Excluded::Phrase(phrase) => phrases.extend(Phrase::new(phrase)),
+            Excluded::Prefix(prefix) if !has_unsegmented(prefix) => prefixes.push(prefix.clone()),
+            Excluded::Word(word) | Excluded::Prefix(word) => {
+                // Several characters of a script without spaces are a phrase, and so is a date.
+                if has_unsegmented(word) || has_date(word) {
+                    phrases.extend(Phrase::new(word));
+                } else {
+                    words.push(word.clone());
+                }
+            }
+        }
+    }
+    let mut terms: Vec<Box<str>> = Vec::new();
+    let mut stop_words = Vec::new();
+    for word in words {
+        // The last token is the whole word.
+        let mut whole = None;
+        tokenize(&word, usize::MAX, |term| whole = Some(Box::from(term)));
+        match whole {
+            Some(term) => terms.push(term),
+            None => stop_words.push(word),
+        }
+    }
+    terms.sort_unstable();
+    terms.dedup();
+    (Matcher::new(terms.iter().map(|term| &**term), &prefixes, &stop_words), phrases)
+}
+
+/// Whether an ISO date stands anywhere in a text.
+pub(crate) fn has_date(text: &str) -> bool {
+    text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
+}
+
+/// Terms that every text with this phrase has.
+pub(crate) fn certain_terms(phrase: &str) -> Vec<Box<str>> {
+    let runs = phrase.split(|character: char| {
+        u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
+    });
+    // A date takes its neighbours with it, which are no words of their own then.
+    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\'') && !has_date(run));
+    let mut terms = Vec::new();
+    for part in plain.flat_map(|run| run.split(['_', '-'])) {
+        // Whatever its case, it is indexed whole, beside its pieces.
+        let mut whole = None;
+        tokenize(&part.to_ascii_lowercase(), usize::MAX, |term| whole = Some(Box::from(term)));
+        terms.extend(whole);
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: SnippetBounds = SnippetBounds { count: 3, length: 80 };
+
+    fn index(results: &[&str]) -> Index {
+        let index = Index::new();
+        for (sequence, result) in (0..).zip(results) {
+            index.add(sequence, &Document { result, ..Document::default() });
+        }
+        index
+    }
+
+    fn search(query: &str, indexes: &[&Index]) -> TextSearch {
+        TextSearch::new(&SearchSyntax::parse(query).unwrap(), BOUNDS, indexes)
+    }
+
+    fn of(result: &str) -> StoredTexts<'_> {
+        StoredTexts { result: FieldText { raw: result, plain: result }, ..StoredTexts::default() }
+    }
+
+    fn is_hit(query: &str, text: &str) -> bool {
+        search(query, &[&index(&[text])]).examine(&of(text), false, false).is_some()
+    }
+
+    #[test]
+    fn several_indexes_are_one_collection() {
+        let texts = ["login form", "login page error", "other", "login error error"];
+        let all = index(&texts);
+        let first = index(&texts[..2]);
+        let second = Index::new();
+        for (sequence, result) in (2..).zip(&texts[2..]) {
+            second.add(sequence, &Document { result, ..Document::default() });
+        }
+        let one = search("login error", &[&all]).rank(&[&all], None, &|_| true);
+        let two =
+            search("login error", &[&first, &second]).rank(&[&first, &second], None, &|_| true);
+        assert_eq!(one, two);
+        assert_eq!(one.len(), 3);
+        assert!(one.iter().all(|(_, score)| (0.0..=1.0).contains(score)));
+    }
+
+    #[test]
+    fn conditions_hold() {
+        assert!(is_hit("\"a login form\"", "this is A  LOGIN form"));
+        assert!(!is_hit("\"a login form\"", "a form for login"));
+        assert!(!is_hit("login -form", "LoginForm"));
+        assert!(!is_hit("login -\"is a\"", "login is a"));
+        assert!(!is_hit("login -fo*", "login forms"));
+        assert!(is_hit("login -the", "login") && !is_hit("login -the", "the login"));
+        assert!(is_hit("absent \"is a\"", "login is a"), "a phrase suffices");
+        assert!(!is_hit("absent", "login"));
+        assert!(is_hit("connecti*", "connections") && !is_hit("connecti*", "connected"));
+        assert!(is_hit("to be or", "TO whom") && !is_hit("to be or", "login"));
+        assert!(is_hit("東京*", "東京都") && !is_hit("login -東京", "東京 login"));
+        assert!(is_hit("login -東京", "京東 login"));
+    }
+
+    #[test]
+    fn phrases_narrow_the_choice() {
+        let index = index(&["login form", "form of login", "LoginForm here", "loginform", "other"]);
+        let having = |query: &str| {
+            let mut found: Vec<u64> =
+                search(query, &[&index]).having_phrases(&[&index]).unwrap().into_iter().collect();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(having("\"login form\""), [0, 1, 2]);
+        assert_eq!(having("\"LoginForm\""), [2, 3]);
+        assert!(search("\"to be\"", &[&index]).having_phrases(&[&index]).is_none());
+    }
+
+    #[test]
+    fn the_best_places_of_a_long_text_are_shown() {
+        let text =
+            format!("{}\nerror: login failed\n{}", "error\n".repeat(5000), "x\n".repeat(5000));
+        let index = index(&["error", "error", "error login"]);
+        let mut search = search("login error", &[&index]);
+        let examined = search.examine(&of(&text), false, false).unwrap();
+        let best = &examined.snippets[0].1;
+        assert!(best.text.contains("\nerror: login failed\n"), "{best:?}");
+        assert_eq!(best.line, 1 + text[..best.byte_offset].matches('\n').count());
+        assert_eq!(examined.share, 1.0);
+    }
+
+    #[test]
+    fn rare_words_are_told() {
+        let texts = vec!["login"; 30];
+        let index = index(&texts);
+        let mut common = search("login", &[&index]);
+        assert!(!common.note_rare(20) && common.note_rare(31));
+        let mut mixed = search("login needle", &[&index]);
+        assert!(mixed.note_rare(20));
+        assert!(mixed.examine(&of("login"), false, true).is_none());
+        assert!(mixed.examine(&of("login needle"), false, true).is_some());
+    }
+}

@@ -1,0 +1,232 @@
+//! Scores of the documents of one segment, summed term by term.
+
+use std::cell::RefCell;
+
+use crate::index::postings::{Posting, skip_to};
+use crate::index::segment::Segment;
+use crate::scoring::best::Best;
+use crate::scoring::groups::GroupScores;
+use crate::scoring::ranking::{Lengths, Scorer};
+use crate::scoring::search::{Ranked, Which};
+
+/// To look whether the remaining terms can still bring in a document pays from
+/// so many postings on.
+const WORTHWHILE_POSTINGS: usize = 256;
+
+/// Sums are rounded, bounds of them have to allow for it.
+const ROUNDING: f32 = 1.0001;
+
+/// A term of the query in the order of evaluation.
+pub(crate) struct WeightedTerm {
+    /// Its place in the query.
+    pub(crate) number: usize,
+    pub(crate) weight: f32,
+    /// It adds to documents that have another term, and finds none.
+    pub(crate) is_extra: bool,
+    /// The most that this and the terms after it can contribute.
+    pub(crate) remaining: f32,
+}
+
+/// What is evaluated, the same for all segments.
+pub(crate) struct Plan<'a> {
+    /// By falling weight, those that find nothing last.
+    pub(crate) terms: &'a [WeightedTerm],
+    pub(crate) scorer: &'a Scorer,
+    pub(crate) known: &'a dyn Fn(u64) -> bool,
+}
+
+thread_local! {
+    static ACCUMULATOR: RefCell<Accumulator> = RefCell::default();
+}
+
+/// Between segments all scores are 0 again, which is why one is kept per thread:
+/// clearing what was touched costs less than allocating.
+#[derive(Default)]
+pub(crate) struct Accumulator {
+    scores: Vec<f32>,
+    /// The documents whose score is not 0.
+    touched: Vec<u32>,
+    selection: Vec<f32>,
+    /// Of each document of the segment, when groups are scored: 0 for none.
+    slots: Vec<u32>,
+    grouped: Vec<u32>,
+}
+
+impl Accumulator {
+    /// Lends out the one of this thread.
+    pub(crate) fn with(run: impl FnOnce(&mut Self)) {
+        // taken, not borrowed: the caller's filter may search as well
+        let mut accumulator = ACCUMULATOR.take();
+        run(&mut accumulator);
+        ACCUMULATOR.replace(accumulator);
+    }
+
+    /// Pushes the documents of `segment` that have a term and that the plan's
+    /// filter accepts, and scores their groups, if they are asked for.
+    pub(crate) fn evaluate(
+        &mut self,
+        segment: &Segment,
+        postings: &[&[Posting]],
+        plan: &Plan<'_>,
+        best: &mut Best,
+        groups: Option<&mut GroupScores>,
+    ) {
+        self.sum(segment, postings, plan, best);
+        let mut groups = groups;
+        if groups.is_some() && self.slots.len() < segment.len() {
+            self.slots.resize(segment.len(), 0);
+        }
+        for document in self.touched.drain(..) {
+            let score = self.scores.get_mut(document as usize).map(std::mem::take);
+            let sequence =
+                segment.sequence(document).filter(|_| accepts(segment, document, plan.known));
+            let (Some(score), Some(sequence)) = (score, sequence) else { continue };
+            let (which, group) = (Which::Known(sequence), segment.group(document));
+            let timestamp = segment.timestamp(document);
+            best.push(Ranked { which, score, group, group_score: 0.0, timestamp });
+            let number = groups.as_mut().and_then(|groups| groups.number(group));
+            if let (Some(number), Some(slot)) = (number, self.slots.get_mut(document as usize)) {
+                *slot = number + 1;
+                self.grouped.push(document);
+            }
+        }
+        if let Some(groups) = groups.filter(|_| !self.grouped.is_empty()) {
+            self.score_groups(segment, postings, plan, groups);
+        }
+    }
+
+    fn score_groups(
+        &mut self,
+        segment: &Segment,
+        postings: &[&[Posting]],
+        plan: &Plan<'_>,
+        groups: &mut GroupScores,
+    ) {
+        for term in plan.terms {
+            // documents of one group mostly follow each other
+            let mut run: Option<(u32, f32)> = None;
+            for posting in postings.get(term.number).copied().unwrap_or_default() {
+                let document = posting.document() as usize;
+                let number = self.slots.get(document).and_then(|slot| slot.checked_sub(1));
+                if let (Some(number), Some(lengths)) = (number, segment.lengths().get(document)) {
+                    let score = term.weight * plan.scorer.score(posting.frequencies(), lengths);
+                    run = match run {
+                        Some((same, best)) if same == number => Some((number, best.max(score))),
+                        other => {
+                            other
+                                .iter()
+                                .for_each(|(number, best)| groups.add(*number, term.number, *best));
+                            Some((number, score))
+                        }
+                    };
+                }
+            }
+            run.iter().for_each(|(number, best)| groups.add(*number, term.number, *best));
+        }
+        for document in self.grouped.drain(..) {
+            self.slots.get_mut(document as usize).into_iter().for_each(|slot| *slot = 0);
+        }
+    }
+
+    /// Sums what the terms contribute to the documents of a segment.
+    ///
+    /// `postings` are in the order of the query. Terms come by falling weight,
+    /// so that with a limit the common last ones need not be read in full: once
+    /// they cannot bring in a document on their own, only those found before
+    /// are looked up in them.
+    fn sum(
+        &mut self,
+        segment: &Segment,
+        postings: &[&[Posting]],
+        plan: &Plan<'_>,
+        best: &mut Best,
+    ) {
+        let Plan { terms, scorer, known } = *plan;
+        if self.scores.len() < segment.len() {
+            self.scores.resize(segment.len(), 0.0);
+        }
+        let postings_of =
+            |term: &WeightedTerm| postings.get(term.number).copied().unwrap_or_default();
+        let mut unread: usize = terms.iter().map(|term| postings_of(term).len()).sum();
+        let mut complete = false;
+        for term in terms {
+            let postings = postings_of(term);
+            if !complete && (term.is_extra || unread >= WORTHWHILE_POSTINGS.max(self.touched.len()))
+            {
+                let is_enough = |threshold| term.remaining * ROUNDING < threshold;
+                complete =
+                    term.is_extra || self.threshold(segment, best, known).is_some_and(is_enough);
+                if complete {
+                    self.touched.sort_unstable();
+                }
+            }
+            if complete {
+                self.add_to_touched(term.weight, postings, segment.lengths(), scorer);
+            } else {
+                self.add(term.weight, postings, segment.lengths(), scorer);
+            }
+            unread -= postings.len();
+        }
+    }
+
+    fn add(&mut self, weight: f32, postings: &[Posting], lengths: &[Lengths], scorer: &Scorer) {
+        for posting in postings {
+            let document = posting.document();
+            let columns = (self.scores.get_mut(document as usize), lengths.get(document as usize));
+            if let (Some(score), Some(lengths)) = columns {
+                if *score == 0.0 {
+                    self.touched.push(document);
+                }
+                *score += weight * scorer.score(posting.frequencies(), lengths);
+            }
+        }
+    }
+
+    fn add_to_touched(
+        &mut self,
+        weight: f32,
+        postings: &[Posting],
+        lengths: &[Lengths],
+        scorer: &Scorer,
+    ) {
+        let mut rest = postings;
+        for document in &self.touched {
+            rest = skip_to(rest, *document);
+            let Some(posting) = rest.first() else { return };
+            let columns =
+                (self.scores.get_mut(*document as usize), lengths.get(*document as usize));
+            if let (true, (Some(score), Some(lengths))) = (posting.document() == *document, columns)
+            {
+                *score += weight * scorer.score(posting.frequencies(), lengths);
+            }
+        }
+    }
+
+    /// A score that the last of the best documents has at least; sums only grow.
+    fn threshold(
+        &mut self,
+        segment: &Segment,
+        best: &mut Best,
+        known: &dyn Fn(u64) -> bool,
+    ) -> Option<f32> {
+        let last = best.limit()?.checked_sub(1)?;
+        let threshold = best.threshold();
+        if self.touched.len() <= last {
+            return threshold;
+        }
+        self.selection.clear();
+        let accepted = self.touched.iter().filter(|document| accepts(segment, **document, known));
+        self.selection.extend(accepted.filter_map(|document| self.scores.get(*document as usize)));
+        if self.selection.len() <= last {
+            return threshold;
+        }
+        let (_, here, _) =
+            self.selection.select_nth_unstable_by(last, |left, right| right.total_cmp(left));
+        Some(threshold.map_or(*here, |threshold| threshold.max(*here)))
+    }
+}
+
+fn accepts(segment: &Segment, document: u32, known: &dyn Fn(u64) -> bool) -> bool {
+    !(segment.has_removed() && segment.is_removed(document))
+        && segment.sequence(document).is_some_and(known)
+}

@@ -1,0 +1,97 @@
+//! The best documents of those pushed.
+
+use std::cmp::Ordering;
+
+use crate::scoring::search::Ranked;
+
+/// Keeps up to twice the limit and drops the worse half when that is full, which
+/// costs less than a heap.
+pub(crate) struct Best {
+    limit: Option<usize>,
+    kept: Vec<Ranked>,
+    /// The score of the last document within the limit, once there are so many.
+    threshold: Option<f32>,
+}
+
+impl Best {
+    /// Without a limit all are kept.
+    pub(crate) fn new(limit: Option<usize>) -> Self {
+        Self { limit, kept: Vec::new(), threshold: None }
+    }
+
+    pub(crate) fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    pub(crate) fn push(&mut self, document: Ranked) {
+        if self.threshold.is_some_and(|threshold| document.score < threshold) {
+            return;
+        }
+        self.kept.push(document);
+        if self.limit.is_some_and(|limit| self.kept.len() >= limit.saturating_mul(2).max(64)) {
+            self.drop_worse();
+        }
+    }
+
+    /// A document with a lower score is not among the best, whatever comes.
+    pub(crate) fn threshold(&mut self) -> Option<f32> {
+        self.drop_worse();
+        self.threshold
+    }
+
+    /// Best first. Scores are not negative.
+    pub(crate) fn into_sorted(mut self) -> Vec<Ranked> {
+        self.drop_worse();
+        // by plain integers first, which is several times faster; only equal scores need the full comparison,
+        // for which those pushed last come first: mostly these are the latest
+        let keys = self.kept.iter().zip(0_u32..).map(|(document, place)| {
+            u64::from(!document.score.to_bits()) << 32 | u64::from(!place)
+        });
+        let mut keys: Vec<u64> = keys.collect();
+        keys.sort_unstable();
+        let mut sorted: Vec<Ranked> =
+            keys.iter().filter_map(|key| self.kept.get(!(*key as u32) as usize).copied()).collect();
+        for equal in sorted.chunk_by_mut(|left, right| left.score == right.score) {
+            equal.sort_unstable_by(better_first);
+        }
+        sorted
+    }
+
+    fn drop_worse(&mut self) {
+        let Some(limit) = self.limit.filter(|limit| *limit <= self.kept.len()) else { return };
+        if let Some(last) = limit.checked_sub(1) {
+            let (_, last, _) = self.kept.select_nth_unstable_by(last, better_first);
+            self.threshold = Some(last.score);
+        }
+        self.kept.truncate(limit);
+    }
+}
+
+fn better_first(left: &Ranked, right: &Ranked) -> Ordering {
+    let by_score = right.score.total_cmp(&left.score);
+    by_score.then_with(|| (right.timestamp, right.which).cmp(&(left.timestamp, left.which)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scoring::search::Which;
+
+    proptest! {
+        #[test]
+        fn a_limit_keeps_the_first_of_all(scores in prop::collection::vec((0_u8..20, 0_i64..3), 0..400), limit in 0_usize..50) {
+            let (mut all, mut limited) = (Best::new(None), Best::new(Some(limit)));
+            for (sequence, (score, timestamp)) in (0..).zip(&scores) {
+                let document = Ranked { which: Which::Known(sequence), score: f32::from(*score), group: 0, group_score: 0.0, timestamp: *timestamp };
+                all.push(document);
+                limited.push(document);
+            }
+            let mut all = all.into_sorted();
+            prop_assert!(all.is_sorted_by(|left, right| better_first(left, right) == Ordering::Less));
+            all.truncate(limit);
+            prop_assert_eq!(limited.into_sorted(), all);
+        }
+    }
+}

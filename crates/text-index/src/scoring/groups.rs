@@ -1,0 +1,82 @@
+//! What groups of documents match as a whole.
+
+use rustc_hash::FxHashMap;
+
+/// Terms of a query that count for groups, the most important ones: a whole conversation may be
+/// handed in as a query, and each group keeps a score for each.
+const MAXIMUM_TERMS: usize = 64;
+
+/// Of each group the best score of every term of the query among its documents:
+/// their sum says how much of the query the group covers, be it in one document
+/// or spread over several.
+#[derive(Debug)]
+pub(crate) struct GroupScores {
+    /// The terms that count, by their places in the query.
+    terms: Vec<usize>,
+    numbers: FxHashMap<u64, u32>,
+    /// The group asked for last: documents of one group mostly follow each other.
+    latest: Option<(u64, u32)>,
+    /// For each group, for each term.
+    best: Vec<f32>,
+}
+
+impl GroupScores {
+    /// `terms` are the places of the query's terms, the most important first.
+    pub(crate) fn new(terms: impl Iterator<Item = usize>) -> Self {
+        let terms: Vec<usize> = terms.take(MAXIMUM_TERMS).collect();
+        Self { terms, numbers: FxHashMap::default(), latest: None, best: Vec::new() }
+    }
+
+    /// The number that a group has here; `None` for no group.
+    pub(crate) fn number(&mut self, group: u64) -> Option<u32> {
+        if group == 0 {
+            return None;
+        }
+        if let Some((latest, number)) = self.latest
+            && latest == group
+        {
+            return Some(number);
+        }
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(group).or_insert(next);
+        if number == next {
+            self.best.resize(self.best.len() + self.terms.len(), 0.0);
+        }
+        self.latest = Some((group, number));
+        Some(number)
+    }
+
+    /// Counts what a term contributes to a document of the group with this number.
+    pub(crate) fn add(&mut self, number: u32, term: usize, score: f32) {
+        let Some(slot) = self.terms.iter().position(|other| *other == term) else { return };
+        if let Some(best) = self.best.get_mut(number as usize * self.terms.len() + slot) {
+            *best = best.max(score);
+        }
+    }
+
+    /// What a group matches, 0 for no group.
+    pub(crate) fn score(&self, group: u64) -> f32 {
+        let Some(number) = self.numbers.get(&group) else { return 0.0 };
+        let start = *number as usize * self.terms.len();
+        self.best.get(start..start + self.terms.len()).unwrap_or_default().iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_each_term_is_summed_by_group() {
+        let mut groups = GroupScores::new(0..2);
+        assert_eq!(groups.number(0), None);
+        let (first, second) = (groups.number(7).unwrap(), groups.number(8).unwrap());
+        assert_eq!(groups.number(7), Some(first));
+        for (group, term, score) in
+            [(first, 0, 1.0), (first, 0, 3.0), (first, 1, 2.0), (second, 1, 4.0)]
+        {
+            groups.add(group, term, score);
+        }
+        assert_eq!([7, 8, 9, 0].map(|group| groups.score(group)), [5.0, 4.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,227 @@
+//! What makes one document better than another: the fields and BM25 over them.
+
+use crate::analysis::tokens::cut;
+use crate::index::document::Document;
+use crate::index::postings::Frequencies;
+
+/// A part of a document that is indexed.
+pub(crate) struct Field {
+    pub(crate) text: for<'a> fn(&Document<'a>) -> &'a str,
+    pub(crate) weight: f32,
+    /// How far a long text is held against it: 0 not at all, 1 in proportion (BM25's b).
+    pub(crate) length_normalisation: f32,
+    /// No more of the text is indexed.
+    pub(crate) maximum_bytes: usize,
+}
+
+/// A further field is one line here.
+pub(crate) const FIELDS: &[Field] = &[
+    Field {
+        text: |document| document.name,
+        weight: 1.0,
+        length_normalisation: 0.75,
+        maximum_bytes: 1024,
+    },
+    Field {
+        text: |document| document.description,
+        weight: 1.0,
+        length_normalisation: 0.9,
+        maximum_bytes: 4096,
+    },
+    Field {
+        text: |document| document.arguments,
+        weight: 1.0,
+        length_normalisation: 0.75,
+        maximum_bytes: 8192,
+    },
+    Field {
+        text: |document| document.result,
+        weight: 0.5,
+        length_normalisation: 0.75,
+        maximum_bytes: 1024 * 1024,
+    },
+    Field {
+        text: |document| opening(document.result),
+        weight: 0.3,
+        length_normalisation: 0.0,
+        maximum_bytes: OPENING_BYTES,
+    },
+];
+
+/// The places among [`FIELDS`] that say what the result says.
+pub(crate) const RESULT_FIELDS: [usize; 2] = [3, 4];
+
+/// The beginning of a result says more of what it is about than any other part:
+/// a title, a signature, a first sentence.
+const OPENING_BYTES: usize = 128;
+
+/// The first words of a text: all of them are words of the whole text.
+fn opening(text: &str) -> &str {
+    if text.len() <= OPENING_BYTES {
+        return text;
+    }
+    let start = cut(text, OPENING_BYTES);
+    let end = start.rfind(|character: char| character.is_whitespace() || !character.is_ascii());
+    start.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The number of fields.
+pub(crate) const FIELD_COUNT: usize = FIELDS.len();
+
+/// The fields that a document has of its own; the others repeat a part of one.
+pub(crate) const DOCUMENT_FIELDS: usize = 4;
+
+/// Tokens in each field of one document.
+pub(crate) type Lengths = [u16; FIELD_COUNT];
+
+/// How soon further occurrences stop to count (BM25's k1).
+const SATURATION: f32 = 1.6;
+
+/// What a match earns in however long a document (BM25+'s delta).
+const MATCH: f32 = 0.3;
+
+/// The most that one term of weight 1 can contribute to a score.
+pub(crate) const MAXIMUM_SCORE: f32 = SATURATION + 1.0 + MATCH;
+
+/// What the collection as a whole says: the number of documents and the mean
+/// length of each field, empty ones aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) documents: u64,
+    tokens: [u64; FIELD_COUNT],
+    filled: [u64; FIELD_COUNT],
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, lengths: &Lengths) {
+        self.documents += 1;
+        for ((tokens, filled), length) in self.tokens.iter_mut().zip(&mut self.filled).zip(lengths)
+        {
+            *tokens += u64::from(*length);
+            *filled += u64::from(*length > 0);
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        self.documents += other.documents;
+        let sums = self.tokens.iter_mut().chain(&mut self.filled);
+        for (sum, more) in sums.zip(other.tokens.iter().chain(&other.filled)) {
+            *sum += more;
+        }
+    }
+
+    /// The weight of a term that so many documents have.
+    pub(crate) fn inverse_document_frequency(&self, containing: u64) -> f32 {
+        inverse_document_frequency(self.documents, containing)
+    }
+}
+
+/// Never negative, so that a match is always better than none.
+pub(crate) fn inverse_document_frequency(documents: u64, containing: u64) -> f32 {
+    let (documents, containing) = (documents.max(containing) as f64, containing as f64);
+    ((documents - containing + 0.5) / (containing + 0.5)).ln_1p() as f32
+}
+
+/// Scores one term in one document, for one state of the collection.
+///
+/// The occurrences in all fields are summed, each by the weight and length of
+/// its field, before they saturate (BM25F).
+pub(crate) struct Scorer {
+    constant: [f32; FIELD_COUNT],
+    per_token: [f32; FIELD_COUNT],
+}
+
+impl Scorer {
+    pub(crate) fn new(totals: &Totals) -> Self {
+        let mut scorer = Self { constant: [1.0; FIELD_COUNT], per_token: [0.0; FIELD_COUNT] };
+        let coefficients = scorer.constant.iter_mut().zip(&mut scorer.per_token);
+        let sums = totals.tokens.iter().zip(&totals.filled);
+        for ((field, (constant, per_token)), (tokens, filled)) in
+            FIELDS.iter().zip(coefficients).zip(sums)
+        {
+            let mean = (*tokens).max(1) as f32 / (*filled).max(1) as f32;
+            *constant = (1.0 - field.length_normalisation) / field.weight;
+            *per_token = field.length_normalisation / (mean * field.weight);
+        }
+        scorer
+    }
+
+    /// At most [`MAXIMUM_SCORE`].
+    #[inline]
+    pub(crate) fn score(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
+        // one array after the other, which becomes a few vector instructions
+        let frequencies = frequencies.values();
+        let lengths = lengths.map(f32::from);
+        let mut fields = [0.0; FIELD_COUNT];
+        let coefficients = self.constant.iter().zip(&self.per_token);
+        for (((field, frequency), length), (constant, per_token)) in
+            fields.iter_mut().zip(frequencies).zip(lengths).zip(coefficients)
+        {
+            *field = frequency / (constant + per_token * length);
+        }
+        let occurrences: f32 = fields.iter().sum();
+        (SATURATION + 1.0) * occurrences / (SATURATION + occurrences) + MATCH
+    }
+}
+
+/// The weight of a term that the query has `occurrences` times.
+pub(crate) fn query_weight(occurrences: u32) -> f32 {
+    1.0 + (occurrences as f32).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals(lengths: &[Lengths]) -> Totals {
+        let mut totals = Totals::default();
+        lengths.iter().for_each(|lengths| totals.add(lengths));
+        totals
+    }
+
+    #[test]
+    fn rarer_terms_weigh_more_and_none_is_negative() {
+        let totals = totals(&[[1, 2, 3, 4, 4]; 100]);
+        let weights: Vec<f32> =
+            (1..=100).map(|containing| totals.inverse_document_frequency(containing)).collect();
+        assert!(weights.is_sorted_by(|rarer, commoner| rarer > commoner));
+        assert!(weights.iter().all(|weight| *weight > 0.0));
+        assert!(
+            totals.inverse_document_frequency(1_000) > 0.0,
+            "a frequency that lags behind removals"
+        );
+    }
+
+    #[test]
+    fn shorter_documents_and_more_occurrences_score_higher() {
+        let scorer = Scorer::new(&totals(&[[2, 10, 10, 0, 0]; 4]));
+        let once = Frequencies::from_counts(&[0, 1, 0, 0, 0]);
+        let often = Frequencies::from_counts(&[0, 3, 0, 0, 0]);
+        let everywhere = Frequencies::from_counts(&[1, 1, 1, 0, 0]);
+        assert!(scorer.score(once, &[2, 5, 10, 0, 0]) > scorer.score(once, &[2, 20, 10, 0, 0]));
+        assert!(scorer.score(often, &[2, 10, 10, 0, 0]) > scorer.score(once, &[2, 10, 10, 0, 0]));
+        assert!(
+            scorer.score(everywhere, &[2, 10, 10, 0, 0]) > scorer.score(once, &[2, 10, 10, 0, 0])
+        );
+        assert!(
+            scorer.score(Frequencies::from_counts(&[9, 99, 999, 0, 0]), &[1, 1, 1, 0, 0])
+                <= MAXIMUM_SCORE
+        );
+    }
+
+    #[test]
+    fn an_opening_ends_with_a_word() {
+        assert_eq!(opening("a short text"), "a short text");
+        let long = "word ".repeat(40);
+        assert_eq!(opening(&long).len(), 124);
+        assert_eq!(opening(&"x".repeat(200)), "");
+        assert_eq!(opening(&"é".repeat(100)).chars().count(), 63);
+    }
+
+    #[test]
+    fn an_empty_collection_has_a_scorer() {
+        let score = Scorer::new(&Totals::default())
+            .score(Frequencies::from_counts(&[1, 0, 0, 0, 0]), &[1, 0, 0, 0, 0]);
+        assert!(score.is_finite());
+    }
+}

@@ -1,0 +1,345 @@
+//! Evaluation of a query against a snapshot.
+
+use std::borrow::Cow;
+
+use crate::index::document::{Document, DocumentTerms, match_query};
+use crate::index::postings::{Frequencies, Posting};
+use crate::index::tail::TailDocument;
+use crate::index::view::View;
+use crate::query::expansion::Expansion;
+use crate::query::free_text::{Origin, Query, QueryTerm};
+use crate::query::stop_words;
+use crate::scoring::accumulator::{Accumulator, Plan, WeightedTerm};
+use crate::scoring::best::Best;
+use crate::scoring::boosts::Scored;
+use crate::scoring::groups::GroupScores;
+use crate::scoring::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
+
+/// Documents that were found, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedList<T> {
+    /// The score of a document that has every part of the query more often than any has.
+    /// Where nothing is added to scores they stay below it.
+    pub maximum: f32,
+    /// The documents.
+    pub hits: Vec<T>,
+}
+
+/// A document that [`crate::Index::search`] found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// The sequence number it was added with.
+    pub sequence: u64,
+    /// How good it is, for this query and state of the index.
+    pub score: f32,
+    /// The timestamp it was added with.
+    pub timestamp: i64,
+}
+
+/// A document that [`crate::Index::rank`] ranked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked {
+    /// Which document.
+    pub which: Which,
+    /// How good it is, for this query and these documents.
+    pub score: f32,
+    /// Its group, 0 for none.
+    pub group: u64,
+    /// How good its group is as a whole: the best score of every term among the documents of the
+    /// group that were ranked, summed.
+    pub group_score: f32,
+    /// Its timestamp.
+    pub timestamp: i64,
+}
+
+impl Ranked {
+    /// The document at its place among the candidates.
+    pub fn at(&self, position: usize) -> Scored {
+        let Self { score, group, group_score, timestamp, .. } = *self;
+        Scored { position, score, group, group_score, timestamp }
+    }
+}
+
+/// One of the documents that are ranked together. Of documents that are equal
+/// in all else the greater is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Which {
+    /// By its position among the documents handed in.
+    Foreign(usize),
+    /// By its sequence in the index.
+    Known(u64),
+}
+
+pub(crate) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
+    let RankedList { maximum, hits } = if query.stop_words().is_empty() {
+        let evaluation = Evaluation::new(view, query, &[]);
+        let terms = evaluation.weighted_terms();
+        let hits = evaluation.run(&terms, Best::new(limit), &|_| true, None);
+        RankedList { maximum: evaluation.maximum(&terms), hits }
+    } else {
+        stop_words::rank(view, query.stop_words(), &|_| true, &[], Best::new(limit))
+    };
+    let hit = |Ranked { which, score, timestamp, .. }| match which {
+        Which::Known(sequence) => Some(Hit { sequence, score, timestamp }),
+        Which::Foreign(_) => None,
+    };
+    RankedList { maximum, hits: hits.into_iter().filter_map(hit).collect() }
+}
+
+pub(crate) fn rank(
+    view: &View,
+    query: &Query,
+    known: &dyn Fn(u64) -> bool,
+    foreign: &[Document<'_>],
+) -> RankedList<Ranked> {
+    if !query.stop_words().is_empty() {
+        return stop_words::rank(view, query.stop_words(), known, foreign, Best::new(None));
+    }
+    let evaluation = Evaluation::new(view, query, foreign);
+    let terms = evaluation.weighted_terms();
+    let mut groups = GroupScores::new(terms.iter().map(|term| term.number));
+    let mut hits = evaluation.run(&terms, Best::new(None), known, Some(&mut groups));
+    for ranked in &mut hits {
+        ranked.group_score = groups.score(ranked.group);
+    }
+    RankedList { maximum: evaluation.maximum(&terms), hits }
+}
+
+/// The best documents by the terms of the query alone, without others for those that no document
+/// has, and without what groups add.
+pub(crate) fn rank_best(
+    view: &View,
+    query: &Query,
+    limit: Option<usize>,
+    known: &dyn Fn(u64) -> bool,
+    foreign: &[Document<'_>],
+) -> RankedList<Ranked> {
+    let best = Best::new(limit);
+    if !query.stop_words().is_empty() {
+        return stop_words::rank(view, query.stop_words(), known, foreign, best);
+    }
+    let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    evaluation.add_foreign(query, foreign, |_| {});
+    let terms = evaluation.weighted_terms();
+    RankedList {
+        maximum: evaluation.maximum(&terms),
+        hits: evaluation.run(&terms, best, known, None),
+    }
+}
+
+/// What a collection says of a term.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TermStatistics {
+    /// The most that it can add to a score.
+    pub(crate) maximum: f32,
+    /// How many documents have it.
+    pub(crate) documents: usize,
+}
+
+/// For each term of the query, in its order.
+pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
+    let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    let mut terms = vec![TermStatistics::default(); query.terms().len()];
+    for WeightedTerm { number, weight, .. } in evaluation.weighted_terms() {
+        if let Some(slot) = terms.get_mut(number) {
+            let (maximum, documents) = (weight * MAXIMUM_SCORE, evaluation.containing(number));
+            *slot = TermStatistics { maximum, documents };
+        }
+    }
+    terms
+}
+
+/// A document outside the segments that has a term of the query.
+struct Loose {
+    which: Which,
+    timestamp: i64,
+    group: u64,
+    lengths: Lengths,
+}
+
+pub(crate) struct Evaluation<'a> {
+    view: &'a View,
+    pub(crate) terms: Cow<'a, [QueryTerm]>,
+    pub(crate) totals: Totals,
+    /// For each segment, for each term.
+    postings: Vec<&'a [Posting]>,
+    loose: Vec<Loose>,
+    /// For each loose document, for each term.
+    frequencies: Vec<Frequencies>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub(crate) fn new(view: &'a View, query: &'a Query, foreign: &[Document<'_>]) -> Self {
+        let recent = view.recent();
+        let mut evaluation = Self::of_terms(view, &recent, Cow::Borrowed(query.terms()));
+        let is_absent = |number| evaluation.containing(number) == 0;
+        let mut expansion = Expansion::new(query, is_absent);
+        if !expansion.is_idle() {
+            view.segments.iter().for_each(|segment| expansion.see_segment(segment));
+            recent.iter().for_each(|(_, terms)| expansion.see_document(terms));
+        }
+        evaluation.add_foreign(query, foreign, |text| expansion.see(text));
+        let more = expansion.into_terms();
+        if more.is_empty() {
+            return evaluation;
+        }
+        let query = query.with_terms(more.into_iter());
+        let mut evaluation = Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()));
+        evaluation.add_foreign(&query, foreign, |_| {});
+        evaluation
+    }
+
+    /// Without foreign documents.
+    fn of_terms(
+        view: &'a View,
+        recent: &[(&TailDocument, &DocumentTerms)],
+        terms: Cow<'a, [QueryTerm]>,
+    ) -> Self {
+        let segments = &view.segments;
+        let mut evaluation = Self {
+            view,
+            totals: Totals::default(),
+            postings: Vec::with_capacity(segments.len() * terms.len()),
+            loose: Vec::new(),
+            frequencies: Vec::new(),
+            terms,
+        };
+        for segment in segments {
+            evaluation.totals.add_all(segment.totals());
+            let terms = evaluation.terms.iter();
+            evaluation.postings.extend(terms.map(|term| segment.postings(term.hash, &term.text)));
+        }
+        let mut found = Vec::with_capacity(evaluation.terms.len());
+        for (document, document_terms) in recent {
+            found.clear();
+            let terms = evaluation.terms.iter();
+            found.extend(terms.map(|term| document_terms.find(term.hash, &term.text)));
+            let which = Which::Known(document.sequence);
+            let (timestamp, group) = (document.timestamp, document.group);
+            let lengths = document_terms.lengths;
+            evaluation.add_loose(Loose { which, timestamp, group, lengths }, &found);
+        }
+        evaluation
+    }
+
+    fn add_foreign(
+        &mut self,
+        query: &Query,
+        documents: &[Document<'_>],
+        mut see: impl FnMut(&str),
+    ) {
+        let mut found = Vec::with_capacity(query.terms().len());
+        for (position, document) in documents.iter().enumerate() {
+            let lengths = match_query(document, query, &mut found, &mut see);
+            let Document { timestamp, group, .. } = *document;
+            let which = Which::Foreign(position);
+            self.add_loose(Loose { which, timestamp, group, lengths }, &found);
+        }
+    }
+
+    fn add_loose(&mut self, document: Loose, found: &[Frequencies]) {
+        self.totals.add(&document.lengths);
+        if !found.iter().all(|frequencies| frequencies.is_empty()) {
+            self.loose.push(document);
+            self.frequencies.extend_from_slice(found);
+        }
+    }
+
+    fn run(
+        &self,
+        terms: &[WeightedTerm],
+        mut best: Best,
+        known: &dyn Fn(u64) -> bool,
+        mut groups: Option<&mut GroupScores>,
+    ) -> Vec<Ranked> {
+        let scorer = Scorer::new(&self.totals);
+        let in_segments = |sequence| !self.view.is_announced(sequence) && known(sequence);
+        let in_segments: &dyn Fn(u64) -> bool =
+            if !self.view.has_announced() { known } else { &in_segments };
+        let plan = Plan { terms, scorer: &scorer, known: in_segments };
+        Accumulator::with(|accumulator| {
+            let postings = self.postings.chunks(self.terms.len().max(1));
+            for (segment, postings) in self.view.segments.iter().zip(postings) {
+                accumulator.evaluate(segment, postings, &plan, &mut best, groups.as_deref_mut());
+            }
+        });
+        let found = self.frequencies.chunks(self.terms.len().max(1));
+        for (document, found) in self.loose.iter().zip(found) {
+            let accepted = match document.which {
+                Which::Known(sequence) => known(sequence),
+                Which::Foreign(_) => true,
+            };
+            if accepted && is_found(terms, found) {
+                let group = groups.as_mut().and_then(|groups| groups.number(document.group));
+                let mut sum = 0.0;
+                for (number, score) in scores(terms, found, &document.lengths, &scorer) {
+                    sum += score;
+                    if let (Some(groups), Some(group)) = (groups.as_deref_mut(), group) {
+                        groups.add(group, number, score);
+                    }
+                }
+                let Loose { which, timestamp, group, .. } = *document;
+                best.push(Ranked { which, score: sum, group, group_score: 0.0, timestamp });
+            }
+        }
+        best.into_sorted()
+    }
+
+    /// Documents that have a term.
+    fn containing(&self, number: usize) -> usize {
+        let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
+        let in_segments: usize = of_term.map(|postings| postings.len()).sum();
+        let loose = self.frequencies.iter().skip(number).step_by(self.terms.len().max(1));
+        in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count()
+    }
+
+    /// Those that can contribute most first. One order for all documents, so
+    /// that equal documents get equal scores to the last bit.
+    pub(crate) fn weighted_terms(&self) -> Vec<WeightedTerm> {
+        let weight = |(number, term): (usize, &QueryTerm)| {
+            let containing = self.containing(number) as u64;
+            let weight = term.weight * self.totals.inverse_document_frequency(containing);
+            let is_extra = term.origin == Origin::Synonym;
+            WeightedTerm { number, weight, is_extra, remaining: 0.0 }
+        };
+        let mut terms: Vec<WeightedTerm> = self.terms.iter().enumerate().map(weight).collect();
+        terms.sort_by(|left, right| {
+            left.is_extra.cmp(&right.is_extra).then(right.weight.total_cmp(&left.weight))
+        });
+        let mut remaining = 0.0;
+        for term in terms.iter_mut().rev() {
+            remaining += term.weight * MAXIMUM_SCORE;
+            term.remaining = remaining;
+        }
+        terms
+    }
+
+    /// What the terms together can contribute, the weightiest of each part of the query.
+    fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
+        let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
+        let mut parts: Vec<(Option<u32>, f32)> =
+            terms.iter().map(|term| (part(term), term.weight)).collect();
+        parts.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+        parts.dedup_by_key(|(part, _)| *part);
+        MAXIMUM_SCORE * parts.iter().map(|(_, weight)| weight).sum::<f32>()
+    }
+}
+
+/// Whether a document has a term that is not merely extra.
+fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
+    let finding = terms.iter().filter(|term| !term.is_extra);
+    finding.filter_map(|term| found.get(term.number)).any(|frequencies| !frequencies.is_empty())
+}
+
+/// What each term contributes to a document that has it.
+fn scores(
+    terms: &[WeightedTerm],
+    found: &[Frequencies],
+    lengths: &Lengths,
+    scorer: &Scorer,
+) -> impl Iterator<Item = (usize, f32)> {
+    let matched = terms.iter().filter_map(|term| Some((term, *found.get(term.number)?)));
+    matched
+        .filter(|(_, frequencies)| !frequencies.is_empty())
+        .map(|(term, frequencies)| (term.number, term.weight * scorer.score(frequencies, lengths)))
+}
