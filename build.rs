@@ -1,23 +1,8 @@
-//! Sets the linker flags that a Node.js addon needs, and compiles the C part of the parser.
-
-use std::path::PathBuf;
+//! Sets the linker flags that a Node.js addon needs.
 
 fn main() {
     if std::env::var_os("CARGO_FEATURE_NODE").is_some() {
         napi_build::setup();
     }
-    compile_parser();
     println!("cargo::rerun-if-changed=build.rs");
-}
-
-fn compile_parser() {
-    let source = "src/memory/symbols/bounded_parse.c";
-    println!("cargo::rerun-if-changed={source}");
-    let mut build = cc::Build::new();
-    // Set by tree-sitter's own build script.
-    if let Some(headers) = std::env::var_os("DEP_TREE_SITTER_INCLUDE").map(PathBuf::from) {
-        // `parser.h` is beside them.
-        build.include(headers.with_file_name("src")).include(headers);
-    }
-    build.std("c11").file(source).compile("bounded_parse");
 }

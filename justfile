@@ -29,7 +29,7 @@ bench-redaction *parameters:
 # The parser's memory and time on random texts of repeated tokens, for each grammar (Linux).
 fuzz-memory tries="20000" seed="1":
     AGENT_CONTEXT_FUZZ_TRIES={{tries}} AGENT_CONTEXT_FUZZ_SEED={{seed}} \
-        cargo test --release --no-default-features --test parser_memory -- --nocapture random
+        cargo test --release -p code-map --test parser_memory -- --nocapture random
 
 # The CPU time of redacting generated texts, for each byte; fails above 60 ms a MB.
 fuzz-time texts="10000" seed="1":

@@ -94,6 +94,19 @@ impl From<text_index::SyntaxError> for Error {
     }
 }
 
+impl From<code_map::Error> for Error {
+    fn from(error: code_map::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            code_map::Error::WorkspaceNotFound(_) => Self::new(Code::NotFound, message),
+            code_map::Error::WorkspaceUnreadable(_) => Self::new(Code::Io, message),
+            code_map::Error::Cancelled
+            | code_map::Error::Interrupted(_)
+            | code_map::Error::Closed => Self::internal(message),
+        }
+    }
+}
+
 impl Error {
     /// An error without a deeper cause.
     pub fn new(code: Code, message: impl Into<String>) -> Self {

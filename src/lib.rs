@@ -3,7 +3,7 @@
 //! The crate is the core of the npm package of the same name. Without the feature `node` it knows
 //! nothing of Node-API. Parts that need nothing else of it are crates of their own: `json_text`,
 //! `javascript_regex`, `redaction`, `tasks`,
-//! `storage` and `text_index`.
+//! `storage`, `text_index` and `code_map`.
 //!
 //! | module | its one job |
 //! |---|---|

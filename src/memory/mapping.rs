@@ -2,16 +2,15 @@
 
 use std::{path::Path, sync::Arc};
 
+use code_map::{
+    Definition, Notice, OnNotice, OnProgress, RefreshOptions, RenderedMap, RepoMap, Snapshot,
+};
 use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
 use storage::{FileSystem, layout};
 
-use super::{
-    Definition, Memory,
-    map::{OnProgress, RefreshOptions, RenderedMap, RepoMap, Snapshot},
-    pack::RenderMap,
-};
+use super::{Memory, pack::RenderMap};
 use crate::{
     blocking::run_blocking,
     error::{Code, Error, Result},
@@ -50,8 +49,25 @@ impl Memory {
             ));
         };
         self.check_directory()?;
-        let (durability, debug) = (self.options.durability, self.debug.clone());
-        map.refresh(RefreshOptions { durability, redaction, progress, debug }).await
+        let (durability, on_notice) = (self.options.durability, Some(self.reported()));
+        Ok(map.refresh(RefreshOptions { durability, redaction, progress, on_notice }).await?)
+    }
+
+    /// What a refresh reports goes to the debug callback.
+    fn reported(&self) -> Arc<OnNotice> {
+        let debug = self.debug.clone();
+        Arc::new(move |notice| match notice {
+            Notice::Skipped(skipped) => {
+                debug.say("Skipped source files of the workspace", || json!(skipped));
+            }
+            Notice::CacheNotWritten { directory, error } => {
+                let error = Error::from_file("write", directory, "root", error);
+                debug.say(
+                    "Failed to write the symbol index of the repository",
+                    || json!({ "path": directory.display().to_string(), "error": error.message }),
+                );
+            }
+        })
     }
 
     /// What matters most in the workspace.

@@ -6,8 +6,6 @@
 //! | `record`, `members`, `document` | conventions, decisions, notes; the text of `memory.json` |
 //! | `directory` | what the memories of one directory share in a process |
 //! | `summary`, `summaries` | the latest summaries of steps |
-//! | `symbols` | the definitions and references in a source file |
-//! | [`map`] | the files of a workspace, what they define, and which of it matters |
 //! | `mapping` | the map of the workspace that a memory was opened with |
 //! | `pack` | the most useful of all that within a budget |
 //! | `migrate` | memories of clones that moved |
@@ -15,7 +13,6 @@
 mod directory;
 mod document;
 mod identity;
-pub mod map;
 mod mapping;
 mod members;
 mod migrate;
@@ -23,7 +20,6 @@ mod pack;
 mod record;
 mod summaries;
 mod summary;
-mod symbols;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +33,7 @@ use std::{
 };
 
 use chrono::{SecondsFormat, Utc};
+use code_map::RepoMap;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use storage::{Durability, FileSystem, Log, LogPath, layout};
@@ -56,12 +53,8 @@ pub use pack::{Pack, PackRequest};
 pub use record::{Draft, NoteSource, Record, RecordKind};
 pub use summaries::SummaryBounds;
 pub use summary::{MAX_SUMMARY, Summary};
-pub use symbols::{
-    Definition, FileSymbols, Language, NotParsed, Reference, SymbolKind, SymbolParser,
-};
 
 use directory::{Directory, Writing};
-use map::RepoMap;
 
 /// What a memory is told when it is opened.
 #[derive(Debug, Clone)]

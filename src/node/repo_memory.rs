@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use code_map::OnProgress;
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
 use redaction::Redaction;
@@ -29,7 +30,7 @@ use crate::{
     error::Error,
     memory::{
         self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
-        RecordKind, Repository, Summary, SummaryBounds, map::OnProgress,
+        RecordKind, Repository, Summary, SummaryBounds,
     },
     safety::Trust,
 };

@@ -14,7 +14,7 @@ use super::{
     record::{Known, SourceFile, Stamp, Symbols},
     skipped::SkipReason,
 };
-use crate::memory::Language;
+use crate::symbols::Language;
 
 /// Changes with the format.
 const MAGIC: &[u8; 16] = b"symbol index 2 \n";

@@ -18,10 +18,7 @@ use super::{
     skipped::SkipReason,
     walk::Listed,
 };
-use crate::{
-    error::Result,
-    memory::{FileSymbols, Language, NotParsed, SymbolParser},
-};
+use crate::symbols::{FileSymbols, Language, NotParsed, SymbolParser};
 
 /// How far a refresh is, in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -165,7 +162,7 @@ impl Intake<'_> {
     }
 
     /// A source text without secrets, its lines where they were.
-    fn redacted(&self, source: Vec<u8>) -> Result<Vec<u8>> {
+    fn redacted(&self, source: Vec<u8>) -> redaction::Result<Vec<u8>> {
         if self.redaction.is_none() {
             return Ok(source);
         }

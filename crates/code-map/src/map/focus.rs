@@ -9,7 +9,7 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use super::{graph::Graph, record::SourceFile, words::Words};
-use crate::memory::Language;
+use crate::symbols::Language;
 
 /// The part of its weight that a file passes on, when nothing is asked about; else what is asked about
 /// keeps more.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use storage::FileEntry;
 
 use super::skipped::SkipReason;
-use crate::memory::{Definition, FileSymbols, Language};
+use crate::symbols::{Definition, FileSymbols, Language};
 
 /// File systems tell times in ticks, of up to 2 s: what is younger may change without a sign of it.
 const TICK: i64 = 2000;

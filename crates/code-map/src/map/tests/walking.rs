@@ -9,7 +9,7 @@ use super::{
     super::{Limits, RefreshOptions, SkipReason},
     support::{NEEDS_TOO_MUCH_MEMORY, Workspace},
 };
-use crate::{debug::Debug, error::Code};
+use crate::{Error, Notice, OnNotice};
 
 #[tokio::test]
 async fn source_files_are_found_and_nothing_else() {
@@ -150,6 +150,16 @@ async fn too_large_files_are_listed_without_symbols() {
     assert_eq!(workspace.disk.reads(), ["small.ts"]);
 }
 
+/// Keeps what was skipped, as JSON.
+fn skipped_into(reported: &Arc<Mutex<Vec<String>>>) -> Arc<OnNotice> {
+    let reported = Arc::clone(reported);
+    Arc::new(move |notice| {
+        if let Notice::Skipped(skipped) = notice {
+            reported.lock().unwrap().push(serde_json::to_string(skipped).unwrap());
+        }
+    })
+}
+
 #[tokio::test]
 async fn a_file_over_the_memory_budget_is_listed_and_reported_and_not_parsed_again() {
     let mut workspace = Workspace::new();
@@ -157,19 +167,16 @@ async fn a_file_over_the_memory_budget_is_listed_and_reported_and_not_parsed_aga
     workspace.write("fine.ts", "class A");
     for parses in [2, 0, 0] {
         let reported = Arc::new(Mutex::new(Vec::new()));
-        let debug = {
-            let reported = Arc::clone(&reported);
-            Debug::new(move |message, data| {
-                reported.lock().unwrap().push(format!("{message} {data}"))
-            })
+        let options = RefreshOptions {
+            on_notice: Some(skipped_into(&reported)),
+            ..RefreshOptions::default()
         };
-        let options = RefreshOptions { debug, ..RefreshOptions::default() };
         let snapshot = workspace.map.refresh(options).await.unwrap();
         assert!(snapshot.paths().eq(["costly.ts", "fine.ts"]));
         assert!(snapshot.symbols("costly.ts").unwrap().is_empty());
         assert_eq!(snapshot.symbols("fine.ts").unwrap().len(), 1);
         assert_eq!(workspace.parses(), parses);
-        let expected = r#"Skipped source files of the workspace {"files":[{"path":"costly.ts","reason":"tooMuchMemory"}],"total":1,"beyondBound":0}"#;
+        let expected = r#"{"files":[{"path":"costly.ts","reason":"tooMuchMemory"}],"total":1,"beyondBound":0}"#;
         assert_eq!(*reported.lock().unwrap(), [expected]);
         // Another process has only the cache.
         workspace.again();
@@ -190,11 +197,8 @@ async fn a_file_that_cannot_be_read_is_skipped_and_told() {
     let told = Arc::new(Mutex::new(Vec::new()));
     for round in ["class A", "class Changed"] {
         workspace.write_old("a.ts", round, 50);
-        let told = Arc::clone(&told);
-        let debug = Debug::new(move |message, data| {
-            told.lock().unwrap().push(format!("{message} {data}"));
-        });
-        let options = RefreshOptions { debug, ..RefreshOptions::default() };
+        let options =
+            RefreshOptions { on_notice: Some(skipped_into(&told)), ..RefreshOptions::default() };
         let snapshot = workspace.map.refresh(options).await.unwrap();
         assert!(snapshot.paths().eq(["a.ts"]));
         let skipped = snapshot.skipped().files.iter();
@@ -202,7 +206,7 @@ async fn a_file_that_cannot_be_read_is_skipped_and_told() {
         let unreadable = SkipReason::Unreadable;
         assert_eq!(skipped, [("b/b.ts", unreadable), ("c.ts", unreadable)]);
     }
-    let expected = r#"Skipped source files of the workspace {"files":[{"path":"b/b.ts","reason":"unreadable"},{"path":"c.ts","reason":"unreadable"}],"total":2,"beyondBound":0}"#;
+    let expected = r#"{"files":[{"path":"b/b.ts","reason":"unreadable"},{"path":"c.ts","reason":"unreadable"}],"total":2,"beyondBound":0}"#;
     assert_eq!(*told.lock().unwrap(), [expected], "once");
     workspace.disk.closed.lock().unwrap().clear();
     workspace.again();
@@ -215,6 +219,6 @@ async fn a_workspace_that_is_not_there_is_not_found() {
     let workspace = Workspace::new();
     fs::remove_dir(workspace.root()).unwrap();
     let error = workspace.map.refresh(RefreshOptions::default()).await.unwrap_err();
-    assert_eq!(error.code, Code::NotFound, "{error}");
+    assert!(matches!(error, Error::WorkspaceNotFound(_)), "{error}");
     assert!(!workspace.indexes().exists());
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::support::{Workspace, snapshot};
-use crate::memory::map::Snapshot;
+use crate::Snapshot;
 
 /// The paths of files, best first.
 fn files(snapshot: &Snapshot, focus: &[&str]) -> Vec<String> {

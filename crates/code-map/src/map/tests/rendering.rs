@@ -13,7 +13,7 @@ use super::{
     },
     support::{Workspace, parse, snapshot},
 };
-use crate::memory::Language;
+use crate::symbols::Language;
 
 /// A snapshot without files on a disk.
 fn of_texts(files: Vec<(String, String)>) -> Snapshot {

@@ -1,6 +1,6 @@
 //! How far a definition reaches: what only its own file can use is hardly meant by others.
 
-use crate::memory::{Definition, Language, SymbolKind};
+use crate::symbols::{Definition, Language, SymbolKind};
 
 /// Only its own file can use it, as far as its declaration tells.
 const FILE: f64 = 0.1;

@@ -45,9 +45,8 @@ use std::{
 
 use chrono::Utc;
 use redaction::Redaction;
-use serde_json::json;
-use storage::{Disk, Durability, FileResult, FileSystem, Payload, Target, layout};
-use tasks::Cancelled;
+use storage::{Disk, Durability, FileError, FileResult, FileSystem, Payload, Target, layout};
+use tasks::{Cancelled, run_blocking};
 use tokio::{runtime::Handle, sync::Semaphore};
 
 use self::{
@@ -57,11 +56,7 @@ use self::{
     skipped::Skipped as SkippedFiles,
     walk::walk,
 };
-use crate::{
-    blocking::run_blocking,
-    debug::Debug,
-    error::{Error, Result},
-};
+use crate::{Error, Result};
 
 pub use intake::{OnProgress, Progress};
 pub use ranking::Ranking;
@@ -95,9 +90,26 @@ pub struct RefreshOptions {
     pub redaction: Option<Redaction>,
     /// Is told how far the work is.
     pub progress: Option<Arc<OnProgress>>,
-    /// Is told what was skipped, and when the cache cannot be written.
-    pub debug: Debug,
+    /// Receives what happens beside the result.
+    pub on_notice: Option<Arc<OnNotice>>,
 }
+
+/// What a refresh reports beside its result.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Source files were left out, and not the same as at the refresh before.
+    Skipped(&'a SkippedFiles),
+    /// The cache could not be written; the map is complete without it.
+    CacheNotWritten {
+        /// The directory of the cache.
+        directory: &'a Path,
+        /// Why.
+        error: FileError,
+    },
+}
+
+/// Receives notices, on any thread.
+pub type OnNotice = dyn Fn(Notice<'_>) + Send + Sync;
 
 /// What is known of the files of one workspace, shared in a process by all who use the same workspace
 /// and cache.
@@ -181,11 +193,11 @@ impl RepoMap {
     /// dropped; what was parsed until then stays known.
     ///
     /// # Errors
-    /// `NotFound` or `Io` when the workspace cannot be read.
+    /// The workspace cannot be read.
     pub async fn refresh(self: &Arc<Self>, options: RefreshOptions) -> Result<Arc<Snapshot>> {
         // A refresh that began before this call may have looked too early.
         let next = self.begun.load(Ordering::SeqCst) + 1;
-        let permit = Arc::clone(&self.turn).acquire_owned().await.map_err(closed)?;
+        let permit = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| Error::Closed)?;
         let rules = options.redaction.as_ref().map(Redaction::fingerprint);
         if self.done.load(Ordering::SeqCst) >= next
             && let Some(snapshot) = self.known_snapshot(rules)
@@ -197,7 +209,7 @@ impl RepoMap {
             return Ok(snapshot);
         }
         let (map, runtime) = (Arc::clone(self), Handle::current());
-        run_blocking(move |cancelled| {
+        run_blocking(move |cancelled| -> Result<Arc<Snapshot>> {
             // Not given back before the threads have stopped: nobody parses the same meanwhile.
             let _permit = permit;
             let number = map.begun.fetch_add(1, Ordering::SeqCst) + 1;
@@ -206,7 +218,7 @@ impl RepoMap {
             map.save(&options, &runtime);
             Ok(snapshot)
         })
-        .await
+        .await?
     }
 
     fn known_snapshot(&self, rules: Option<u64>) -> Option<Arc<Snapshot>> {
@@ -224,7 +236,7 @@ impl RepoMap {
         // Before the files are listed: whoever writes later is younger.
         let now = Utc::now().timestamp_millis();
         let listing = walk(self.disk.as_ref(), &self.workspace, &self.limits, cancelled)?;
-        let listing = listing.ok_or_else(interrupted)?;
+        let listing = listing.ok_or(Error::Cancelled)?;
         let known = Arc::clone(&self.state().files);
         let intake = Intake {
             disk: self.disk.as_ref(),
@@ -239,9 +251,9 @@ impl RepoMap {
         let outcomes = intake.take_in(&listing.files, options.progress.as_deref());
         if cancelled.is_set() {
             self.keep(known, outcomes);
-            return Err(interrupted());
+            return Err(Error::Cancelled);
         }
-        Ok(self.take_over(outcomes, listing.skipped, &known, &options.debug))
+        Ok(self.take_over(outcomes, listing.skipped, &known, options.on_notice.as_deref()))
     }
 
     /// Begins with what the cache has, when nothing is known by these rules.
@@ -278,7 +290,7 @@ impl RepoMap {
         outcomes: Vec<Outcome>,
         mut skipped: SkippedFiles,
         before: &KnownFiles,
-        debug: &Debug,
+        on_notice: Option<&OnNotice>,
     ) -> Arc<Snapshot> {
         let mut files: Vec<SourceFile> = Vec::with_capacity(outcomes.len());
         let mut known = KnownFiles::default();
@@ -317,8 +329,11 @@ impl RepoMap {
             return snapshot;
         }
         let is_told = state.snapshot.as_ref().is_some_and(|before| *before.skipped() == skipped);
-        if !is_told && (skipped.total > 0 || skipped.beyond_bound > 0) {
-            debug.say("Skipped source files of the workspace", || json!(skipped));
+        if !is_told
+            && (skipped.total > 0 || skipped.beyond_bound > 0)
+            && let Some(notify) = on_notice
+        {
+            notify(Notice::Skipped(&skipped));
         }
         let snapshot = Arc::new(Snapshot::new(self.workspace.clone(), files, skipped));
         state.snapshot = Some(Arc::clone(&snapshot));
@@ -341,12 +356,9 @@ impl RepoMap {
         let mut files: Vec<_> = files.values().collect();
         files.sort_unstable_by(|one, other| one.file.path.cmp(&other.file.path));
         let Some(bytes) = cache::encode(&self.head(rules), files.into_iter()) else { return };
-        if let Err(error) = runtime.block_on(self.write(Payload::new(bytes), options.durability)) {
-            let error = Error::from_file("write", &self.indexes, "root", error);
-            options.debug.say(
-                "Failed to write the symbol index of the repository",
-                || json!({ "path": self.indexes.display().to_string(), "error": error.message }),
-            );
+        let written = runtime.block_on(self.write(Payload::new(bytes), options.durability));
+        if let (Err(error), Some(notify)) = (written, &options.on_notice) {
+            notify(Notice::CacheNotWritten { directory: &self.indexes, error });
         }
     }
 
@@ -370,13 +382,4 @@ impl RepoMap {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Nobody sees it: whoever would has gone.
-fn interrupted() -> Error {
-    Error::internal("the look at the workspace was interrupted")
-}
-
-fn closed(_: tokio::sync::AcquireError) -> Error {
-    Error::internal("the map of the repository was closed")
 }

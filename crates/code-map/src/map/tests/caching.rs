@@ -12,7 +12,7 @@ use super::{
     super::{Limits, RefreshOptions, RepoMap},
     support::Workspace,
 };
-use crate::debug::Debug;
+use crate::{Notice, OnNotice};
 
 fn filled(count: usize) -> Workspace {
     let workspace = Workspace::new();
@@ -219,14 +219,16 @@ async fn a_cache_that_cannot_be_written_breaks_nothing_and_is_told() {
     let workspace = filled(4);
     workspace.disk.is_full.store(true, Ordering::SeqCst);
     let told = Arc::new(Mutex::new(Vec::new()));
-    let debug = {
+    let on_notice: Arc<OnNotice> = {
         let told = Arc::clone(&told);
-        Debug::new(move |message, _| told.lock().unwrap().push(message.to_owned()))
+        Arc::new(move |notice| {
+            told.lock().unwrap().push(matches!(notice, Notice::CacheNotWritten { .. }));
+        })
     };
-    let options = RefreshOptions { debug, ..RefreshOptions::default() };
+    let options = RefreshOptions { on_notice: Some(on_notice), ..RefreshOptions::default() };
     let snapshot = workspace.map.refresh(options).await.unwrap();
     assert_eq!(snapshot.file_count(), 4);
-    assert_eq!(*told.lock().unwrap(), ["Failed to write the symbol index of the repository"]);
+    assert_eq!(*told.lock().unwrap(), [true]);
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ use super::super::{
     Limits, RefreshOptions, RepoMap, Snapshot,
     intake::{NewParser, Parse},
 };
-use crate::memory::{Definition, FileSymbols, NotParsed, Reference, SymbolKind};
+use crate::symbols::{Definition, FileSymbols, NotParsed, Reference, SymbolKind};
 
 /// The text of a file that the parser stops at its memory budget.
 pub const NEEDS_TOO_MUCH_MEMORY: &str = "needs too much memory";

@@ -6,7 +6,7 @@ use super::{
     reach::visibility,
     record::SourceFile,
 };
-use crate::memory::SymbolKind;
+use crate::symbols::SymbolKind;
 
 /// Part of a file's weight that all its definitions have, used or not.
 const OF_ALL: f64 = 0.1;

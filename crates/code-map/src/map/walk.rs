@@ -24,8 +24,8 @@ use super::{
     skipped::{SkipReason, Skipped, SkippedFile},
 };
 use crate::{
-    error::{Code, Error, Result},
-    memory::Language,
+    error::{Error, Result},
+    symbols::Language,
 };
 
 /// Directories that never hold a repository's own sources, whatever ignore files say.
@@ -53,7 +53,7 @@ pub(super) struct Listing {
 /// Looks at all directories of a workspace, on several threads; `None` when it is cancelled.
 ///
 /// # Errors
-/// `NotFound` or `Io` when the workspace itself cannot be read.
+/// The workspace itself cannot be read.
 pub(super) fn walk(
     disk: &dyn Disk,
     workspace: &Path,
@@ -214,9 +214,9 @@ impl Visitor<'_> {
         if path == self.workspace {
             let is_missing =
                 error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-            let code = if is_missing { Code::NotFound } else { Code::Io };
-            let message = format!("could not read the workspace: {error}; pass a directory");
-            self.found.fatal = Some(Error::new(code, message));
+            let kind =
+                if is_missing { Error::WorkspaceNotFound } else { Error::WorkspaceUnreadable };
+            self.found.fatal = Some(kind(error.to_string()));
         } else if let Some(path) = relative(self.workspace, path) {
             self.found.skipped.push(SkippedFile { path, reason: SkipReason::Unreadable });
         }

@@ -11,7 +11,7 @@ use super::{
     reach::reach,
     record::{FAMILIES, SourceFile, name_hash},
 };
-use crate::memory::{Definition, Language};
+use crate::symbols::{Definition, Language};
 
 /// Steps after which ranks hardly change any more.
 const STEPS: usize = 40;

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::memory::{Definition, SymbolKind};
+use crate::symbols::{Definition, SymbolKind};
 
 /// Definitions within each other; what is deeper is shown as if it were not.
 const MAX_DEPTH: usize = 8;

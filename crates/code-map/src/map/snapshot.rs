@@ -14,7 +14,7 @@ use super::{
     skipped::Skipped,
     words::Words,
 };
-use crate::memory::Definition;
+use crate::symbols::Definition;
 
 /// The source files of a workspace and what they define. It does not change.
 #[derive(Debug)]

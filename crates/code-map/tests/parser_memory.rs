@@ -8,7 +8,9 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
-mod support;
+#[path = "../../../tests/support/child.rs"]
+#[allow(dead_code, reason = "shared by several tests")]
+mod child;
 
 use std::{
     collections::BTreeSet,
@@ -18,9 +20,9 @@ use std::{
     thread,
 };
 
-use agent_context::memory::{FileSymbols, Language, NotParsed, SymbolParser};
+use child::Running;
+use code_map::{FileSymbols, Language, NotParsed, SymbolParser};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use support::child::{self, Running};
 use tasks::Cancelled;
 
 /// A file name for every grammar.

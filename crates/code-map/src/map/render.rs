@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::{outline::Outline, ranking::Ranking, record::SourceFile};
-use crate::memory::Definition;
+use crate::symbols::Definition;
 
 /// The best of a workspace, as text and as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,0 +1,32 @@
+//! A map of source code: which files a workspace has, what they define and use, and which of it matters
+//! most within a budget of text.
+//!
+//! This crate does not know repositories, memories or what callers do with a map. It reads source files
+//! through `storage`, redacts them before it parses them, and keeps what it found in a cache that can be
+//! rebuilt. The `ignore` crate lists directories; it is the one exception to reading through `storage`.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `symbols` | the definitions and references of one source file, found by tree-sitter within bounds |
+//! | `map` | the files of a workspace, the cache, the ranking, and its text |
+//!
+//! Terms:
+//! - *symbol*: a name that a file defines ([`Definition`]) or uses ([`Reference`]).
+//! - *workspace*: the directory whose source files are mapped.
+//! - [`Snapshot`]: the files of a workspace and their symbols at one time.
+//! - *focus*: paths, names and words that matter more than others in one question.
+//! - [`Ranking`]: files and definitions, best first, for a focus.
+//! - [`Notice`]: what a refresh reports beside its result.
+
+mod error;
+mod map;
+mod symbols;
+
+pub use error::{Error, Result};
+pub use map::{
+    MappedFile, Notice, OnNotice, OnProgress, Progress, Ranking, RefreshOptions, RenderedMap,
+    RepoMap, SkipReason, Skipped, SkippedFile, Snapshot,
+};
+pub use symbols::{
+    Definition, FileSymbols, Language, NotParsed, Reference, SymbolKind, SymbolParser,
+};
