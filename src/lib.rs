@@ -1,30 +1,39 @@
-//! agent-context: a place where agents keep what they learn.
+//! The Node-API binding: the only place that knows JavaScript.
 //!
-//! The crate is the core of the npm package of the same name. Without the feature `node` it knows
-//! nothing of Node-API. Parts that need nothing else of it are crates of their own: `json_text`,
-//! `javascript_regex`, `redaction`, `tasks`,
-//! `storage`, `text_index` and `code_map`.
-//!
-//! | module | its one job |
-//! |---|---|
-//! | [`context`] | `ContextManager`: every tool output of a session |
-//! | [`history`] | `ContextHistory`: the log of tool invocations |
-//! | [`store`] | `ContextStore`: the Markdown memory that agents share |
-//! | [`memory`] | `RepoMemory`: what is known about a repository |
-//! | [`slices`] | parts of a stored result |
-//! | [`safety`] | who else can read or change what is stored |
-//! | [`blocking`] | work that blocks or takes long, on threads for such work |
-//! | [`debug`] | the caller's debug callback |
-//! | [`error`] | the one error type and its codes |
+//! Values cross as text or flat snapshots (`json`, `text`), what Rust has to say crosses back through
+//! one queue per environment (`outbox`), work runs on one thread pool (`runtime`). Each exported class
+//! has a file of its own (a large one several) and no logic: `agent-context-core` does the work, `lib/` gives it its
+//! public face.
 
-pub mod blocking;
-pub mod context;
-pub mod debug;
-pub mod error;
-pub mod history;
-pub mod memory;
-#[cfg(feature = "node")]
-mod node;
-pub mod safety;
-pub mod slices;
-pub mod store;
+#![cfg(feature = "node")]
+#![allow(unsafe_code, reason = "Node-API is C")]
+#![allow(
+    missing_docs,
+    dead_code,
+    reason = "napi-derive generates undocumented items, and registers exports only in the addon itself"
+)]
+
+mod answers;
+mod context_history;
+mod context_manager;
+mod context_slices;
+mod context_store;
+mod delimited;
+mod error;
+mod file_system;
+mod numbers;
+mod outbox;
+mod pointers;
+mod redaction;
+mod repo_memory;
+mod request;
+mod runtime;
+mod search;
+mod selection;
+mod text;
+mod value;
+
+/// What the JavaScript thread allocates, workers free: the system allocators pay for that on the
+/// JavaScript thread, a fifth of the cost of a small save.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

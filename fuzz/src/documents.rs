@@ -1,6 +1,6 @@
 //! What holds of files of the context store whatever they say.
 
-use agent_context::store::{Change, Document, EntryType, NewEntry};
+use agent_context_core::store::{Change, Document, EntryType, NewEntry};
 
 /// Any text is read without loss or refused; what is changed in it is read back, the rest stays. And
 /// any text can be a part of a new file.

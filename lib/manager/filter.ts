@@ -4,7 +4,7 @@ import { checkText, optional, taskToken } from '../arguments/checks.ts'
 import { checkTime } from '../arguments/timestamps.ts'
 import type { ContextFilter } from './retrieval-types.ts'
 
-/** What the native side is told, as JSON: see `ContextFilter` in `src/context/filter.rs`. */
+/** What the native side is told, as JSON: see `ContextFilter` in `crates/core/src/context/filter.rs`. */
 export interface CheckedContextFilter {
   /** JSON tokens. */
   queries?: readonly string[] | undefined

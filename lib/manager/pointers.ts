@@ -41,7 +41,7 @@ export interface PointerOrigin {
   readonly session: string
 }
 
-/** A pointer as it crosses: see `Pointer::write_row` in `src/context/pointer.rs`. */
+/** A pointer as it crosses: see `Pointer::write_row` in `crates/core/src/context/pointer.rs`. */
 export type Row<Task> = [
   filename: string,
   toolName: string,

@@ -8,7 +8,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
-#[path = "../../../tests/support/child.rs"]
+#[path = "../../core/tests/support/child.rs"]
 #[allow(dead_code, reason = "shared by several tests")]
 mod child;
 

@@ -1,0 +1,180 @@
+//! The one error type of the crate and its stable codes.
+
+use std::{fmt, path::Path};
+
+use storage::FileError;
+
+/// What went wrong, as a code that callers may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// An argument has the wrong type or an impossible value.
+    InvalidArgument,
+    /// There is no context behind this path.
+    NotFound,
+    /// The path leads outside the directory that the manager keeps, or through a symbolic link.
+    OutsideDirectory,
+    /// The file is there but holds no whole context record.
+    Corrupt,
+    /// The file system refused.
+    Io,
+    /// The value is larger than the configured bound.
+    TooLarge,
+    /// Somebody else uses what the call wanted to change.
+    Conflict,
+    /// Another process held a file's lock too long.
+    LockTimeout,
+    /// The file system lacks what the call needs.
+    Unsupported,
+    /// The value could not be redacted, and so was not written.
+    Redaction,
+    /// The directory belongs to another user.
+    UnsafeDirectory,
+    /// This package failed by an error of its own.
+    Internal,
+}
+
+impl Code {
+    /// The code as JavaScript sees it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "ERR_CONTEXT_INVALID_ARGUMENT",
+            Self::NotFound => "ERR_CONTEXT_NOT_FOUND",
+            Self::OutsideDirectory => "ERR_CONTEXT_OUTSIDE_DIRECTORY",
+            Self::Corrupt => "ERR_CONTEXT_CORRUPT",
+            Self::Io => "ERR_CONTEXT_IO",
+            Self::TooLarge => "ERR_CONTEXT_TOO_LARGE",
+            Self::Conflict => "ERR_CONTEXT_CONFLICT",
+            Self::LockTimeout => "ERR_CONTEXT_LOCK_TIMEOUT",
+            Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
+            Self::Redaction => "ERR_CONTEXT_REDACTION",
+            Self::UnsafeDirectory => "ERR_CONTEXT_UNSAFE_DIRECTORY",
+            Self::Internal => "ERR_CONTEXT_INTERNAL",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure: its code, a message with the path and the remedy, and the file system's own error
+/// where there is one.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// The stable code.
+    pub code: Code,
+    /// What happened to which file, and what to do.
+    pub message: String,
+    /// The file system's error behind this one.
+    #[source]
+    pub cause: Option<FileError>,
+}
+
+impl From<redaction::Error> for Error {
+    fn from(error: redaction::Error) -> Self {
+        let code = match error.kind {
+            redaction::ErrorKind::InvalidOption => Code::InvalidArgument,
+            redaction::ErrorKind::Failed => Code::Redaction,
+        };
+        Self::new(code, error.message)
+    }
+}
+
+impl From<text_index::SyntaxError> for Error {
+    fn from(error: text_index::SyntaxError) -> Self {
+        Self::new(Code::InvalidArgument, error.to_string())
+    }
+}
+
+impl From<code_map::Error> for Error {
+    fn from(error: code_map::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            code_map::Error::WorkspaceNotFound(_) => Self::new(Code::NotFound, message),
+            code_map::Error::WorkspaceUnreadable(_) => Self::new(Code::Io, message),
+            code_map::Error::Cancelled
+            | code_map::Error::Interrupted(_)
+            | code_map::Error::Closed => Self::internal(message),
+        }
+    }
+}
+
+impl Error {
+    /// An error without a deeper cause.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), cause: None }
+    }
+
+    /// The same for another who waited for the same.
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        Self {
+            code: self.code,
+            message: self.message.clone(),
+            cause: self.cause.as_ref().map(FileError::duplicate),
+        }
+    }
+
+    /// A file system's refusal while doing `what` (“save the context”) with `path`; `setting` is the
+    /// option that leads elsewhere.
+    #[must_use]
+    pub fn from_file(what: &str, path: &Path, setting: &str, cause: FileError) -> Self {
+        let remedy = remedy(cause.kind)
+            .map_or_else(String::new, |remedy| format!("; {remedy} or set {setting}"));
+        let message = format!("could not {what} {}: {cause}{remedy}", path.display());
+        Self { code: Code::Io, message, cause: Some(cause) }
+    }
+
+    /// An error of this package's own, which its users can only report.
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, format!("{}; please report it", message.into()))
+    }
+
+    /// No context behind `path`.
+    #[must_use]
+    pub fn not_found(path: &str) -> Self {
+        Self::new(Code::NotFound, format!("context file not found: {path}"))
+    }
+
+    /// The file at `path` holds no whole record.
+    #[must_use]
+    pub fn corrupt(path: &str, reason: &str) -> Self {
+        Self::new(
+            Code::Corrupt,
+            format!("{path} holds no whole context record ({reason}); run the tool again"),
+        )
+    }
+
+    /// `path` leads outside `directory`.
+    #[must_use]
+    pub fn outside(path: &str, directory: &str) -> Self {
+        Self::new(
+            Code::OutsideDirectory,
+            format!(
+                "{path} is outside the context directory {directory}, or behind a symbolic link; pass a pointer's filepath"
+            ),
+        )
+    }
+}
+
+/// What a user can do about the failures that happen in practice, if not choose another place.
+fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
+    use std::io::ErrorKind as Kind;
+    match kind {
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some("make the directory writable"),
+        Kind::StorageFull | Kind::QuotaExceeded => Some("free some space"),
+        Kind::NotADirectory | Kind::AlreadyExists => {
+            Some("a file stands where the directory should be, remove it")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! What happened to the contexts of a directory, step by step, and what may be left of them.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use agent_context_core::{
+    Code, Debug,
+    context::{Manager, ManagerOptions, Retention},
+};
+use serde_json::json;
+use simulator::SimulatedDisk;
+use storage::{Durability, layout as file_names};
+
+use crate::{
+    contexts::{self, options},
+    cuts::{Found, names},
+    process::process_on,
+};
+
+/// The directory of every manager.
+pub const DIRECTORY: &str = "/store/contexts";
+
+/// A session's manager in a process of its own, which keeps nothing of sessions that are over.
+pub fn manager_on(disk: &SimulatedDisk, session: &str, durability: Durability) -> Arc<Manager> {
+    let own = ManagerOptions { session: session.to_owned(), durability, ..strict() };
+    Manager::new(own, process_on(disk), Debug::default())
+}
+
+/// Options under which a sweep leaves nothing of sessions that are over.
+pub fn strict() -> ManagerOptions {
+    let own = options(Path::new(DIRECTORY));
+    ManagerOptions { retention: Retention { max_files: 0, ..own.retention }, ..own }
+}
+
+/// Saves a context of its own, of so many bytes or more; returns its path.
+pub async fn save(manager: &Arc<Manager>, id: &str, length: usize) -> String {
+    try_save(manager, id, length).await.unwrap()
+}
+
+pub async fn try_save(
+    manager: &Arc<Manager>,
+    id: &str,
+    length: usize,
+) -> agent_context_core::Result<String> {
+    contexts::save(manager, "tool", &json!({ "of": id }), &json!("x".repeat(length))).await
+}
+
+/// The record behind a path, or why there is none.
+pub async fn load(manager: &Arc<Manager>, path: &str) -> Result<Vec<u8>, Code> {
+    manager.load(path).await.map(|held| held.record().to_vec()).map_err(|error| error.code)
+}
+
+/// The names of the directory's contexts.
+pub fn context_names(disk: &SimulatedDisk) -> Vec<String> {
+    let mut names = names(disk, DIRECTORY);
+    names.retain(|name| file_names::parse_context(name).is_some());
+    names
+}
+
+/// How many leases and temporary files there are.
+pub fn hidden(disk: &SimulatedDisk) -> (usize, usize) {
+    let names = names(disk, DIRECTORY);
+    let count =
+        |is: fn(&str) -> Option<&str>| names.iter().filter(|name| is(name).is_some()).count();
+    (count(file_names::parse_lease), count(file_names::parse_temporary))
+}
+
+/// A context's life, in operations of the disk.
+struct Life {
+    record: Vec<u8>,
+    /// When it was acknowledged.
+    saved: usize,
+    removed: Option<Removal>,
+}
+
+struct Removal {
+    /// When it was asked for, and when it was acknowledged.
+    begun: usize,
+    done: usize,
+    /// Removed for good, as far as the durability level goes.
+    is_promised: bool,
+}
+
+/// The story of a directory's contexts.
+pub struct Contexts {
+    /// The disk that tells it.
+    pub disk: SimulatedDisk,
+    durability: Durability,
+    lives: BTreeMap<String, Life>,
+    last: usize,
+}
+
+impl Contexts {
+    pub fn new(disk: SimulatedDisk, durability: Durability) -> Self {
+        Self { last: disk.operations(), disk, durability, lives: BTreeMap::new() }
+    }
+
+    /// Notes what an acknowledged step did to the files.
+    pub async fn step(&mut self) {
+        self.note(true).await;
+    }
+
+    /// Notes what a sweep did to the files: it promises nothing.
+    pub async fn swept(&mut self) {
+        self.note(false).await;
+    }
+
+    async fn note(&mut self, is_promised: bool) {
+        let (begun, done) = (self.last, self.disk.operations());
+        self.last = done;
+        let there = context_names(&self.disk);
+        let reader = manager_on(&self.disk, "reader", Durability::Process);
+        for name in &there {
+            if !self.lives.contains_key(name) {
+                let record = load(&reader, &path_of(name)).await.unwrap();
+                let life = Life { record, saved: done, removed: None };
+                self.lives.insert(name.clone(), life);
+            }
+        }
+        for (name, life) in &mut self.lives {
+            if !there.contains(name) {
+                let removal = life.removed.get_or_insert(Removal { begun, done, is_promised });
+                if is_promised && !removal.is_promised {
+                    *removal = Removal { done, is_promised, ..*removal };
+                }
+            }
+        }
+    }
+
+    /// How many contexts were on disk at some time, and how many are.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.lives.len(), self.lives.values().filter(|life| life.removed.is_none()).count())
+    }
+
+    /// Checks what is found, and returns the records that are there.
+    pub async fn check(&self, found: &Found) -> BTreeMap<String, Vec<u8>> {
+        let is_promised = found.is_killed() || self.durability == Durability::Full;
+        let reader = manager_on(&found.disk, "reader", Durability::Process);
+        let mut left = BTreeMap::new();
+        for name in context_names(&found.disk) {
+            assert!(self.lives.contains_key(&name), "nobody saved {name}");
+        }
+        for (name, life) in &self.lives {
+            let may_be_there = match &life.removed {
+                Some(removal) => {
+                    found.at < removal.done
+                        || !is_promised
+                        || !(removal.is_promised || found.is_killed())
+                }
+                None => true,
+            };
+            let must_be_there = is_promised
+                && life.saved <= found.at
+                && life.removed.as_ref().is_none_or(|removal| found.at <= removal.begun);
+            match load(&reader, &path_of(name)).await {
+                Ok(record) => {
+                    assert!(may_be_there, "{name} is back");
+                    assert!(record == life.record, "{name} is not what was saved");
+                    left.insert(name.clone(), record);
+                }
+                Err(Code::NotFound) => assert!(!must_be_there, "{name} is lost"),
+                Err(Code::Corrupt) => assert!(!is_promised, "{name} is damaged"),
+                Err(code) => panic!("{name}: {code}"),
+            }
+        }
+        left
+    }
+}
+
+/// A context's path.
+pub fn path_of(name: &str) -> String {
+    format!("{DIRECTORY}/{name}")
+}

@@ -1,0 +1,203 @@
+//! Managers, cut off.
+
+use std::{path::Path, sync::Arc};
+
+use agent_context_core::{
+    Debug,
+    context::{Manager, ManagerOptions},
+};
+use simulator::{SimulatedDisk, Survival};
+use storage::{Disk, Durability};
+
+use crate::{
+    contexts_story::{
+        Contexts, DIRECTORY, context_names, hidden, load, manager_on, path_of, save, strict,
+    },
+    cuts::{Found, SUBSETS, cut_everywhere, runtime},
+    evidence::Group,
+    process::process_on,
+};
+use Durability::{Full, Process};
+
+/// Random losses of each of the stories.
+const EACH: usize = SUBSETS.div_ceil(10);
+
+/// Lengths of results, from within a block to several of them.
+const LENGTHS: [usize; 5] = [20, 5000, 100, 9000, 4000];
+
+/// What is left of a story goes on: with a save, a power cut, and a sweep.
+async fn goes_on(story: &Contexts, found: &Found) {
+    let before = story.check(found).await;
+    let next = manager_on(&found.disk, "next", Full);
+    let path = save(&next, "next", 5000).await;
+    let record = load(&next, &path).await.unwrap();
+    let disk = found.disk.crash(usize::MAX, Survival::Nothing);
+    let reader = manager_on(&disk, "reader", Process);
+    assert!(load(&reader, &path).await.unwrap() == record);
+    for (name, record) in &before {
+        assert!(load(&reader, &path_of(name)).await.unwrap() == *record, "a save disturbed {name}");
+    }
+    // Everybody but `next` is dead.
+    next.sweep().await.unwrap();
+    assert_eq!(hidden(&found.disk), (1, 0), "leases and temporary files");
+    assert!(load(&next, &path).await.unwrap() == record);
+    for name in before.keys() {
+        assert!(!context_names(&found.disk).contains(name), "{name} is left");
+    }
+    assert_eq!(next.clear(next.begin_clear()).await.unwrap(), 1);
+    assert_eq!(hidden(&found.disk), (0, 0));
+}
+
+fn cut_contexts(name: &'static str, story: &Contexts) {
+    cut_everywhere(Group::Manager, name, &story.disk, DIRECTORY, EACH, async |found| {
+        goes_on(story, found).await;
+    });
+}
+
+fn saved(name: &'static str, disk: SimulatedDisk, durability: Durability) {
+    let mut story = Contexts::new(disk, durability);
+    let manager = manager_on(&story.disk, "session", durability);
+    runtime().block_on(async {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            save(&manager, &number.to_string(), length).await;
+            story.step().await;
+        }
+        manager.close(manager.calls()).await;
+        story.step().await;
+        save(&manager, "again", 10).await;
+        story.step().await;
+    });
+    assert_eq!(story.counts(), (LENGTHS.len() + 1, LENGTHS.len() + 1));
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn saved_at_process() {
+    saved("saves, process", SimulatedDisk::new(), Process);
+}
+
+#[test]
+fn saved_at_full() {
+    saved("saves, full", SimulatedDisk::new(), Full);
+}
+
+#[test]
+fn saved_under_temporary_names() {
+    let disk = || SimulatedDisk::new().without_unnamed_files();
+    saved("saves under temporary names, process", disk(), Process);
+    saved("saves under temporary names, full", disk(), Full);
+}
+
+/// Large outputs go to disk, small ones when memory is full.
+fn spilled(name: &'static str, durability: Durability) {
+    let mut story = Contexts::new(SimulatedDisk::new(), durability);
+    let own = ManagerOptions { persist_all: false, memory_budget: 3000, durability, ..strict() };
+    let manager = Manager::new(own, process_on(&story.disk), Debug::default());
+    runtime().block_on(async {
+        for (number, length) in [900, 900, 900, 5000, 900, 100, 900, 9000].into_iter().enumerate() {
+            save(&manager, &number.to_string(), length).await;
+            story.step().await;
+        }
+    });
+    assert!(manager.stats().spills >= 3 && manager.stats().memory_contexts > 0);
+    assert_eq!(story.counts().0 as u64, manager.stats().disk_contexts);
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn spilled_at_process() {
+    spilled("spills, process", Process);
+}
+
+#[test]
+fn spilled_at_full() {
+    spilled("spills, full", Full);
+}
+
+fn removed(name: &'static str, durability: Durability) {
+    let mut story = Contexts::new(SimulatedDisk::new(), durability);
+    runtime().block_on(async {
+        let own = ManagerOptions { session_is_named: true, durability, ..strict() };
+        let [one, other] =
+            [(); 2].map(|()| Manager::new(own.clone(), process_on(&story.disk), Debug::default()));
+        let mut paths = Vec::new();
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            paths.push(save(&one, &number.to_string(), length).await);
+            story.step().await;
+        }
+        assert!(one.forget(&paths[1]).await.unwrap());
+        story.step().await;
+        // The session's other process forgets what this one saved.
+        assert!(other.forget(&paths[3]).await.unwrap());
+        story.step().await;
+        save(&other, "other", 5000).await;
+        story.step().await;
+        one.clear_pointers();
+        assert_eq!(one.clear(one.begin_clear()).await.unwrap(), 4);
+        story.step().await;
+        save(&one, "last", 100).await;
+        story.step().await;
+        one.close(one.calls()).await;
+        other.close(other.calls()).await;
+        story.step().await;
+    });
+    assert_eq!(story.counts(), (LENGTHS.len() + 2, 1));
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn removed_at_process() {
+    removed("forgotten and cleared, process", Process);
+}
+
+#[test]
+fn removed_at_full() {
+    removed("forgotten and cleared, full", Full);
+}
+
+/// A disk on which a session died: its contexts, its lease, and what it was writing.
+pub async fn after_a_death() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    let dead = manager_on(&disk, "dead", Process);
+    for (number, length) in LENGTHS.into_iter().enumerate() {
+        save(&dead, &format!("dead{number}"), length).await;
+    }
+    let temporary = Path::new(DIRECTORY).join(".0123456789abcdef-1.tmp");
+    Disk::write_new(&disk, &temporary, b"{\"toolName\"", false).unwrap();
+    disk.kill(usize::MAX)
+}
+
+fn swept(name: &'static str, durability: Durability) {
+    let mut story = Contexts::new(runtime().block_on(after_a_death()), durability);
+    runtime().block_on(async {
+        story.step().await;
+        let [one, other]: [Arc<Manager>; 2] =
+            ["one", "other"].map(|session| manager_on(&story.disk, session, durability));
+        save(&one, "one", 5000).await;
+        story.step().await;
+        let report = one.sweep().await.unwrap();
+        assert_eq!((report.deleted_files, report.deleted_temporaries), (5, 1));
+        story.swept().await;
+        save(&other, "other", 100).await;
+        save(&other, "other2", 5000).await;
+        story.step().await;
+        other.close(other.calls()).await;
+        story.step().await;
+        assert_eq!(one.clear_directory(one.begin_clear()).await.unwrap(), 3);
+        story.step().await;
+        save(&one, "last", 10).await;
+        story.step().await;
+    });
+    assert_eq!(story.counts(), (LENGTHS.len() + 4, 1));
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn swept_at_process() {
+    swept("swept and cleared directories, process", Process);
+}
+
+#[test]
+fn swept_at_full() {
+    swept("swept and cleared directories, full", Full);
+}

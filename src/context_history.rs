@@ -1,0 +1,299 @@
+//! The native half of `ContextHistory`; `lib/history/context-history.ts` is its public face.
+
+#![allow(
+    clippy::too_many_arguments,
+    reason = "an object in place of the arguments of `append` would cost more than the rest of the call"
+)]
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use agent_context_core::{
+    Error, Trust,
+    history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
+};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{ClassInstance, Unknown},
+};
+use napi_derive::napi;
+use redaction::Redaction;
+use serde::Deserialize;
+use serde_json::json;
+use storage::{Durability, LogPath, Payload};
+
+use super::{
+    file_system::{self, NativeFileSystem},
+    numbers::{size, whole},
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource, findings},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable},
+    text::Utf8,
+    value,
+};
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeHistoryOptions {
+    /// Number of the history's hooks in its environment.
+    pub id: u32,
+    pub path: String,
+    pub is_durable: bool,
+    pub lock_timeout: f64,
+    pub max_entry_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
+    pub file_system: Option<NativeFileSystem>,
+    pub has_debug: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeFilter {
+    tool_names: Option<Vec<String>>,
+    success: Option<bool>,
+    since: Option<i64>,
+    until: Option<i64>,
+    text: Option<String>,
+    ranked: Option<bool>,
+    limit: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativePolicy {
+    keep_last: Option<u64>,
+    max_age: Option<i64>,
+    max_bytes: Option<u64>,
+    wants_entries: bool,
+}
+
+#[napi]
+pub struct NativeHistory {
+    history: Arc<History>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+}
+
+/// The log's place. An injected file system spells the paths of its directory itself.
+fn log_path(path: &str, file_system: Option<&NativeFileSystem>) -> LogPath {
+    let split = Path::new(path);
+    let name = match file_system {
+        Some(file_system) => path.strip_prefix(&file_system.prefix),
+        None => split.file_name().and_then(|name| name.to_str()),
+    };
+    let name = name.unwrap_or(path).to_owned();
+    let prefix = path.strip_suffix(&name).unwrap_or_default().to_owned();
+    LogPath { directory: split.parent().unwrap_or(split).to_owned(), prefix, name }
+}
+
+fn texts(texts: Vec<Vec<u8>>) -> Answer {
+    Answer::Texts(texts.into_iter().map(Payload::new).collect())
+}
+
+/// The entry, and what was found in it.
+fn redacted_texts(Redacted { entry, report }: Redacted) -> Vec<Vec<u8>> {
+    vec![entry, findings(&report).into_bytes()]
+}
+
+#[napi]
+impl NativeHistory {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeHistoryOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let path = log_path(&options.path, options.file_system.as_ref());
+        let file_system = file_system::of(&queue, options.file_system);
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let options = HistoryOptions {
+            path,
+            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+            max_entry_bytes: size(options.max_entry_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+        };
+        let history = History::new(options, file_system, debug);
+        Self { history, queue, cancellable: Arc::default(), redaction }
+    }
+
+    /// Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
+    /// result, and the members of `rest`, a JSON object with at least one. Where something was
+    /// redacted, answers with the entry and what was found, both as JSON.
+    #[napi]
+    pub fn append(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] tool_name: Utf8,
+        #[napi(ts_arg_type = "string")] params: Unknown<'_>,
+        kind: u32,
+        #[napi(ts_arg_type = "string")] text: Unknown<'_>,
+        #[napi(ts_arg_type = "Int32Array")] operations: Unknown<'_>,
+        length: u32,
+        #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] rest: Utf8,
+    ) -> Result<()> {
+        let entry = NewEntry {
+            tool_name: tool_name.into_string(),
+            params: value::read_text(env, &params)?,
+            result: value::read(env, kind, &text, &operations, length, &chunks)?,
+            rest: rest.into_string(),
+            redaction: self.redaction(),
+        };
+        let appending = self.history.append(entry);
+        run(&self.queue, operation, async move {
+            Ok(match appending.outcome().await? {
+                None => Answer::Text(String::new()),
+                Some(redacted) => texts(redacted_texts(redacted)),
+            })
+        })?;
+        Ok(())
+    }
+
+    /// Answers with the most recent entries as JSON arrays, oldest first: those before the one with
+    /// which they take `maxBytes` of JSON are left out.
+    #[napi]
+    pub fn read(&self, operation: u32, limit: f64, max_bytes: f64) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        self.run_cancellable(operation, async move {
+            history.read(size(limit), size(max_bytes)).await.map(texts)
+        })
+    }
+
+    /// Searches; the filter is JSON. Answers as `read`, or best first with `ranked`.
+    #[napi]
+    pub fn search(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] filter: Utf8,
+    ) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        let NativeFilter { tool_names, success, since, until, text, ranked, limit } =
+            parse(&filter)?;
+        let filter = Filter { tool_names, success, since, until, text, limit };
+        let redaction = self.redaction();
+        self.run_cancellable(operation, async move {
+            let filter = filter.redacted(redaction)?;
+            let found = match ranked {
+                Some(true) => history.rank(filter).await,
+                _ => history.search(filter).await,
+            };
+            found.map(texts)
+        })
+    }
+
+    /// First half of a compaction; the policy is JSON. Answers with the plan (JSON, to be handed
+    /// back) and, when they are wanted, the entries that would go.
+    #[napi]
+    pub fn plan_compaction(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] policy: Utf8,
+    ) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        let NativePolicy { keep_last, max_age, max_bytes, wants_entries } = parse(&policy)?;
+        let policy = Policy { keep_last, max_age, max_bytes };
+        self.run_cancellable(operation, async move {
+            let (plan, mut entries) = history.plan(policy, wants_entries).await?;
+            let plan = serde_json::to_vec(&plan)
+                .map_err(|error| Error::internal(format!("no plan: {error}")))?;
+            entries.insert(0, plan);
+            Ok(texts(entries))
+        })
+    }
+
+    /// Second half: `summary` is a line as it is to stand on disk, or empty. Answers with a report as
+    /// JSON and, where something was redacted, as `append`.
+    #[napi]
+    pub fn compact(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] plan: Utf8,
+        #[napi(ts_arg_type = "string")] summary: Utf8,
+    ) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        let plan = parse(&plan)?;
+        let line = summary.into_string();
+        let redaction = self.redaction();
+        let summary = (!line.is_empty()).then_some(Summary { line, redaction });
+        run(&self.queue, operation, async move {
+            let (report, redacted) = history.compact(plan, summary).await?;
+            let report = json!({
+                "keptEntries": report.kept_entries,
+                "droppedEntries": report.dropped_entries,
+                "droppedBadLines": report.dropped_bad_lines,
+                "bytesBefore": report.bytes_before,
+                "bytesAfter": report.bytes_after,
+            });
+            let mut answer = vec![report.to_string().into_bytes()];
+            answer.extend(redacted.map(redacted_texts).into_iter().flatten());
+            Ok(texts(answer))
+        })?;
+        Ok(())
+    }
+
+    /// Answers with a report as JSON.
+    #[napi]
+    pub fn verify(&self, operation: u32) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        self.run_cancellable(operation, async move {
+            let report = history.verify().await?;
+            let problems: Vec<_> = report
+                .problems
+                .iter()
+                .map(|problem| {
+                    json!({
+                        "line": problem.line,
+                        "offset": problem.offset,
+                        "reason": problem.reason,
+                    })
+                })
+                .collect();
+            let report = json!({
+                "entries": report.entries,
+                "bytes": report.bytes,
+                "badLines": report.bad_lines,
+                "problems": problems,
+                "hasTornTail": report.has_torn_tail,
+                "index": report.index.as_str(),
+            });
+            Ok(Answer::Text(report.to_string()))
+        })
+    }
+
+    /// Waits for every append called before.
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let history = Arc::clone(&self.history);
+        run(&self.queue, operation, async move {
+            history.close().await;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+impl NativeHistory {
+    /// What is to be redacted at the time of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, work)
+    }
+}

@@ -1,0 +1,471 @@
+//! The native half of `ContextManager`; `lib/manager/context-manager.ts` is its public face.
+
+#![allow(
+    clippy::too_many_arguments,
+    reason = "an object in place of the arguments of `save` would cost more than the rest of the call"
+)]
+
+use std::sync::Arc;
+
+use agent_context_core::{
+    Error, Trust,
+    context::{
+        Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
+    },
+};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{ClassInstance, Unknown},
+};
+use napi_derive::napi;
+use redaction::Redaction;
+use serde::{Deserialize, Serialize};
+use storage::{Durability, Payload};
+
+use super::{
+    file_system::{self, NativeFileSystem},
+    numbers::{count, number, size, time, whole},
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable, started},
+    text::{JsText, Utf8},
+    value,
+};
+
+/// Threads that one call of `loadAll` keeps busy.
+const LOADERS: usize = 2;
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeOptions {
+    /// Number of the manager in its environment, for debug messages and file-system calls.
+    pub id: u32,
+    pub directory: String,
+    pub prefix: String,
+    pub session: String,
+    pub session_is_named: bool,
+    pub persist_threshold: f64,
+    pub persist_all: bool,
+    pub memory_budget: f64,
+    pub index_budget: f64,
+    pub max_age: f64,
+    pub max_files: f64,
+    pub max_bytes: f64,
+    pub max_result_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
+    pub is_durable: bool,
+    pub file_system: Option<NativeFileSystem>,
+    pub has_debug: bool,
+    /// Somebody wants to know what was redacted.
+    pub reports_redaction: bool,
+}
+
+/// Counts and bytes by tier.
+#[napi(object, object_from_js = false)]
+pub struct ContextStats {
+    /// Contexts that have a pointer.
+    pub contexts: f64,
+    /// Contexts in memory.
+    pub memory_contexts: f64,
+    /// Bytes of the memory tier.
+    pub memory_bytes: f64,
+    /// Contexts on disk.
+    pub disk_contexts: f64,
+    /// Bytes on disk.
+    pub disk_bytes: f64,
+    /// Loads served from memory.
+    pub memory_hits: f64,
+    /// Loads served from disk.
+    pub disk_hits: f64,
+    /// Loads that found nothing whole.
+    pub misses: f64,
+    /// Small outputs that the memory budget pushed out to disk.
+    pub spills: f64,
+    /// Secrets that were replaced in what was saved since the manager was made.
+    pub redactions: f64,
+}
+
+/// What a sweep found and did.
+#[napi(object)]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SweepReport {
+    /// Contexts of dead sessions removed.
+    pub deleted_files: f64,
+    /// Their bytes.
+    pub deleted_bytes: f64,
+    /// Unfinished files of dead processes removed.
+    pub deleted_temporaries: f64,
+    /// Contexts of dead sessions that stay within the retention's bounds.
+    pub kept_files: f64,
+    /// Their bytes.
+    pub kept_bytes: f64,
+    /// Sessions alive in the directory.
+    pub live_sessions: f64,
+}
+
+/// What few saves say beside the rest; crosses as JSON.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct NativeDetails {
+    description: Option<String>,
+    source_urls: Option<Box<serde_json::value::RawValue>>,
+    success: Option<bool>,
+    error: Option<Box<serde_json::value::RawValue>>,
+    message: Option<Box<serde_json::value::RawValue>>,
+    is_large: Option<bool>,
+    offload: Option<NativeOffload>,
+}
+
+/// What is wanted of an output beside storing it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeOffload {
+    preview_bytes: Option<f64>,
+}
+
+#[napi]
+pub struct NativeManager {
+    pub(super) manager: Arc<Manager>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    pub(super) redaction: Option<RedactionSource>,
+    reports_redaction: bool,
+}
+
+#[napi]
+impl NativeManager {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let file_system = file_system::of(&queue, options.file_system);
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let reports_redaction = options.reports_redaction;
+        let options = ManagerOptions {
+            directory: options.directory,
+            prefix: options.prefix,
+            session: options.session,
+            session_is_named: options.session_is_named,
+            persist_threshold: whole(options.persist_threshold),
+            persist_all: options.persist_all,
+            memory_budget: size(options.memory_budget),
+            index_budget: size(options.index_budget),
+            retention: Retention {
+                max_age: time(options.max_age),
+                max_files: size(options.max_files),
+                max_bytes: whole(options.max_bytes),
+                max_result_bytes: size(options.max_result_bytes),
+            },
+            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+        };
+        let manager = Manager::new(options, file_system, debug);
+        queue.register(&manager);
+        Self { manager, queue, cancellable: Arc::default(), redaction, reports_redaction }
+    }
+
+    /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
+    /// and `placeholder`. Where something was redacted and that is to be reported, answers with two
+    /// texts instead: that, and the report as JSON. `kind` to `chunks` are an encoded value, `details`
+    /// is JSON.
+    #[napi]
+    pub fn save(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] tool_name: Utf8,
+        timestamp: f64,
+        #[napi(ts_arg_type = "string | undefined")] query: Option<Utf8>,
+        #[napi(ts_arg_type = "string | undefined")] task: Option<Utf8>,
+        #[napi(ts_arg_type = "string")] argument_text: Unknown<'_>,
+        kind: u32,
+        #[napi(ts_arg_type = "string")] text: Unknown<'_>,
+        #[napi(ts_arg_type = "Int32Array")] operations: Unknown<'_>,
+        length: u32,
+        #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
+        #[napi(ts_arg_type = "string | undefined")] details: Option<Utf8>,
+    ) -> Result<()> {
+        let arguments = value::read_text(env, &argument_text)?;
+        let result = value::read(env, kind, &text, &operations, length, &chunks)?;
+        let details = match details {
+            None => None,
+            Some(text) => {
+                let NativeDetails {
+                    description,
+                    source_urls,
+                    success,
+                    error,
+                    message,
+                    is_large,
+                    offload,
+                } = parse(&text)?;
+                let raw = |value: Option<Box<serde_json::value::RawValue>>| {
+                    value.map(|value| value.get().to_owned())
+                };
+                Some(Box::new(Details {
+                    description,
+                    source_urls: raw(source_urls),
+                    success,
+                    error: raw(error),
+                    message: raw(message),
+                    is_large,
+                    offload: offload.map(|NativeOffload { preview_bytes }| OffloadRequest {
+                        preview: preview_bytes.map(size),
+                    }),
+                }))
+            }
+        };
+        let request = SaveRequest {
+            tool_name: tool_name.into_string(),
+            arguments,
+            result,
+            timestamp: time(timestamp),
+            task: task.map(Utf8::into_string),
+            query: query.map(Utf8::into_token),
+            details,
+            redaction: self.redaction(),
+        };
+        let manager = Arc::clone(&self.manager);
+        let sequence = manager.begin_save();
+        let reports_redaction = self.reports_redaction;
+        run(&self.queue, operation, async move {
+            let Saved { path, offloaded, tool_name, report } =
+                manager.store(sequence, request).await?;
+            let is_told = reports_redaction && !report.is_empty();
+            let told = is_told.then(|| {
+                serde_json::json!({ "findings": report, "toolName": tool_name, "filepath": path })
+            });
+            let answer = match offloaded {
+                None => path,
+                Some(Offloaded { handle, placeholder }) => {
+                    serde_json::json!({ "path": path, "handle": handle, "placeholder": placeholder })
+                        .to_string()
+                }
+            };
+            let Some(told) = told else { return Ok(Answer::Text(answer)) };
+            Ok(Answer::Texts(
+                [answer, told.to_string()].map(|text| Payload::new(text.into_bytes())).into(),
+            ))
+        })?;
+        Ok(())
+    }
+
+    /// A context in memory, at once: its record, or its record without the result and the result
+    /// when that is a text. `null` when it has to be loaded.
+    #[napi(ts_return_type = "string[] | null")]
+    pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<Vec<JsText>> {
+        let held = self.manager.peek(&path.into_string())?;
+        Some(held.into_texts().into_iter().map(JsText).collect())
+    }
+
+    /// Loads; answers with one or two texts as `peek`.
+    #[napi]
+    pub fn load(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
+        let (manager, path) = (Arc::clone(&self.manager), path.into_string());
+        run(&self.queue, operation, async move {
+            manager.load(&path).await.map(|held| Answer::Texts(held.into_texts()))
+        })?;
+        Ok(())
+    }
+
+    /// Loads several, their paths separated by NUL characters, in one operation: waking a thread
+    /// costs more than reading a small file. Answers, for each, with the number of its texts and
+    /// those, or with `!` and the error as JSON.
+    #[napi]
+    pub fn load_all(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] paths: Utf8,
+    ) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        let paths = paths.into_string();
+        run(&self.queue, operation, async move {
+            let paths: Vec<String> = paths.split('\0').map(str::to_owned).collect();
+            let share = paths.len().div_ceil(LOADERS).max(1);
+            let shares: Vec<_> = paths
+                .chunks(share)
+                .map(|paths| tokio::spawn(load_share(Arc::clone(&manager), paths.to_vec())))
+                .collect();
+            let mut texts = Vec::with_capacity(paths.len() * 2);
+            for share in shares {
+                let loaded = share.await.map_err(|error| {
+                    Error::internal(format!("loading was interrupted: {error}"))
+                })?;
+                texts.extend(loaded);
+            }
+            Ok(Answer::Texts(texts))
+        })?;
+        Ok(())
+    }
+
+    /// Lists a session's contexts, or all; answers with JSON arrays.
+    #[napi]
+    pub fn list(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string | undefined")] session: Option<Utf8>,
+    ) -> Result<()> {
+        let (manager, session) = (Arc::clone(&self.manager), session.map(Utf8::into_string));
+        self.run_cancellable(operation, async move {
+            let texts = manager.list(session.as_deref()).await?;
+            Ok(Answer::Texts(
+                texts.into_iter().map(|text| Payload::new(text.into_bytes())).collect(),
+            ))
+        })
+    }
+
+    /// Forgets one context; answers with `true` or `false`.
+    #[napi]
+    pub fn forget(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
+        let (manager, path) = (Arc::clone(&self.manager), path.into_string());
+        run(&self.queue, operation, async move {
+            manager.forget(&path).await.map(|forgot| Answer::Text(forgot.to_string()))
+        })?;
+        Ok(())
+    }
+
+    /// Sweeps; answers with a report as JSON.
+    #[napi]
+    pub fn sweep(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        self.run_cancellable(operation, async move {
+            let report = manager.sweep().await?;
+            let report = SweepReport {
+                deleted_files: number(report.deleted_files),
+                deleted_bytes: number(report.deleted_bytes),
+                deleted_temporaries: number(report.deleted_temporaries),
+                kept_files: number(report.kept_files),
+                kept_bytes: number(report.kept_bytes),
+                live_sessions: number(report.live_sessions),
+            };
+            Ok(Answer::Text(serde_json::to_string(&report).unwrap_or_default()))
+        })
+    }
+
+    #[napi]
+    pub fn clear(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        let clearing = manager.begin_clear();
+        run(&self.queue, operation, async move {
+            manager.clear(clearing).await.map(|deleted| Answer::Text(deleted.to_string()))
+        })?;
+        Ok(())
+    }
+
+    #[napi]
+    pub fn clear_directory(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        let clearing = manager.begin_clear();
+        run(&self.queue, operation, async move {
+            manager.clear_directory(clearing).await.map(|deleted| Answer::Text(deleted.to_string()))
+        })?;
+        Ok(())
+    }
+
+    #[napi]
+    pub fn clear_pointers(&self) {
+        self.manager.clear_pointers();
+    }
+
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        let calls = manager.calls();
+        run(&self.queue, operation, async move {
+            manager.close(calls).await;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+
+    /// Another number than before whenever the pointers may have changed.
+    #[napi]
+    pub fn generation(&self) -> f64 {
+        number(self.manager.generation())
+    }
+
+    #[napi]
+    pub fn size(&self) -> f64 {
+        count(self.manager.len())
+    }
+
+    #[napi]
+    pub fn stats(&self) -> ContextStats {
+        let stats = self.manager.stats();
+        ContextStats {
+            contexts: count(stats.contexts),
+            memory_contexts: count(stats.memory_contexts),
+            memory_bytes: count(stats.memory_bytes),
+            disk_contexts: number(stats.disk_contexts),
+            disk_bytes: number(stats.disk_bytes),
+            memory_hits: number(stats.memory_hits),
+            disk_hits: number(stats.disk_hits),
+            misses: number(stats.misses),
+            spills: number(stats.spills),
+            redactions: number(stats.redactions),
+        }
+    }
+}
+
+async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
+    let mut texts = Vec::with_capacity(paths.len() * 2);
+    for path in paths {
+        match manager.load(&path).await {
+            Ok(held) => {
+                let parts = held.into_texts();
+                texts.push(Payload::new(parts.len().to_string().into_bytes()));
+                texts.extend(parts);
+            }
+            Err(error) => {
+                let text = format!("!{}", super::error::to_json(&error));
+                texts.push(Payload::new(text.into_bytes()));
+            }
+        }
+    }
+    texts
+}
+
+impl NativeManager {
+    /// What is to be redacted at the time of this call.
+    pub(super) fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    /// Runs an operation that `cancel` can stop.
+    pub(super) fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, work)
+    }
+}
+
+impl Drop for NativeManager {
+    fn drop(&mut self) {
+        // Giving up a lease touches files: not on the JavaScript thread, which runs finalisers.
+        if let Some(runtime) = started() {
+            let manager = Arc::clone(&self.manager);
+            runtime.spawn(async move { drop(manager) });
+        }
+    }
+}
+
+/// The SHA-256 of a text, in hex.
+#[napi]
+pub fn sha256(#[napi(ts_arg_type = "string")] text: Utf8) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(&text.0).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,292 @@
+//! The native half of `ContextStore`; `lib/store/context-store.ts` is its public face. Requests and answers
+//! are JSON.
+
+use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
+
+use agent_context_core::{
+    Trust,
+    store::{Changed, Policy, Store, StoreOptions},
+};
+use napi::{Result, bindgen_prelude::ClassInstance};
+use napi_derive::napi;
+use redaction::Redaction;
+use serde::{Deserialize, Serialize};
+use storage::Durability;
+
+use super::{
+    answers::{Outcome, answer, json, redacted},
+    file_system::{self, NativeFileSystem},
+    numbers::whole,
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable},
+    text::Utf8,
+};
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeStoreOptions {
+    /// Number of the store's hooks in its environment.
+    pub id: u32,
+    pub path: String,
+    pub agent: String,
+    pub session_id: String,
+    /// Whether entries go to a directory of the session.
+    pub in_session: bool,
+    pub is_durable: bool,
+    pub lock_timeout: f64,
+    pub max_entry_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
+    pub file_system: Option<NativeFileSystem>,
+    pub has_debug: bool,
+}
+
+#[derive(Deserialize)]
+struct ReadRequest {
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct RemovalRequest {
+    paths: Vec<String>,
+    #[serde(flatten)]
+    policy: Policy,
+}
+
+#[napi]
+pub struct NativeStore {
+    store: Arc<Store>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+}
+
+/// Why a name cannot be that of a directory on every system; `null` when it can.
+#[napi(ts_return_type = "string | null")]
+#[must_use]
+pub fn directory_fault(#[napi(ts_arg_type = "string")] name: Utf8) -> Option<String> {
+    agent_context_core::store::directory_name_error(&name.into_string()).map(str::to_owned)
+}
+
+/// What is stored, and what was found in it where that is anything.
+fn changed<T: Serialize>(changed: &Changed<T>) -> Outcome<Answer> {
+    redacted(json(&changed.stored)?, &changed.report)
+}
+
+#[napi]
+impl NativeStore {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeStoreOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let file_system = file_system::of(&queue, options.file_system);
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let options = StoreOptions {
+            directory: PathBuf::from(options.path),
+            agent: options.agent,
+            session_id: options.session_id,
+            has_session_directory: options.in_session,
+            durability: if options.is_durable { Durability::Full } else { Durability::Process },
+            lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+            max_entry_bytes: whole(options.max_entry_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+        };
+        let store = Store::new(options, &file_system, debug);
+        Self { store, queue, cancellable: Arc::default(), redaction }
+    }
+
+    /// Writes an entry. Answers with it and, where something was redacted, with what was found.
+    #[napi]
+    pub fn write(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (draft, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |store| {
+            let written = store.write(draft, redaction);
+            async move { changed(&written.await?) }
+        })
+    }
+
+    /// Answers with an entry.
+    #[napi]
+    pub fn read(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let ReadRequest { path } = parse(&request)?;
+        self.run(operation, move |store| async move { answer(&store.read(&path).await?) })
+    }
+
+    /// Changes an entry; answers as `write`.
+    #[napi]
+    pub fn update(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (update, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |store| {
+            let updated = store.update(update, redaction);
+            async move { changed(&updated.await?) }
+        })
+    }
+
+    /// Writes an entry in another's place; answers with both, as `write`.
+    #[napi]
+    pub fn supersede(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (supersession, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |store| {
+            let superseded = store.supersede(supersession, redaction);
+            async move { changed(&superseded.await?) }
+        })
+    }
+
+    /// Answers with entries.
+    #[napi]
+    pub fn search(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let filter = parse(&request)?;
+        self.run_cancellable(operation, move |store| async move {
+            answer(&store.search(&filter).await?)
+        })
+    }
+
+    /// Answers with what describes entries.
+    #[napi]
+    pub fn list(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let filter = parse(&request)?;
+        self.run_cancellable(
+            operation,
+            move |store| async move { answer(&store.list(&filter).await?) },
+        )
+    }
+
+    /// Answers with entries.
+    #[napi]
+    pub fn related(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let related = parse(&request)?;
+        self.run_cancellable(operation, move |store| async move {
+            answer(&store.related(&related).await?)
+        })
+    }
+
+    /// Answers with a report.
+    #[napi]
+    pub fn verify(&self, operation: u32) -> Result<()> {
+        self.run_cancellable(operation, move |store| async move { answer(&store.verify().await?) })
+    }
+
+    /// Answers with what is over.
+    #[napi]
+    pub fn plan_housekeeping(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let policy = parse(&request)?;
+        self.run_cancellable(operation, move |store| async move {
+            answer(&store.plan_housekeeping(&policy).await?)
+        })
+    }
+
+    /// Removes entries that are over; answers with which.
+    #[napi]
+    pub fn remove_expired(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let RemovalRequest { paths, policy } = parse(&request)?;
+        self.run(operation, move |store| async move {
+            answer(&store.remove_expired(&policy, &paths).await?)
+        })
+    }
+
+    /// Removes the temporary files that ended processes left.
+    #[napi]
+    pub fn remove_leftovers(&self, operation: u32) -> Result<()> {
+        self.run(operation, move |store| async move {
+            store.remove_leftovers().await?;
+            Ok(Answer::Text(String::new()))
+        })
+    }
+
+    /// Waits for every operation called before.
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        run(&self.queue, operation, async move {
+            store.close().await;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+impl NativeStore {
+    /// What is to be redacted at the time of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    /// The store, with a mark that it has something to do until the work is over. `work` is called at
+    /// once: calls of the store get their places in the order of the calls from JavaScript.
+    fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
+    where
+        W: FnOnce(Arc<Store>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        let under_way = self.store.begin();
+        let working = work(Arc::clone(&self.store));
+        async move {
+            let _under_way = under_way;
+            working.await
+        }
+    }
+
+    fn run<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Store>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run(&self.queue, operation, self.work(work)).map(drop)
+    }
+
+    fn run_cancellable<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Store>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, self.work(work))
+    }
+}

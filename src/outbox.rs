@@ -1,0 +1,325 @@
+//! What Rust has to tell JavaScript: completions, debug messages, calls of an injected file system.
+//!
+//! Messages queue here in their order; one wake-up of the JavaScript thread takes all that are
+//! there. One outbox per environment (the main thread, each worker thread).
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use agent_context_core::{Debug, context::Manager};
+use napi::{
+    Env, Status,
+    bindgen_prelude::{Function, Int32ArraySlice, Result},
+    threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode, UnknownReturnValue},
+};
+use napi_derive::napi;
+use redaction::RedactionSession;
+use serde::Serialize;
+use storage::Payload;
+use tokio::sync::oneshot;
+
+use super::{
+    redaction::RedactionSource,
+    text::{JsText, Utf8},
+};
+
+/// Numbers per message in the buffer that `take` fills: kind and id.
+const FIELDS: usize = 2;
+/// So many outcomes are worth a wake-up at once…
+const BATCH: usize = 8;
+/// … and so is any that waited this long for others.
+const PATIENCE: Duration = Duration::from_micros(250);
+
+/// One message; its text has no NUL character, which separates texts.
+pub enum Message {
+    /// An operation is done: its result's text.
+    Done(u32, String),
+    /// An operation failed: the error as JSON.
+    Failed(u32, String),
+    /// An operation is done, its texts wait to be fetched one by one.
+    Texts(u32, Vec<Payload>),
+    /// A debug message for a manager, as JSON.
+    Debug(u32, String),
+    /// A call of an injected file system, as JSON; the content to write waits to be fetched.
+    Call(u32, String, Option<Payload>),
+    /// How far an operation is, as JSON.
+    Progress(u32, String),
+}
+
+/// What an injected file system answered: a text, or the error as JSON.
+pub type Answer = std::result::Result<String, String>;
+
+type Wake = ThreadsafeFunction<(), UnknownReturnValue, (), Status, false, true>;
+
+/// The queue and what belongs to it.
+pub struct Queue {
+    wake: Wake,
+    is_awake: AtomicBool,
+    is_closed: AtomicBool,
+    /// Operations whose outcome is not posted yet.
+    under_way: AtomicUsize,
+    messages: Mutex<Waiting>,
+    texts: Mutex<HashMap<u32, VecDeque<Payload>>>,
+    contents: Mutex<HashMap<u32, Payload>>,
+    calls: Mutex<HashMap<u32, oneshot::Sender<Answer>>>,
+    managers: Mutex<Vec<Weak<Manager>>>,
+    next_call: AtomicU32,
+}
+
+/// Messages, and since when the first of them waits.
+#[derive(Default)]
+struct Waiting {
+    messages: VecDeque<Message>,
+    since: Option<Instant>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    /// An operation begins: it is under way until what is returned is finished or dropped.
+    pub fn begin(self: &Arc<Self>) -> UnderWay {
+        self.under_way.fetch_add(1, Ordering::AcqRel);
+        UnderWay(Arc::clone(self))
+    }
+
+    /// Queues a message and wakes the JavaScript thread unless it is about to look anyway.
+    pub fn post(&self, message: Message) {
+        self.push(message);
+        self.wake();
+    }
+
+    fn push(&self, message: Message) -> (usize, Duration) {
+        let mut waiting = lock(&self.messages);
+        waiting.messages.push_back(message);
+        let since = *waiting.since.get_or_insert_with(Instant::now);
+        (waiting.messages.len(), since.elapsed())
+    }
+
+    fn wake(&self) {
+        let is_useless = self.is_closed.load(Ordering::Acquire)
+            || lock(&self.messages).messages.is_empty()
+            || self.is_awake.swap(true, Ordering::AcqRel);
+        if !is_useless {
+            // A closing environment takes no more calls: nobody is left to tell.
+            let _ = self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+
+    /// A debug callback that posts to the hooks of that number, when they listen. Payloads pass
+    /// redaction.
+    pub fn debug(
+        self: &Arc<Self>,
+        hooks: u32,
+        is_heard: bool,
+        redaction: Option<RedactionSource>,
+    ) -> Debug {
+        if !is_heard {
+            return Debug::default();
+        }
+        let queue = Arc::clone(self);
+        Debug::new(move |message, data| {
+            let mut text = serde_json::json!({ "message": message, "data": data }).to_string();
+            let mut pass = RedactionSession::new(redaction.as_ref().map(RedactionSource::current));
+            if pass.token(&mut text).is_err() {
+                text = serde_json::json!({ "message": message }).to_string();
+            }
+            queue.post(Message::Debug(hooks, text));
+        })
+    }
+
+    /// Tells how far an operation is.
+    pub fn progress(&self, operation: u32, progress: &impl Serialize) {
+        // Numbers alone: always JSON.
+        if let Ok(text) = serde_json::to_string(progress) {
+            self.post(Message::Progress(operation, text));
+        }
+    }
+
+    /// Calls an injected file system; `request` is made from the call's number.
+    pub async fn call(
+        &self,
+        request: impl FnOnce(u32) -> (String, Option<Payload>),
+    ) -> Option<Answer> {
+        let call = self.next_call.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        lock(&self.calls).insert(call, sender);
+        let (text, content) = request(call);
+        self.post(Message::Call(call, text, content));
+        if self.is_closed.load(Ordering::Acquire) {
+            lock(&self.calls).remove(&call);
+        }
+        receiver.await.ok()
+    }
+
+    /// Notes a manager of this environment.
+    pub fn register(&self, manager: &Arc<Manager>) {
+        let mut managers = lock(&self.managers);
+        if managers.len() == managers.capacity() {
+            managers.retain(|manager| manager.strong_count() > 0);
+        }
+        managers.push(Arc::downgrade(manager));
+    }
+
+    /// The environment goes: whoever waits for JavaScript stops waiting, and its sessions are over.
+    /// Not every runtime finalises a worker's objects.
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        lock(&self.calls).clear();
+        lock(&self.messages).messages.clear();
+        let managers = std::mem::take(&mut *lock(&self.managers));
+        for manager in managers.iter().filter_map(Weak::upgrade) {
+            manager.end();
+        }
+    }
+}
+
+/// An operation under way.
+pub struct UnderWay(Arc<Queue>);
+
+impl UnderWay {
+    /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome does: while
+    /// others are about to finish, it waits for some of them.
+    pub async fn finish(self, message: Message) {
+        let queue = Arc::clone(&self.0);
+        drop(self);
+        let (count, waited) = queue.push(message);
+        let has_others = queue.under_way.load(Ordering::Acquire) > 0;
+        if has_others && count < BATCH && waited < PATIENCE {
+            // Everything that is ready to run comes first.
+            tokio::task::yield_now().await;
+        }
+        queue.wake();
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The JavaScript side's end of the queue.
+#[napi]
+pub struct Outbox {
+    queue: Arc<Queue>,
+}
+
+#[napi]
+impl Outbox {
+    /// `wake` is called on the JavaScript thread when messages wait; it must not throw.
+    #[napi(constructor)]
+    pub fn new(env: Env, wake: Function<'_, (), UnknownReturnValue>) -> Result<Self> {
+        // Weak: idle managers must not keep the process alive.
+        let wake = wake.build_threadsafe_function::<()>().weak::<true>().build()?;
+        let queue = Arc::new(Queue {
+            wake,
+            is_awake: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            under_way: AtomicUsize::new(0),
+            messages: Mutex::default(),
+            texts: Mutex::default(),
+            contents: Mutex::default(),
+            calls: Mutex::default(),
+            managers: Mutex::default(),
+            next_call: AtomicU32::new(0),
+        });
+        let hooked = Arc::clone(&queue);
+        env.add_env_cleanup_hook((), move |()| hooked.close())?;
+        Ok(Self { queue })
+    }
+
+    /// Takes messages in their order. `numbers[0]` becomes their count, then kind and id of each;
+    /// the texts are returned, separated by NUL characters.
+    #[napi]
+    pub fn take(&self, mut numbers: Int32ArraySlice<'_>) -> Option<String> {
+        // SAFETY: this is the only reference to the array's memory while the call lasts, and no
+        // JavaScript runs meanwhile.
+        let numbers = unsafe { numbers.as_mut() };
+        // Before the look: a message that arrives after it wakes again.
+        self.queue.is_awake.store(false, Ordering::Release);
+        let capacity = numbers.len().saturating_sub(1) / FIELDS;
+        let mut waiting = lock(&self.queue.messages);
+        let count = waiting.messages.len().min(capacity);
+        let batch: Vec<Message> = waiting.messages.drain(..count).collect();
+        waiting.since = None;
+        drop(waiting);
+        let (first, slots) = numbers.split_first_mut()?;
+        *first = i32::try_from(count).unwrap_or_default();
+        if count == 0 {
+            return None;
+        }
+        let mut texts = String::new();
+        for (number, (message, slot)) in
+            batch.into_iter().zip(slots.chunks_exact_mut(FIELDS)).enumerate()
+        {
+            if number > 0 {
+                texts.push('\0');
+            }
+            let (kind, id, text) = self.unpack(message);
+            texts.push_str(&text);
+            slot.copy_from_slice(&[kind, id.cast_signed()]);
+        }
+        Some(texts)
+    }
+
+    fn unpack(&self, message: Message) -> (i32, u32, String) {
+        match message {
+            Message::Done(id, text) => (0, id, text),
+            Message::Failed(id, text) => (1, id, text),
+            Message::Texts(id, texts) => {
+                lock(&self.queue.texts).insert(id, texts.into());
+                (2, id, String::new())
+            }
+            Message::Debug(id, text) => (3, id, text),
+            Message::Call(id, text, content) => {
+                if let Some(content) = content {
+                    lock(&self.queue.contents).insert(id, content);
+                }
+                (4, id, text)
+            }
+            Message::Progress(id, text) => (5, id, text),
+        }
+    }
+
+    /// The next text of an operation, `null` after the last.
+    #[napi(ts_return_type = "string | null")]
+    pub fn next_text(&self, operation: u32) -> Option<JsText> {
+        let mut texts = lock(&self.queue.texts);
+        let text = texts.get_mut(&operation)?.pop_front();
+        if text.is_none() {
+            texts.remove(&operation);
+        }
+        text.map(JsText)
+    }
+
+    /// The content that a call of an injected file system writes.
+    #[napi(ts_return_type = "string | null")]
+    pub fn content(&self, call: u32) -> Option<JsText> {
+        lock(&self.queue.contents).remove(&call).map(JsText)
+    }
+
+    /// Answers a call of an injected file system.
+    #[napi]
+    pub fn answer(&self, call: u32, is_failure: bool, #[napi(ts_arg_type = "string")] text: Utf8) {
+        let text = text.into_string();
+        if let Some(sender) = lock(&self.queue.calls).remove(&call) {
+            // The operation that asked may be gone.
+            let _ = sender.send(if is_failure { Err(text) } else { Ok(text) });
+        }
+    }
+}
+
+impl Outbox {
+    /// The queue, for operations to post to.
+    pub fn queue(&self) -> Arc<Queue> {
+        Arc::clone(&self.queue)
+    }
+}

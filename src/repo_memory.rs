@@ -1,0 +1,404 @@
+//! The native half of `RepoMemory`; `lib/repo/repo-memory.ts` is its public face. Requests and answers are
+//! JSON.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use agent_context_core::{
+    Debug, Error, Trust,
+    memory::{
+        self, BranchScope, Identity, MapRequest, Memory, MemoryOptions, Origin, Pack, PackRequest,
+        RecordKind, Repository, Summary, SummaryBounds,
+    },
+};
+use code_map::OnProgress;
+use napi::{Result, bindgen_prelude::ClassInstance};
+use napi_derive::napi;
+use redaction::Redaction;
+use serde::{Deserialize, Serialize};
+use storage::{Durability, FileSystem, LocalDisk, Payload};
+
+use super::{
+    answers::{Outcome, answer, redacted},
+    numbers::whole,
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable},
+    text::Utf8,
+};
+
+/// What the constructor is told. Checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeRepoMemoryOptions {
+    /// Number of the memory's hooks in its environment.
+    pub id: u32,
+    /// The directory that holds `repos`, absolute.
+    pub root: String,
+    pub repo_hash: String,
+    /// Which repository it is about, as `repoIdentity` answers it; absent when opened by hash.
+    pub identity: Option<String>,
+    pub is_durable: bool,
+    pub lock_timeout: f64,
+    pub max_summaries: f64,
+    pub max_summary_bytes: f64,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
+    pub has_debug: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdentityRequest {
+    workspace: PathBuf,
+    branch_scope: BranchScope,
+}
+
+/// What the JavaScript side keeps of an identity, and gives back as it is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KnownIdentity {
+    repo_hash: String,
+    /// The root of what a map shows.
+    workspace: String,
+    repository: Repository,
+}
+
+impl KnownIdentity {
+    fn of(identity: &Identity) -> Self {
+        Self {
+            repo_hash: identity.repo_hash.clone(),
+            workspace: identity.workspace.to_string_lossy().into_owned(),
+            repository: Repository::of(identity),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct SymbolsRequest {
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MigrationRequest {
+    from_workspace: Option<PathBuf>,
+    from_repo_hash: Option<String>,
+    workspace: PathBuf,
+    root: PathBuf,
+    branch_scope: BranchScope,
+    is_durable: bool,
+    lock_timeout: f64,
+    max_summaries: f64,
+    max_summary_bytes: f64,
+    trust_locks: bool,
+    allow_shared: bool,
+}
+
+#[derive(Deserialize)]
+struct RemovalRequest {
+    kind: RecordKind,
+    id: String,
+}
+
+#[napi]
+pub struct NativeRepoMemory {
+    memory: Arc<Memory>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+    /// Packs that were asked for and not released yet, by the number of the operation; `None` until they
+    /// are prepared.
+    packs: Arc<Mutex<HashMap<u32, Option<Pack>>>>,
+}
+
+fn disk() -> Arc<dyn FileSystem> {
+    Arc::new(LocalDisk)
+}
+
+/// Answers with the identity of the repository that a workspace belongs to: `repoHash`, and what else
+/// the constructor takes.
+#[napi]
+pub fn repo_identity(
+    outbox: &Outbox,
+    operation: u32,
+    #[napi(ts_arg_type = "string")] request: Utf8,
+) -> Result<()> {
+    let IdentityRequest { workspace, branch_scope } = parse(&request)?;
+    run(&outbox.queue(), operation, async move {
+        let identity =
+            agent_context_core::run_blocking(move |_| Identity::of(&workspace, branch_scope))
+                .await?;
+        answer(&KnownIdentity::of(&identity))
+    })
+    .map(drop)
+}
+
+/// Moves memories of a clone that moved; answers with which.
+#[napi]
+pub fn migrate_repo_memory(
+    outbox: &Outbox,
+    operation: u32,
+    #[napi(ts_arg_type = "string")] request: Utf8,
+    redactor: Option<ClassInstance<'_, NativeRedactor>>,
+) -> Result<()> {
+    let request: MigrationRequest = parse(&request)?;
+    let redaction = redactor.map(|redactor| redactor.source().current());
+    run(&outbox.queue(), operation, async move {
+        let (workspace, scope) = (request.workspace, request.branch_scope);
+        let identity =
+            agent_context_core::run_blocking(move |_| Identity::of(&workspace, scope)).await?;
+        let origin = match (request.from_workspace, request.from_repo_hash) {
+            (Some(workspace), _) => Origin::Workspace(workspace),
+            (None, hash) => Origin::Hash(hash.unwrap_or_default()),
+        };
+        let options = MemoryOptions {
+            directory: PathBuf::new(),
+            repository: None,
+            workspace: None,
+            durability: durability(request.is_durable),
+            lock_timeout: Duration::from_millis(whole(request.lock_timeout)),
+            summaries: bounds(request.max_summaries, request.max_summary_bytes),
+            trust: Trust { locks: request.trust_locks, shared: request.allow_shared },
+        };
+        let debug = Debug::default();
+        let root = request.root;
+        let moved =
+            memory::migrate(&disk(), &root, origin, &identity, &options, redaction, &debug).await?;
+        answer(&moved)
+    })
+    .map(drop)
+}
+
+fn durability(is_durable: bool) -> Durability {
+    if is_durable { Durability::Full } else { Durability::Process }
+}
+
+fn bounds(entries: f64, bytes: f64) -> SummaryBounds {
+    let entries = usize::try_from(whole(entries)).unwrap_or(usize::MAX);
+    SummaryBounds { entries, bytes: whole(bytes) }
+}
+
+#[napi]
+impl NativeRepoMemory {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeRepoMemoryOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Result<Self> {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let identity: Option<KnownIdentity> = options
+            .identity
+            .map(|identity| serde_json::from_str(&identity))
+            .transpose()
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let (repository, workspace) = match identity {
+            Some(known) => (Some(known.repository), Some(PathBuf::from(known.workspace))),
+            None => (None, None),
+        };
+        let directory = memory::directory_of(&PathBuf::from(options.root), &options.repo_hash);
+        let options = MemoryOptions {
+            directory,
+            repository,
+            workspace,
+            durability: durability(options.is_durable),
+            lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+            summaries: bounds(options.max_summaries, options.max_summary_bytes),
+            trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+        };
+        let memory = Memory::new(options, &disk(), debug);
+        Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })
+    }
+
+    /// Adds or changes a record. Answers with it and, where something was redacted, with what was found.
+    #[napi]
+    pub fn upsert(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (draft, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| {
+            let upserted = memory.upsert(draft, redaction);
+            async move {
+                let changed = upserted.await?;
+                redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+            }
+        })
+    }
+
+    /// Removes a record; answers whether it was there.
+    #[napi]
+    pub fn remove(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (RemovalRequest { kind, id }, redaction) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| {
+            let removed = memory.remove(kind, id, redaction);
+            async move { answer(&removed.await?) }
+        })
+    }
+
+    /// Answers with everything that is remembered.
+    #[napi]
+    pub fn contents(&self, operation: u32) -> Result<()> {
+        self.run(operation, move |memory| async move {
+            Ok(Answer::Texts(vec![Payload::new(memory.contents().await?)]))
+        })
+    }
+
+    /// Adds a summary; answers as `upsert`.
+    #[napi]
+    pub fn append_summary(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (summary, redaction): (Summary, _) = (parse(&request)?, self.redaction());
+        self.run(operation, move |memory| {
+            let appended = memory.append_summary(summary, redaction);
+            async move {
+                let added = appended.await?;
+                redacted(super::answers::json(&added.stored)?, &added.report)
+            }
+        })
+    }
+
+    /// Ranks what is remembered. `renderPack` takes the operation's number until `releasePack`.
+    #[napi]
+    pub fn prepare_pack(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (request, redaction): (PackRequest, _) = (parse(&request)?, self.redaction());
+        let packs = Arc::clone(&self.packs);
+        packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, None);
+        self.run_cancellable(operation, move |memory| async move {
+            let pack = memory.pack(request, redaction).await?;
+            // Not there: it was released before it was prepared, as nobody waits for it any more.
+            if let Some(prepared) =
+                packs.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&operation)
+            {
+                *prepared = Some(pack);
+            }
+            Ok(Answer::Text(operation.to_string()))
+        })
+    }
+
+    /// Answers with a pack of at most so many UTF-16 code units.
+    #[napi]
+    pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
+        let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
+        let pack = packs.get(&pack).cloned().flatten();
+        drop(packs);
+        let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
+        self.run(operation, move |_| async move {
+            let pack = pack.ok_or_else(|| Error::internal("the pack was released"))?;
+            let text = agent_context_core::run_blocking(move |_| Ok(pack.render(most))).await?;
+            Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
+        })
+    }
+
+    /// Forgets a prepared pack.
+    #[napi]
+    pub fn release_pack(&self, pack: u32) {
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner).remove(&pack);
+    }
+
+    /// Answers with what matters most in the workspace. Posts progress when it is wanted.
+    #[napi]
+    pub fn repo_map(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+        wants_progress: bool,
+    ) -> Result<()> {
+        let (request, redaction): (MapRequest, _) = (parse(&request)?, self.redaction());
+        let queue = Arc::clone(&self.queue);
+        let progress = wants_progress.then(|| -> Arc<OnProgress> {
+            Arc::new(move |progress| queue.progress(operation, &progress))
+        });
+        self.run_cancellable(operation, move |memory| async move {
+            answer(&memory.repo_map(request, redaction, progress).await?)
+        })
+    }
+
+    /// Answers with what a file of the workspace defines.
+    #[napi]
+    pub fn symbols(
+        &self,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let (SymbolsRequest { path }, redaction) = (parse(&request)?, self.redaction());
+        self.run_cancellable(operation, move |memory| async move {
+            answer(&memory.symbols(&path, redaction).await?)
+        })
+    }
+
+    /// Waits for every operation called before.
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let memory = Arc::clone(&self.memory);
+        run(&self.queue, operation, async move {
+            memory.close().await;
+            Ok(Answer::Text(String::new()))
+        })
+        .map(drop)
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+impl NativeRepoMemory {
+    /// What is to be redacted at the time of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    /// The memory, with a mark that it has something to do until the work is over. `work` is called at
+    /// once: calls of the memory get their places in the order of the calls from JavaScript.
+    fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        let under_way = self.memory.begin();
+        let working = work(Arc::clone(&self.memory));
+        async move {
+            let _under_way = under_way;
+            working.await
+        }
+    }
+
+    fn run<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run(&self.queue, operation, self.work(work)).map(drop)
+    }
+
+    fn run_cancellable<W, F>(&self, operation: u32, work: W) -> Result<()>
+    where
+        W: FnOnce(Arc<Memory>) -> F + Send + 'static,
+        F: Future<Output = Outcome<Answer>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, self.work(work))
+    }
+}
