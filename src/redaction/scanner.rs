@@ -26,7 +26,8 @@ const ANCHOR_STEPS: usize = 30;
 const NAME_STEPS: usize = 70;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
-/// Of a longer token not all is looked at before an expression fails, for the most part.
+/// Of a longer token not all is looked at before an expression fails, for the most part, unless the expression
+/// takes any number of something.
 const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
 const PATTERN_STEPS: usize = 100;
@@ -403,7 +404,8 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
         line()
     } else {
         let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        let window = window.get(..MAX_TOKEN).unwrap_or(window);
+        let most = if rule.pattern.contains(",}") { rule.length } else { MAX_TOKEN };
+        let window = window.get(..most).unwrap_or(window);
         window.iter().take_while(is_of_token).count().max(line().min(SOON))
     }
 }
