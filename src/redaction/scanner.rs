@@ -26,8 +26,7 @@ const ANCHOR_STEPS: usize = 30;
 const NAME_STEPS: usize = 70;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
-/// Of a longer token not all is looked at before an expression fails, for the most part, unless the expression
-/// takes any number of something.
+/// Of a longer token not all is looked at before an expression fails, for the most part.
 const MAX_TOKEN: usize = 128;
 /// Steps of trying an expression, at least.
 const PATTERN_STEPS: usize = 100;
@@ -251,7 +250,7 @@ impl Anchors {
                         if found.end <= *end {
                             continue;
                         }
-                        let hit = matched(text, found.clone(), rule)
+                        let hit = matched(text, found.clone(), rule, end)
                             .or_else(|| of_command(text, &found, rule, &mut flags));
                         if let Some((whole, secret)) = hit {
                             *end = whole.end;
@@ -301,11 +300,13 @@ fn line_end(text: &str, position: usize) -> usize {
     memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |length| position + length)
 }
 
-/// The match of a rule's expression that holds an anchor, and the secret in it.
+/// The match of a rule's expression that holds an anchor, and the secret in it. Up to `failed` later anchors are none of
+/// a match.
 fn matched(
     text: &str,
     anchor: Range<usize>,
     number: usize,
+    failed: &mut usize,
 ) -> Option<(Range<usize>, Range<usize>)> {
     let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
     let bytes = text.as_bytes();
@@ -328,7 +329,11 @@ fn matched(
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
         let Some(whole) = expression.find(window) else {
-            work::add(PATTERN_STEPS + STEPS_OF_BYTE * likely_scanned(rule, window));
+            let scanned = if rule.run { run(window) } else { likely_scanned(rule, window) };
+            work::add(PATTERN_STEPS + STEPS_OF_BYTE * scanned);
+            if rule.run && (scanned < window.len() || window_end == bytes.len()) {
+                *failed = at + scanned;
+            }
             return None;
         };
         work::add(PATTERN_STEPS + STEPS_OF_BYTE * whole.end());
@@ -404,10 +409,15 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
         line()
     } else {
         let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        let most = if rule.pattern.contains(",}") { rule.length } else { MAX_TOKEN };
-        let window = window.get(..most).unwrap_or(window);
+        let window = window.get(..MAX_TOKEN).unwrap_or(window);
         window.iter().take_while(is_of_token).count().max(line().min(SOON))
     }
+}
+
+/// The bytes of the run of letters, digits, `_` and `-` that a window begins with.
+fn run(window: &[u8]) -> usize {
+    let is_of_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    window.iter().take_while(is_of_run).count()
 }
 
 /// Whether a name stands in the label of something that was redacted, which names the rule.
@@ -472,4 +482,33 @@ fn entropy(bytes: &[u8]) -> f32 {
         .map(|&count| count as f32 / length)
         .map(|share| -share * share.log2())
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What is said of a rule whose matches are decided behind a run.
+        #[test]
+        fn an_anchor_in_a_run_where_another_one_failed_is_none_of_a_match(
+            words in prop::collection::vec(prop::sample::select(
+                &["eyJ", "eyJhbGciOiJIUzI1NiJ9", "a1b2c3d4e5", "-", "_", ".", ".", " ", "é"][..],
+            ), 0..30),
+        ) {
+            let text = words.concat();
+            for (number, rule) in RULES.iter().enumerate() {
+                let Method::Pattern(PatternRule { run: true, .. }) = rule.method else { continue };
+                let mut failed = 0;
+                for (start, anchor) in rule.anchors.iter().flat_map(|anchor| text.match_indices(anchor)) {
+                    let anchor = start..start + anchor.len();
+                    let alone = matched(&text, anchor.clone(), number, &mut 0);
+                    prop_assert!(anchor.end > failed || alone.is_none());
+                    matched(&text, anchor, number, &mut failed);
+                }
+            }
+        }
+    }
 }
