@@ -21,14 +21,17 @@ use super::{
 /// environment's values.
 pub(super) const UNSCANNED: usize = RULES.len() + 1;
 /// Steps of finding an anchor.
-const ANCHOR_STEPS: usize = 30;
+const ANCHOR_STEPS: usize = 12;
 /// Steps of looking at a name, at least.
-const NAME_STEPS: usize = 70;
+const NAME_STEPS: usize = 90;
+/// Steps of looking at credentials, at least: most text behind the scheme can be decoded.
+const BASIC_STEPS: usize = 250;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
 /// Of a longer token not all is looked at before an expression fails, for the most part.
 const MAX_TOKEN: usize = 128;
-/// Steps of trying an expression, at least.
+/// Steps of telling that no match of an expression begins somewhere, and of trying it, at least.
+const BEGINNING_STEPS: usize = 20;
 const PATTERN_STEPS: usize = 100;
 /// Expressions that look at what is before an anchor begin to match in more places.
 const STEPS_BEFORE_ANCHOR: usize = 2;
@@ -230,7 +233,7 @@ impl Anchors {
                     }
                     Seek::Basic(rule) if !is_disabled(rule) => {
                         let credentials = basic::find(text, found.end);
-                        work::add(NAME_STEPS);
+                        work::add(BASIC_STEPS);
                         hits.extend(credentials.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
@@ -320,6 +323,10 @@ fn matched(
         return None;
     }
     let expression = expression(number, rule)?;
+    if !expression.allows(bytes.get(anchor.start..)?) {
+        work::add(BEGINNING_STEPS);
+        return None;
+    }
     // Matches begin on the line of their anchor, or with the end of the line before.
     let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
     let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
