@@ -409,6 +409,268 @@ interface VerifyReport {
     index: 'missing' | 'valid' | 'stale' | 'damaged';
 }
 
+/** `ContextHistory`: the public face of the native history. */
+
+/**
+ * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
+ * append to as well. Any number of histories, in any number of processes, may share a file.
+ *
+ * @example
+ * ```ts
+ * const history = new ContextHistory()
+ * await history.append({ toolName: 'grep', params: { pattern: 'auth' }, result: { matches: 15 } })
+ * await history.recordDecision('Tokens stay in cookies', { because: 'no script can read them there' })
+ * const recent = await history.read(20)
+ * ```
+ */
+declare class ContextHistory {
+    #private;
+    /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    constructor(options?: ContextHistoryOptions | null);
+    /** The file, absolute, as it was given (symbolic links are not resolved). */
+    get path(): string;
+    /**
+     * Appends an entry. Its values are taken as they are now: later changes to them do not count.
+     *
+     * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
+     * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
+     * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
+     *
+     * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
+     * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
+     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     */
+    append(entry: ContextEntryInput): Promise<ContextEntry>;
+    /**
+     * Appends a decision, so that it is recalled with the tool calls around it.
+     *
+     * @param summary the decision
+     * @param details what led to it, kept as `params`
+     */
+    recordDecision(summary: string, details?: unknown): Promise<ContextEntry>;
+    /**
+     * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
+     *
+     * @param limit at most this many, 50 by default
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
+    /**
+     * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
+     * `text` best, best first.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    search(filter: HistoryFilter): Promise<ContextEntry[]>;
+    /**
+     * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
+     * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
+     * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
+     * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     */
+    compact(policy: CompactPolicy): Promise<CompactReport>;
+    /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
+    verify(options?: CancellationOptions | null): Promise<VerifyReport>;
+    /**
+     * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+     * than `closeTimeout`. The history can be used again afterwards.
+     */
+    close(): Promise<void>;
+    /** `await using`: the block waits for its appends. */
+    [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Checks the options of a history, and completes them with the defaults. */
+
+declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
+
+/** Public types of the context manager: its options, pointers and stored contexts. */
+
+/** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
+interface ContextPointer<Task extends TaskId = number> {
+    /** The context's file (or the one it will have, while only memory holds it): what the load methods take. */
+    filepath: string;
+    /** The file's name, for display. */
+    filename: string;
+    /** The tool that made the output. */
+    toolName: string;
+    /** What the tool did, for people and rankers. */
+    toolDescription: string;
+    /** The tool's arguments, up to 4 KB of JSON; see `argsTruncated`. */
+    args: Record<string, unknown>;
+    /** The task the output belongs to. */
+    taskId?: Task;
+    /** The query that caused the call. */
+    queryId?: string;
+    /** The session that saved it. */
+    sessionId?: string;
+    /** Time of the call, ms since 1970. */
+    timestamp: number;
+    /** Size of the stored JSON in bytes. */
+    sizeBytes: number;
+    /** Whether the tool succeeded, where that was told. */
+    success?: boolean;
+    /** `args` is cut: the stored context has it whole. */
+    argsTruncated?: boolean;
+    /** The result's own `sourceUrls`, so that an answer can cite without loading. */
+    sourceUrls?: string[];
+    /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
+    handle?: string;
+}
+/** A stored tool output, whole. */
+interface StoredContext<T = unknown, Task extends TaskId = number> {
+    toolName: string;
+    toolDescription: string;
+    args: Record<string, unknown>;
+    /** Time of the call, ISO 8601. */
+    timestamp: string;
+    taskId?: Task;
+    queryId?: string;
+    sessionId?: string;
+    sourceUrls?: string[];
+    /** Whether the tool succeeded, where that was told. */
+    success?: boolean;
+    /** Why it failed. */
+    error?: string;
+    /** What the tool said about the call. */
+    message?: string;
+    /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+    result: T;
+}
+/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+interface SelectablePointer {
+    filepath: string;
+    toolName?: string | null | undefined;
+    toolDescription?: string | null | undefined;
+    args?: Record<string, unknown> | null | undefined;
+    taskId?: TaskId | null | undefined;
+    queryId?: string | null | undefined;
+    timestamp?: number | null | undefined;
+}
+/** Bounds of what dead sessions leave in a directory, and of any single result. */
+interface RetentionOptions {
+    /**
+     * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+     * @default '7d'
+     */
+    maxAge?: string | null | undefined;
+    /**
+     * Contexts of dead sessions beyond this number go, oldest first.
+     * @default 10000
+     */
+    maxFiles?: number | null | undefined;
+    /**
+     * Contexts of dead sessions beyond this many bytes go, oldest first.
+     * @default 1073741824 (1 GiB)
+     */
+    maxBytes?: number | null | undefined;
+    /**
+     * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+     * @default 67108864 (64 MiB)
+     */
+    maxResultBytes?: number | null | undefined;
+}
+/** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
+interface ContextManagerOptions {
+    /**
+     * The directory, created on demand for the owner alone. `~` is expanded. Several sessions,
+     * managers and processes may share it.
+     * @default '~/.agent/context'
+     */
+    contextDir?: string | null | undefined;
+    /**
+     * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
+     * @default 32768
+     */
+    persistThreshold?: number | null | undefined;
+    /**
+     * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
+     * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
+     * @default 'all'
+     */
+    persist?: 'all' | 'large' | null | undefined;
+    /**
+     * Bytes of small outputs kept in memory; the oldest leave first.
+     * @default 67108864 (64 MiB)
+     */
+    memoryBudget?: number | null | undefined;
+    /**
+     * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
+     * and arguments, no more by their results.
+     * @default 134217728 (128 MiB)
+     */
+    indexBudget?: number | null | undefined;
+    /**
+     * The session. Managers that share an id are one session: clearing one clears all. The id shows
+     * in file names when you give it.
+     * @default a fresh id
+     */
+    sessionId?: string | null | undefined;
+    /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
+    shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined;
+    /** Bounds of what dead sessions leave behind, and of any single result. */
+    retention?: RetentionOptions | null | undefined;
+    /**
+     * What an acknowledged save survives: `'process'` the end of the process however it comes,
+     * `'full'` the loss of power as well (file and directory are synchronised).
+     * @default 'process'
+     */
+    durability?: 'process' | 'full' | null | undefined;
+    /**
+     * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
+     * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
+     * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
+     * @default false
+     */
+    trustLocks?: boolean | null | undefined;
+    /**
+     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+     * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+     * @default false
+     */
+    allowShared?: boolean | null | undefined;
+    /** Takes the place of the local disk. */
+    fileSystem?: IFileSystem | null | undefined;
+    /**
+     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+     * it may still come.
+     * @default 10000
+     */
+    fileSystemTimeout?: number | null | undefined;
+    /**
+     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+     * resolves. The local disk is always waited for.
+     * @default 30000
+     */
+    closeTimeout?: number | null | undefined;
+    /** Replaces the description of an output. */
+    describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined;
+    /** Which outputs `offload` and `offloadAll` replace in the conversation. */
+    offload?: OffloadPolicy | null | undefined;
+    /**
+     * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
+     * @default the built-in rules, and the values of environment variables whose names look secret
+     */
+    redaction?: false | RedactionOptions | null | undefined;
+    /** Told what happens, for logs. What it throws is swallowed. */
+    onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
+}
+/** How a tool call ended, stored beside its result. */
+interface ToolOutcome {
+    /** Whether the tool succeeded. */
+    success?: boolean | null | undefined;
+    /** Why it failed. */
+    error?: string | null | undefined;
+    /** What the tool said about the call. */
+    message?: string | null | undefined;
+}
+
 /** Public types of selecting, searching, slicing and offloading stored outputs. */
 
 /** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
@@ -745,298 +1007,6 @@ interface OffloadedContext<T = unknown> {
     error?: Error;
 }
 
-/** Public types of the context manager: its options, pointers and stored contexts. */
-
-/** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
-interface ContextPointer<Task extends TaskId = number> {
-    /** The context's file (or the one it will have, while only memory holds it): what the load methods take. */
-    filepath: string;
-    /** The file's name, for display. */
-    filename: string;
-    /** The tool that made the output. */
-    toolName: string;
-    /** What the tool did, for people and rankers. */
-    toolDescription: string;
-    /** The tool's arguments, up to 4 KB of JSON; see `argsTruncated`. */
-    args: Record<string, unknown>;
-    /** The task the output belongs to. */
-    taskId?: Task;
-    /** The query that caused the call. */
-    queryId?: string;
-    /** The session that saved it. */
-    sessionId?: string;
-    /** Time of the call, ms since 1970. */
-    timestamp: number;
-    /** Size of the stored JSON in bytes. */
-    sizeBytes: number;
-    /** Whether the tool succeeded, where that was told. */
-    success?: boolean;
-    /** `args` is cut: the stored context has it whole. */
-    argsTruncated?: boolean;
-    /** The result's own `sourceUrls`, so that an answer can cite without loading. */
-    sourceUrls?: string[];
-    /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
-    handle?: string;
-}
-/** A stored tool output, whole. */
-interface StoredContext<T = unknown, Task extends TaskId = number> {
-    toolName: string;
-    toolDescription: string;
-    args: Record<string, unknown>;
-    /** Time of the call, ISO 8601. */
-    timestamp: string;
-    taskId?: Task;
-    queryId?: string;
-    sessionId?: string;
-    sourceUrls?: string[];
-    /** Whether the tool succeeded, where that was told. */
-    success?: boolean;
-    /** Why it failed. */
-    error?: string;
-    /** What the tool said about the call. */
-    message?: string;
-    /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
-    result: T;
-}
-/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
-interface SelectablePointer {
-    filepath: string;
-    toolName?: string | null | undefined;
-    toolDescription?: string | null | undefined;
-    args?: Record<string, unknown> | null | undefined;
-    taskId?: TaskId | null | undefined;
-    queryId?: string | null | undefined;
-    timestamp?: number | null | undefined;
-}
-/** Bounds of what dead sessions leave in a directory, and of any single result. */
-interface RetentionOptions {
-    /**
-     * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
-     * @default '7d'
-     */
-    maxAge?: string | null | undefined;
-    /**
-     * Contexts of dead sessions beyond this number go, oldest first.
-     * @default 10000
-     */
-    maxFiles?: number | null | undefined;
-    /**
-     * Contexts of dead sessions beyond this many bytes go, oldest first.
-     * @default 1073741824 (1 GiB)
-     */
-    maxBytes?: number | null | undefined;
-    /**
-     * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
-     * @default 67108864 (64 MiB)
-     */
-    maxResultBytes?: number | null | undefined;
-}
-/** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
-interface ContextManagerOptions {
-    /**
-     * The directory, created on demand for the owner alone. `~` is expanded. Several sessions,
-     * managers and processes may share it.
-     * @default '~/.agent/context'
-     */
-    contextDir?: string | null | undefined;
-    /**
-     * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
-     * @default 32768
-     */
-    persistThreshold?: number | null | undefined;
-    /**
-     * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
-     * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
-     * @default 'all'
-     */
-    persist?: 'all' | 'large' | null | undefined;
-    /**
-     * Bytes of small outputs kept in memory; the oldest leave first.
-     * @default 67108864 (64 MiB)
-     */
-    memoryBudget?: number | null | undefined;
-    /**
-     * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
-     * and arguments, no more by their results.
-     * @default 134217728 (128 MiB)
-     */
-    indexBudget?: number | null | undefined;
-    /**
-     * The session. Managers that share an id are one session: clearing one clears all. The id shows
-     * in file names when you give it.
-     * @default a fresh id
-     */
-    sessionId?: string | null | undefined;
-    /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
-    shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined;
-    /** Bounds of what dead sessions leave behind, and of any single result. */
-    retention?: RetentionOptions | null | undefined;
-    /**
-     * What an acknowledged save survives: `'process'` the end of the process however it comes,
-     * `'full'` the loss of power as well (file and directory are synchronised).
-     * @default 'process'
-     */
-    durability?: 'process' | 'full' | null | undefined;
-    /**
-     * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
-     * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
-     * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
-     * @default false
-     */
-    trustLocks?: boolean | null | undefined;
-    /**
-     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
-     * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
-     * @default false
-     */
-    allowShared?: boolean | null | undefined;
-    /** Takes the place of the local disk. */
-    fileSystem?: IFileSystem | null | undefined;
-    /**
-     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-     * it may still come.
-     * @default 10000
-     */
-    fileSystemTimeout?: number | null | undefined;
-    /**
-     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-     * resolves. The local disk is always waited for.
-     * @default 30000
-     */
-    closeTimeout?: number | null | undefined;
-    /** Replaces the description of an output. */
-    describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined;
-    /** Which outputs `offload` and `offloadAll` replace in the conversation. */
-    offload?: OffloadPolicy | null | undefined;
-    /**
-     * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
-     * @default the built-in rules, and the values of environment variables whose names look secret
-     */
-    redaction?: false | RedactionOptions | null | undefined;
-    /** Told what happens, for logs. What it throws is swallowed. */
-    onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
-}
-
-/** The options of redaction, and redaction of single texts and values. */
-
-/**
- * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
- * of 1 MB keeps the thread busy for some milliseconds.
- *
- * @param options `false` gives the text as it is
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- * @example
- * ```ts
- * const { text, findings } = redact(log)
- * // findings: [{ rule: 'github-token', count: 2 }]
- * ```
- */
-declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
-/**
- * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
- * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
- *
- * @param options `false` takes nothing out
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- */
-declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
-
-/** Checks the options of the classes, and completes them with the defaults. */
-
-declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
-declare const DEFAULT_PERSIST_THRESHOLD = 32768;
-declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
-
-/** `ContextHistory`: the public face of the native history. */
-
-/**
- * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
- * append to as well. Any number of histories, in any number of processes, may share a file.
- *
- * @example
- * ```ts
- * const history = new ContextHistory()
- * await history.append({ toolName: 'grep', params: { pattern: 'auth' }, result: { matches: 15 } })
- * await history.recordDecision('Tokens stay in cookies', { because: 'no script can read them there' })
- * const recent = await history.read(20)
- * ```
- */
-declare class ContextHistory {
-    #private;
-    /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-    constructor(options?: ContextHistoryOptions | null);
-    /** The file, absolute, as it was given (symbolic links are not resolved). */
-    get path(): string;
-    /**
-     * Appends an entry. Its values are taken as they are now: later changes to them do not count.
-     *
-     * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
-     * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
-     * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
-     *
-     * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-     * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
-     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
-     */
-    append(entry: ContextEntryInput): Promise<ContextEntry>;
-    /**
-     * Appends a decision, so that it is recalled with the tool calls around it.
-     *
-     * @param summary the decision
-     * @param details what led to it, kept as `params`
-     */
-    recordDecision(summary: string, details?: unknown): Promise<ContextEntry>;
-    /**
-     * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
-     *
-     * @param limit at most this many, 50 by default
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
-     */
-    read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
-    /**
-     * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
-     * `text` best, best first.
-     *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
-     */
-    search(filter: HistoryFilter): Promise<ContextEntry[]>;
-    /**
-     * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
-     * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
-     *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-     * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-     * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
-     */
-    compact(policy: CompactPolicy): Promise<CompactReport>;
-    /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
-    verify(options?: CancellationOptions | null): Promise<VerifyReport>;
-    /**
-     * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
-     * than `closeTimeout`. The history can be used again afterwards.
-     */
-    close(): Promise<void>;
-    /** `await using`: the block waits for its appends. */
-    [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** What a save says beside a call's arguments and result. */
-
-/** How a tool call ended, stored beside its result. */
-interface ToolOutcome {
-    /** Whether the tool succeeded. */
-    success?: boolean | null | undefined;
-    /** Why it failed. */
-    error?: string | null | undefined;
-    /** What the tool said about the call. */
-    message?: string | null | undefined;
-}
-
 /** `ContextManager`: the public face of the native manager. */
 
 /**
@@ -1188,6 +1158,36 @@ declare class ContextManager<Task extends TaskId = number> {
     /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
     static hashQuery(query: string): string;
 }
+
+/** The options of redaction, and redaction of single texts and values. */
+
+/**
+ * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
+ * of 1 MB keeps the thread busy for some milliseconds.
+ *
+ * @param options `false` gives the text as it is
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @example
+ * ```ts
+ * const { text, findings } = redact(log)
+ * // findings: [{ rule: 'github-token', count: 2 }]
+ * ```
+ */
+declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
+/**
+ * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
+ * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ *
+ * @param options `false` takes nothing out
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ */
+declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
+
+/** Checks the options of a manager, and completes them with the defaults. */
+
+declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
+declare const DEFAULT_PERSIST_THRESHOLD = 32768;
 
 /** Public types of the memory of repositories. */
 

@@ -14,6 +14,9 @@ use agent_context_fuzz::{
     time,
 };
 
+/// So many of the slowest texts are measured again, so often: other work on the machine makes times longer.
+const KEPT: usize = 500;
+const ROUNDS: usize = 40;
 /// So many of the slowest texts are printed.
 const SHOWN: usize = 10;
 /// Of what is printed of a text, in characters.
@@ -36,9 +39,9 @@ fn main() {
     for number in first..first + texts {
         let text = text_of(number);
         let floor = slowest.peek().map_or(0, |Reverse((time, _))| *time);
-        let time = time::of_redaction(&text, if slowest.len() < SHOWN { 0 } else { floor });
+        let time = time::of_redaction(&text, if slowest.len() < KEPT { 0 } else { floor });
         slowest.push(Reverse((time, number)));
-        if slowest.len() > SHOWN {
+        if slowest.len() > KEPT {
             slowest.pop();
         }
         if printed.elapsed() > PROGRESS {
@@ -47,12 +50,19 @@ fn main() {
         }
     }
     print(texts, &slowest);
-    let slowest = slowest.into_sorted_vec();
-    for &Reverse((time, number)) in &slowest {
+    let mut slowest: Vec<_> = slowest.into_iter().map(|Reverse(slow)| slow).collect();
+    // One after the other: other work does not last for all rounds.
+    for _ in 0..ROUNDS {
+        for (time, number) in &mut slowest {
+            *time = time::of_redaction(&text_of(*number), 0).min(*time);
+        }
+    }
+    slowest.sort_unstable_by_key(|&slow| Reverse(slow));
+    for &(time, number) in slowest.iter().take(SHOWN) {
         let text = text_of(number);
         let excerpt: String = text.chars().take(EXCERPT).collect();
         println!("{time:>7} µs/MB  {:>6} bytes  number {number:>8}  {excerpt:?}", text.len());
     }
-    let worst = slowest.first().map_or(0, |Reverse((time, _))| *time);
+    let worst = slowest.first().map_or(0, |&(time, _)| time);
     assert!(worst <= time::BOUND * 1000, "a text takes more than {} ms a MB", time::BOUND);
 }

@@ -1,9 +1,9 @@
 /** The public entry: everything a user may import. */
 
 export type { ContextStats, SweepReport } from '#addon'
-export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD } from './arguments/options.ts'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'
 export { ContextHistory } from './history/context-history.ts'
+export { DEFAULT_HISTORY_PATH } from './history/options.ts'
 export type {
   CompactPolicy,
   CompactReport,
@@ -15,6 +15,7 @@ export type {
   VerifyReport,
 } from './history/types.ts'
 export { ContextManager } from './manager/context-manager.ts'
+export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD } from './manager/options.ts'
 export type {
   ContextFilter,
   ContextSelector,
@@ -37,13 +38,13 @@ export type {
   SliceRange,
   ToolOutput,
 } from './manager/retrieval-types.ts'
-export type { ToolOutcome } from './manager/save-details.ts'
 export type {
   ContextManagerOptions,
   ContextPointer,
   RetentionOptions,
   SelectablePointer,
   StoredContext,
+  ToolOutcome,
 } from './manager/types.ts'
 export type { IFileSystem } from './native/types.ts'
 export { redact, redactValue } from './redaction/redaction.ts'

@@ -4,15 +4,18 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /**
- * The path of the Bun that the repository installs. The package's own install script, which puts the binary in its place, may be blocked.
+ * The path of the Bun that the repository installs. The package's own install script moves the binary to its place, unless it
+ * is blocked.
  *
  * @returns {string}
  */
 export function bunBinary() {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('bun/package.json')), '..', '@oven')
+  const installed = dirname(createRequire(import.meta.url).resolve('bun/package.json'))
+  const folder = join(installed, '..', '@oven')
   const name = process.platform === 'win32' ? 'bun.exe' : 'bun'
   const packages = existsSync(folder) ? readdirSync(folder) : []
-  for (const candidate of packages.map((part) => join(folder, part, 'bin', name))) {
+  const candidates = packages.map((part) => join(folder, part, 'bin', name))
+  for (const candidate of [...candidates, join(installed, 'bin', 'bun.exe')]) {
     if (existsSync(candidate) && spawnSync(candidate, ['--version']).status === 0) {
       return candidate
     }

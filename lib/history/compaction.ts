@@ -2,9 +2,9 @@
 
 import { checkFunction, checkWhole, count, duration, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import { compactPolicy } from '../arguments/option-names.ts'
 import { callWithin } from '../arguments/signals.ts'
 import { LINE_KEY } from './entry.ts'
+import { compactPolicy } from './option-names.ts'
 import type { CompactPolicy, ContextEntry } from './types.ts'
 
 /** What the native side is told, as JSON. */

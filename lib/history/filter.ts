@@ -2,8 +2,8 @@
 
 import { checkBoolean, checkText, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import { historyFilter } from '../arguments/option-names.ts'
 import { checkTime } from '../arguments/timestamps.ts'
+import { historyFilter } from './option-names.ts'
 import type { HistoryFilter } from './types.ts'
 
 /** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */

@@ -4,9 +4,9 @@ import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '#addon'
 import { checkArguments, checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
 import { asContextError, contextError, inspect, invalidArgument } from '../arguments/errors.ts'
+import { readCancellation } from '../arguments/known-options.ts'
 import { tooLarge } from '../arguments/messages.ts'
-import { latestOptions, managerOptions, readCancellation } from '../arguments/option-names.ts'
-import { type CheckedOptions, checkCloseTimeout, checkOptions } from '../arguments/options.ts'
+import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
 import { leastBytes } from '../native/binary.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
@@ -17,6 +17,8 @@ import { checkRedaction, reportSave } from '../redaction/redaction.ts'
 import { checkPointer, selectable } from './candidates.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
 import { Offloading, type OffloadRequest } from './offload.ts'
+import { latestOptions, managerOptions } from './option-names.ts'
+import { type CheckedOptions, checkOptions } from './options.ts'
 import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
 import type {
   ContextSlice,
@@ -30,11 +32,11 @@ import type {
   SliceOptions,
   ToolOutput,
 } from './retrieval-types.ts'
-import { NO_DETAILS, SaveDetails, type ToolOutcome } from './save-details.ts'
+import { NO_DETAILS, SaveDetails } from './save-details.ts'
 import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
 import { checkSlice, readSlice } from './slices.ts'
-import type { ContextManagerOptions, ContextPointer, SelectablePointer, StoredContext } from './types.ts'
+import type { ContextManagerOptions, ContextPointer, SelectablePointer, StoredContext, ToolOutcome } from './types.ts'
 
 /** Pointers fetched at once. */
 const PAGE = 4096

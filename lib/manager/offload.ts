@@ -3,11 +3,11 @@
 import { Buffer } from 'node:buffer'
 import { checkArguments, checkObject, checkTask, checkText, checkWhole, count, optional } from '../arguments/checks.ts'
 import { asContextError, inspect, invalidArgument } from '../arguments/errors.ts'
-import { offloadOptions, offloadPolicy } from '../arguments/option-names.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { textOfBinary } from '../native/binary.ts'
 import { debug, type Hooks } from '../native/border.ts'
 import { type Encoded, encodeText } from '../native/snapshot.ts'
+import { offloadOptions, offloadPolicy } from './option-names.ts'
 import type { OffloadedContext, OffloadOptions, OffloadPolicy, ToolOutput } from './retrieval-types.ts'
 
 const DEFAULT_THRESHOLD = 8192

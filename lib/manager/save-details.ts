@@ -3,17 +3,7 @@
 import { invalidArgument } from '../arguments/errors.ts'
 import { debug, type Hooks } from '../native/border.ts'
 import { asText } from '../tools/tool-response.ts'
-import type { ContextManagerOptions } from './types.ts'
-
-/** How a tool call ended, stored beside its result. */
-export interface ToolOutcome {
-  /** Whether the tool succeeded. */
-  success?: boolean | null | undefined
-  /** Why it failed. */
-  error?: string | null | undefined
-  /** What the tool said about the call. */
-  message?: string | null | undefined
-}
+import type { ContextManagerOptions, ToolOutcome } from './types.ts'
 
 /** As it crosses, as JSON. */
 export interface Details extends ToolOutcome {

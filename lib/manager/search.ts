@@ -3,10 +3,10 @@
 import type { NativeManager } from '#addon'
 import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
-import { searchOptions } from '../arguments/option-names.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { cancellable, type Hooks } from '../native/border.ts'
 import { checkContextFilter } from './filter.ts'
+import { searchOptions } from './option-names.ts'
 import type { SearchHit, SearchOptions } from './retrieval-types.ts'
 
 const DEFAULT_LIMIT = 20

@@ -2,7 +2,7 @@
 
 import { checkBoolean, checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
-import { grepOptions, sliceOptions, sliceRange } from '../arguments/option-names.ts'
+import { grepOptions, sliceOptions, sliceRange } from './option-names.ts'
 import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from './retrieval-types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 32_768

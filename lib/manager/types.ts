@@ -179,3 +179,13 @@ export interface ContextManagerOptions {
   /** Told what happens, for logs. What it throws is swallowed. */
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
+
+/** How a tool call ended, stored beside its result. */
+export interface ToolOutcome {
+  /** Whether the tool succeeded. */
+  success?: boolean | null | undefined
+  /** Why it failed. */
+  error?: string | null | undefined
+  /** What the tool said about the call. */
+  message?: string | null | undefined
+}

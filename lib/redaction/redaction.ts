@@ -3,8 +3,8 @@
 import { NativeRedactor } from '#addon'
 import { checkBoolean, checkFilled, checkFunction, checkText, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, fromNative, invalidArgument } from '../arguments/errors.ts'
-import { redactionOptions, redactionPattern } from '../arguments/option-names.ts'
 import { stringify } from '../native/stringify.ts'
+import { redactionOptions, redactionPattern } from './option-names.ts'
 import { Redactor, standardRedactor } from './redactor.ts'
 import type {
   RedactedText,

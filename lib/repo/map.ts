@@ -1,8 +1,8 @@
 /** What callers ask of a repository's map, and what they get. */
 
 import { checkFunction, optional, readSignal } from '../arguments/checks.ts'
-import { repoMapOptions } from '../arguments/option-names.ts'
 import type { Progress } from '../native/border.ts'
+import { repoMapOptions } from './option-names.ts'
 import { checkFocus, checkMaxChars } from './pack.ts'
 import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from './types.ts'
 

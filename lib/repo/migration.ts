@@ -3,9 +3,9 @@
 import { migrateRepoMemory } from '#addon'
 import { optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
-import { repoMigration } from '../arguments/option-names.ts'
 import { operate, outbox } from '../native/border.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
+import { repoMigration } from './option-names.ts'
 import { checkBranchScope, checkRepoHash, checkStorage, checkWorkspace, reading } from './options.ts'
 import type { MigrateReport, RepoMemoryMigration } from './types.ts'
 

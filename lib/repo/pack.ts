@@ -11,8 +11,8 @@ import {
   readSignal,
 } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import { packOptions, repoMapFocus } from '../arguments/option-names.ts'
 import { tokensOf } from '../arguments/tokens.ts'
+import { packOptions, repoMapFocus } from './option-names.ts'
 import type { ContextPackOptions, RepoMapFocus } from './types.ts'
 
 const DEFAULT_LATEST_SUMMARIES = 10

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { NativeRepoMemory } from '#addon'
 import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
-import { readCancellation, repoHashOptions, repoMemoryOptions } from '../arguments/option-names.ts'
+import { readCancellation } from '../arguments/known-options.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
 import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
 import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
@@ -12,6 +12,7 @@ import type { RedactionFinding, RedactionReport } from '../redaction/types.ts'
 import { type Identity, identityOf } from './identity.ts'
 import { checkRepoMap, parseRepoMap, parseSymbols } from './map.ts'
 import { migrate } from './migration.ts'
+import { repoHashOptions, repoMemoryOptions } from './option-names.ts'
 import {
   type CheckedRepoOptions,
   checkBranchScope,

@@ -1,13 +1,13 @@
 /** Runs whose steps leave summaries in a memory. */
 
 import { checkFunction, count, optional } from '../arguments/checks.ts'
-import { workflowStepOptions } from '../arguments/option-names.ts'
 import { callWithin } from '../arguments/signals.ts'
 import { DEFAULT_SUMMARISE_TIMEOUT } from '../history/compaction.ts'
 import { readMember } from '../native/stringify.ts'
 import type { Redacting } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 import { cutText, enoughFor } from './cut-text.ts'
+import { workflowStepOptions } from './option-names.ts'
 import { preview } from './preview.ts'
 import { type CheckedSummary, checkName, checkSummaryTags, MAXIMUM_SUMMARY_TAGS } from './records.ts'
 import { isStepSummary, SUMMARY_LIMIT, stepText, VALUE_LIMIT } from './step-summary.ts'

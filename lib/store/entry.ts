@@ -3,8 +3,8 @@
 import { sep } from 'node:path'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import { storeEntryChange } from '../arguments/option-names.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { storeEntryChange } from './option-names.ts'
 import type { ContextType, NewStoreEntry, StoreEntryChange } from './types.ts'
 
 /** Every type, in the order of specification 4. */

@@ -10,7 +10,7 @@ import {
   readSignal,
 } from '../arguments/checks.ts'
 import { inspect, invalidArgument } from '../arguments/errors.ts'
-import { housekeepingPolicy } from '../arguments/option-names.ts'
+import { housekeepingPolicy } from './option-names.ts'
 import type { HousekeepingPolicy, HousekeepingReport } from './types.ts'
 
 const DEFAULT_AGE = '30d'

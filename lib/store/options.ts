@@ -10,7 +10,7 @@ import {
   count,
   optional,
 } from '../arguments/checks.ts'
-import { checkFileSystemTimeout } from '../arguments/options.ts'
+import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, describeFileSystem } from '../native/file-system.ts'
 import type { Redacting } from '../redaction/redaction.ts'
 import { checkDirectoryName, storeDirectory, storeSession } from './location.ts'

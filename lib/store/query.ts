@@ -2,10 +2,10 @@
 
 import { checkBoolean, checkString, checkTags, count, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import { relatedOptions, storeFilter, storeQuery, storeTagFilter } from '../arguments/option-names.ts'
 import { checkTime } from '../arguments/timestamps.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { checkType } from './entry.ts'
+import { relatedOptions, storeFilter, storeQuery, storeTagFilter } from './option-names.ts'
 import type { ContextType, RelatedOptions, StoreFilter, StoreQuery } from './types.ts'
 
 const DEFAULT_SEARCH_LIMIT = 50

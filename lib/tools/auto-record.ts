@@ -1,7 +1,7 @@
 /** `autoRecord`: an observer of an event bus that writes tool calls to a history. */
 
 import { checkFunction, optional } from '../arguments/checks.ts'
-import { autoRecordOptions } from '../arguments/option-names.ts'
+import { knownOptions } from '../arguments/known-options.ts'
 import { checkTimestamp } from '../arguments/timestamps.ts'
 import { type ContextHistory, checkHistory } from '../history/context-history.ts'
 import { readMember } from '../native/stringify.ts'
@@ -26,6 +26,10 @@ export interface AutoRecordOptions {
   /** Told at once when an event could not be recorded; `flush` reports it as well. */
   onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
+
+const autoRecordOptions = knownOptions<AutoRecordOptions>('AutoRecordOptions', {
+  onError: true,
+})
 
 /** An observer. It never throws or waits. */
 export interface AutoRecorder {

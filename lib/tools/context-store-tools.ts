@@ -2,7 +2,7 @@
 
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
-import { contextStoreToolsOptions } from '../arguments/option-names.ts'
+import { knownOptions } from '../arguments/known-options.ts'
 import type { ContextTool } from './context-tools.ts'
 import { type ContextReadParameters, contextReadTool, type StoreReadSource } from './store-read-tool.ts'
 import { type ContextSearchParameters, contextSearchTool, type StoreSearchSource } from './store-search-tool.ts'
@@ -30,6 +30,10 @@ export interface ContextStoreToolsOptions {
    */
   maxBytes?: number | null | undefined
 }
+
+const contextStoreToolsOptions = knownOptions<ContextStoreToolsOptions>('ContextStoreToolsOptions', {
+  maxBytes: true,
+})
 
 /** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
 export type ContextStoreTools = [

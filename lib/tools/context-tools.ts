@@ -2,7 +2,7 @@
 
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
-import { contextToolsOptions } from '../arguments/option-names.ts'
+import { knownOptions } from '../arguments/known-options.ts'
 import { type ListContextsParameters, type ListSource, listContextsTool } from './list-contexts-tool.ts'
 import { type ReadContextSliceParameters, readContextSliceTool, type SliceSource } from './read-context-slice-tool.ts'
 import { type SearchContextsParameters, type SearchSource, searchContextsTool } from './search-contexts-tool.ts'
@@ -23,6 +23,10 @@ export interface ContextToolsOptions {
    */
   maxBytes?: number | null | undefined
 }
+
+const contextToolsOptions = knownOptions<ContextToolsOptions>('ContextToolsOptions', {
+  maxBytes: true,
+})
 
 /** `list_contexts`, `search_contexts` and `read_context_slice`. */
 export type ContextTools = [

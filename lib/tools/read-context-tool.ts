@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { checkWhole, count, optional } from '../arguments/checks.ts'
 import { inspect } from '../arguments/errors.ts'
-import { readContextOptions } from '../arguments/option-names.ts'
+import { knownOptions } from '../arguments/known-options.ts'
 import { type ContextHistory, checkHistory } from '../history/context-history.ts'
 import type { ContextEntry } from '../history/types.ts'
 import { stringify } from '../native/stringify.ts'
@@ -34,6 +34,10 @@ export interface ReadContextOptions {
    */
   maxBytes?: number | null | undefined
 }
+
+const readContextOptions = knownOptions<ReadContextOptions>('ReadContextOptions', {
+  maxBytes: true,
+})
 
 /**
  * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.

@@ -2,7 +2,7 @@
 
 import { checkFunction, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
-import { recorderOptions } from '../arguments/option-names.ts'
+import { knownOptions } from '../arguments/known-options.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { type ContextHistory, checkHistory, isHistory } from '../history/context-history.ts'
 import { ContextManager } from '../manager/context-manager.ts'
@@ -77,6 +77,12 @@ export interface ToolRecorderOptions {
   /** Told at once when a save fails; `flush` reports it as well. */
   onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
+
+const recorderOptions = knownOptions<ToolRecorderOptions>('ToolRecorderOptions', {
+  history: true,
+  taskId: true,
+  onError: true,
+})
 
 /** Calls that never end and runs that never stop must not pile up. */
 const MAXIMUM_REMEMBERED = 10_000

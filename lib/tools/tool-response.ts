@@ -1,6 +1,6 @@
 /** How a tool call ended, read from what the tool gave back. */
 
-import type { ToolOutcome } from '../manager/save-details.ts'
+import type { ToolOutcome } from '../manager/types.ts'
 import { textOfBinary } from '../native/binary.ts'
 import { readMember, stringify } from '../native/stringify.ts'
 

@@ -40,6 +40,7 @@ struct Rule {
     reach: Option<usize>,
     before: Option<String>,
     length: Option<usize>,
+    run: Option<bool>,
     bounded: Option<bool>,
     entropy: Option<f32>,
     generate: Option<String>,
@@ -143,11 +144,13 @@ fn check(rule: &Rule) -> Result<(), String> {
         (false, Some(_)) => {
             let of_patterns = rule.reach.is_some()
                 || rule.length.is_some()
+                || rule.run.is_some()
                 || rule.bounded.is_some()
                 || rule.entropy.is_some();
             if of_patterns {
                 return Err(
-                    "`reach`, `length`, `bounded` and `entropy` belong to a `pattern`".into()
+                    "`reach`, `length`, `run`, `bounded` and `entropy` belong to a `pattern`"
+                        .into(),
                 );
             }
             Ok(())
@@ -169,12 +172,13 @@ fn rules(file: &File) -> Result<String, std::fmt::Error> {
             let reach = rule.reach.unwrap_or(0);
             let before = rule.before.as_deref().unwrap_or_default();
             let length = rule.length.unwrap_or(DEFAULT_LENGTH);
+            let run = rule.run.unwrap_or(false);
             let bounded = rule.bounded.unwrap_or(true);
             let entropy = rule.entropy.unwrap_or(0.0);
             write!(
                 out,
                 "Method::Pattern(PatternRule {{ pattern: {pattern:?}, reach: {reach}, \
-                 before: {before:?}, length: {length}, bounded: {bounded}, entropy: {entropy:?}, commands: &["
+                 before: {before:?}, length: {length}, run: {run}, bounded: {bounded}, entropy: {entropy:?}, commands: &["
             )?;
             for (Command { name, gap, stops, flag }, number) in
                 rule.commands.iter().zip(&mut commands)

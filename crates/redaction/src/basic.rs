@@ -12,12 +12,18 @@ use base64::{
     },
 };
 
-use super::value::{self, Look};
+use super::{
+    value::{self, Look},
+    work,
+};
 
 /// Credentials are at least and at most so long.
 const LENGTH: std::ops::RangeInclusive<usize> = 8..=4096;
 /// Spaces between the scheme and the credentials, at most.
 const MAX_GAP: usize = 8;
+/// Steps of looking at a letter of credentials, and of decoding it.
+const STEPS_OF_LETTER: usize = 1;
+const STEPS_OF_DECODED: usize = 3;
 /// Padding, and the bits of a text that was cut, say nothing.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -40,12 +46,14 @@ pub(super) fn find(text: &str, end: usize) -> Option<Range<usize>> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let rest = rest.get(gap..)?;
     let letters = rest.iter().take(LENGTH.end() + 1).take_while(is_letter).count();
+    work::add(STEPS_OF_LETTER * letters);
     if !LENGTH.contains(&letters) {
         return None;
     }
     let padding = rest.iter().skip(letters).take(2).take_while(|&&byte| byte == b'=').count();
     // One letter more than whole bytes have: the text is cut.
     let whole = letters - usize::from(letters % 4 == 1);
+    work::add(STEPS_OF_DECODED * letters);
     let decoded = ENGINE.decode(rest.get(..whole)?).ok()?;
     let decoded = std::str::from_utf8(&decoded).ok()?;
     let (user, password) = decoded.split_once(':')?;

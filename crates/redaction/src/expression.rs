@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
-use super::work;
+use super::{beginning::Beginning, work};
 
 /// What groups that hold the secret are called.
 pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
@@ -22,6 +22,8 @@ const MAX_GROUPS: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct Expression {
     whole: Regex,
+    /// What matches begin with, where they begin with a text.
+    beginning: Beginning,
     /// What comes before the secret, and the secret, where it ends the match.
     parts: Option<[Regex; 2]>,
 }
@@ -40,7 +42,14 @@ impl Expression {
             Some([compiled(&format!(r"\A(?:{before})"))?, secret])
         };
         let parts = parts();
-        Some(Self { whole, parts })
+        let beginning =
+            if start.is_empty() { Beginning::default() } else { Beginning::of(expression) };
+        Some(Self { whole, beginning, parts })
+    }
+
+    /// Whether a match may begin where a text does. Expressions that match anywhere allow any text.
+    pub fn allows(&self, text: &[u8]) -> bool {
+        self.beginning.allows(text)
     }
 
     /// The first match in a text.

@@ -22,6 +22,7 @@ mod allowed;
 mod anchors;
 mod assignment;
 mod basic;
+mod beginning;
 mod command_line;
 mod commands;
 mod common_values;

@@ -35,6 +35,9 @@ pub(super) struct PatternRule {
     pub before: &'static str,
     /// Bytes that a match has at most.
     pub length: usize,
+    /// Whether it is decided behind the run of letters, digits, `_` and `-` that the anchor stands in: where it fails at
+    /// one anchor, it fails at the others of the run.
+    pub run: bool,
     /// Whether neither a letter or digit of ASCII nor `_` nor `-` stands right before and right
     /// after the match.
     pub bounded: bool,

@@ -21,14 +21,17 @@ use super::{
 /// environment's values.
 pub(super) const UNSCANNED: usize = RULES.len() + 1;
 /// Steps of finding an anchor.
-const ANCHOR_STEPS: usize = 30;
+const ANCHOR_STEPS: usize = 12;
 /// Steps of looking at a name, at least.
-const NAME_STEPS: usize = 70;
+const NAME_STEPS: usize = 90;
+/// Steps of looking at credentials, at least: most text behind the scheme can be decoded.
+const BASIC_STEPS: usize = 250;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
 /// Of a longer token not all is looked at before an expression fails, for the most part.
 const MAX_TOKEN: usize = 128;
-/// Steps of trying an expression, at least.
+/// Steps of telling that no match of an expression begins somewhere, and of trying it, at least.
+const BEGINNING_STEPS: usize = 20;
 const PATTERN_STEPS: usize = 100;
 /// Expressions that look at what is before an anchor begin to match in more places.
 const STEPS_BEFORE_ANCHOR: usize = 2;
@@ -230,7 +233,7 @@ impl Anchors {
                     }
                     Seek::Basic(rule) if !is_disabled(rule) => {
                         let credentials = basic::find(text, found.end);
-                        work::add(NAME_STEPS);
+                        work::add(BASIC_STEPS);
                         hits.extend(credentials.map(|range| Hit { range, rule }));
                     }
                     Seek::Vendor(rule) if !is_disabled(rule) => {
@@ -250,7 +253,7 @@ impl Anchors {
                         if found.end <= *end {
                             continue;
                         }
-                        let hit = matched(text, found.clone(), rule)
+                        let hit = matched(text, found.clone(), rule, end)
                             .or_else(|| of_command(text, &found, rule, &mut flags));
                         if let Some((whole, secret)) = hit {
                             *end = whole.end;
@@ -300,11 +303,13 @@ fn line_end(text: &str, position: usize) -> usize {
     memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |length| position + length)
 }
 
-/// The match of a rule's expression that holds an anchor, and the secret in it.
+/// The match of a rule's expression that holds an anchor, and the secret in it. Up to `failed` later anchors are none of
+/// a match.
 fn matched(
     text: &str,
     anchor: Range<usize>,
     number: usize,
+    failed: &mut usize,
 ) -> Option<(Range<usize>, Range<usize>)> {
     let Method::Pattern(rule) = &RULES.get(number)?.method else { return None };
     let bytes = text.as_bytes();
@@ -318,6 +323,10 @@ fn matched(
         return None;
     }
     let expression = expression(number, rule)?;
+    if !expression.allows(bytes.get(anchor.start..)?) {
+        work::add(BEGINNING_STEPS);
+        return None;
+    }
     // Matches begin on the line of their anchor, or with the end of the line before.
     let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
     let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
@@ -327,7 +336,11 @@ fn matched(
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
         let Some(whole) = expression.find(window) else {
-            work::add(PATTERN_STEPS + STEPS_OF_BYTE * likely_scanned(rule, window));
+            let scanned = if rule.run { run(window) } else { likely_scanned(rule, window) };
+            work::add(PATTERN_STEPS + STEPS_OF_BYTE * scanned);
+            if rule.run && (scanned < window.len() || window_end == bytes.len()) {
+                *failed = at + scanned;
+            }
             return None;
         };
         work::add(PATTERN_STEPS + STEPS_OF_BYTE * whole.end());
@@ -408,6 +421,12 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     }
 }
 
+/// The bytes of the run of letters, digits, `_` and `-` that a window begins with.
+fn run(window: &[u8]) -> usize {
+    let is_of_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    window.iter().take_while(is_of_run).count()
+}
+
 /// Whether a name stands in the label of something that was redacted, which names the rule.
 fn is_label(text: &str, position: usize) -> bool {
     let from = position.saturating_sub(MAX_LABEL);
@@ -470,4 +489,33 @@ fn entropy(bytes: &[u8]) -> f32 {
         .map(|&count| count as f32 / length)
         .map(|share| -share * share.log2())
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What is said of a rule whose matches are decided behind a run.
+        #[test]
+        fn an_anchor_in_a_run_where_another_one_failed_is_none_of_a_match(
+            words in prop::collection::vec(prop::sample::select(
+                &["eyJ", "eyJhbGciOiJIUzI1NiJ9", "a1b2c3d4e5", "-", "_", ".", ".", " ", "é"][..],
+            ), 0..30),
+        ) {
+            let text = words.concat();
+            for (number, rule) in RULES.iter().enumerate() {
+                let Method::Pattern(PatternRule { run: true, .. }) = rule.method else { continue };
+                let mut failed = 0;
+                for (start, anchor) in rule.anchors.iter().flat_map(|anchor| text.match_indices(anchor)) {
+                    let anchor = start..start + anchor.len();
+                    let alone = matched(&text, anchor.clone(), number, &mut 0);
+                    prop_assert!(anchor.end > failed || alone.is_none());
+                    matched(&text, anchor, number, &mut failed);
+                }
+            }
+        }
+    }
 }

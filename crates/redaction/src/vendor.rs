@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::value::{self, Look};
+use super::{
+    value::{self, Look},
+    work,
+};
 
 /// Between a service's name and its key stands at most so much.
 const MAX_GAP: usize = 40;
@@ -26,6 +29,7 @@ pub(super) fn find(text: &str, start: usize, end: usize) -> Option<Range<usize>>
             .take(KEY_LENGTH.end)
             .take_while(|byte| is_of_key(**byte))
             .count();
+        work::add(key);
         if key >= KEY_LENGTH.start && at > end {
             let range = at..at + key;
             let key = text.get(range.clone())?;

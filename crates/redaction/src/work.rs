@@ -4,9 +4,11 @@ use std::{cell::Cell, ops::Range};
 
 /// Steps for each byte of a text. A step takes about a nanosecond; ordinary texts take two or three for
 /// each byte.
-const STEPS_PER_BYTE: usize = 20;
+const STEPS_PER_BYTE: usize = 16;
 /// Bytes added to the length of each text: short texts full of secrets take more steps for each byte.
-const ADDED: usize = 2 << 10;
+const ADDED: usize = 1536;
+/// A look may take the steps of so many bytes that come later in its text: those of a long line with cookies.
+const AHEAD: usize = 32 << 10;
 
 thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
@@ -49,7 +51,7 @@ impl Work {
     /// text up to their end allows. `of_part` bytes of the current part come before them. A text that
     /// is scanned several times has the steps for one time.
     pub fn excess(&self, of_part: usize) -> usize {
-        let bytes = self.scanned.saturating_add(of_part).min(self.length);
+        let bytes = self.scanned.saturating_add(of_part).saturating_add(AHEAD).min(self.length);
         self.steps().div_ceil(STEPS_PER_BYTE).saturating_sub(bytes.saturating_add(ADDED))
     }
 

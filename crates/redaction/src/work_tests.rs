@@ -45,6 +45,8 @@ fn steps_are_in_proportion_to_a_text() {
         ("curl ", ""),
         ("zip -", ""),
         ("eyJ-", ""),
+        ("eyJhIjoi", ""),
+        ("token=\\\\", "\\"),
         ("<password>", "a"),
         ("|password", ""),
         ("password,", "\n"),

@@ -81,10 +81,22 @@ impl<'t> Lines<'t> {
         let rest = self.text.as_bytes().get(start..)?;
         let window = rest.get(..limit).unwrap_or(rest);
         let mut steps = 0;
+        // Behind backslashes that are looked at already.
+        let mut looked_at = 0;
         let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'\\', window);
         let found = signs.find_map(|offset| {
+            if offset < looked_at {
+                steps += 1;
+                return None;
+            }
             steps += STEPS_OF_SIGN;
-            let at = start + offset;
+            let mut at = start + offset;
+            let run = window.get(offset..)?.iter().take_while(|&&byte| byte == b'\\').count();
+            if run > MAX_ESCAPE {
+                // An escape sequence has the last of them.
+                at += run - MAX_ESCAPE;
+            }
+            looked_at = offset + run;
             self.end_at(at).map(|length| at..at + length)
         });
         let passed = found.as_ref().map_or(window.len(), |end| end.start - start);
@@ -205,6 +217,17 @@ mod tests {
         let text = r#"{\"a\":\"b\\nc\",\"d\":1}"#;
         let lines = Lines::around(text, 9);
         assert_eq!(lines.rest(13, 20).map(|(line, _)| &text[line]), Some("c"));
+    }
+
+    #[test]
+    fn an_escape_sequence_has_the_last_of_many_backslashes() {
+        for (backslashes, line) in [(1, 1), (16, 1), (17, 2), (40, 25)] {
+            let text = format!("a{}nb", r"\".repeat(backslashes));
+            let lines = Lines::around(&text, 0);
+            assert_eq!(lines.rest(0, 100), Some((0..line, Some(text.len() - 1))), "{text}");
+            let text = format!("a{}b", r"\".repeat(backslashes));
+            assert_eq!(Lines::around(&text, 0).rest(0, 100), Some((0..text.len(), None)));
+        }
     }
 
     #[test]

@@ -1,22 +1,21 @@
-/** Checks the options of the classes, and completes them with the defaults. */
+/** Checks the options of a manager, and completes them with the defaults. */
 
-import type { NativeHistoryOptions, NativeOptions } from '#addon'
-import type { ContextHistoryOptions } from '../history/types.ts'
-import type { ContextManagerOptions } from '../manager/types.ts'
-import { checkFileSystem, describeFileSystem, resolveDirectory, resolveFile } from '../native/file-system.ts'
-import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
+import type { NativeOptions } from '#addon'
 import {
   checkDurability,
   checkFunction,
   checkPath,
   checkTrust,
-  checkWhole,
   count,
   duration,
   optional,
-} from './checks.ts'
-import { invalidArgument } from './errors.ts'
+} from '../arguments/checks.ts'
+import { invalidArgument } from '../arguments/errors.ts'
+import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
+import { checkFileSystem, describeFileSystem, resolveDirectory } from '../native/file-system.ts'
+import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
 import { retentionOptions } from './option-names.ts'
+import type { ContextManagerOptions } from './types.ts'
 
 export const DEFAULT_CONTEXT_DIRECTORY = '~/.agent/context'
 export const DEFAULT_PERSIST_THRESHOLD = 32_768
@@ -27,28 +26,9 @@ const DEFAULT_MAXIMUM_FILES = 10_000
 const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
 const DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024
 const MAXIMUM_SESSION_ID_LENGTH = 200
-const DEFAULT_FILE_SYSTEM_TIMEOUT = 10_000
-const DEFAULT_CLOSE_TIMEOUT = 30_000
-
-export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
-const DEFAULT_LOCK_TIMEOUT = 10_000
-const DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024
 
 /** What the native manager is told, without what only this side knows. */
 export type CheckedOptions = Omit<NativeOptions, 'id'>
-
-/** What the native history is told, without what only this side knows. */
-export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
-
-/** How long a call of an injected file system may take, in ms. */
-export function checkFileSystemTimeout(value: number | null | undefined): number {
-  return count(value, 'fileSystemTimeout', DEFAULT_FILE_SYSTEM_TIMEOUT)
-}
-
-/** How long `close()` waits for callers' functions, in ms. */
-export function checkCloseTimeout(value: number | null | undefined): number {
-  return count(value, 'closeTimeout', DEFAULT_CLOSE_TIMEOUT)
-}
 
 /** Checks the options of a manager, those of redaction aside. */
 export function checkOptions(options: ContextManagerOptions, redaction: Redacting | undefined): CheckedOptions {
@@ -88,21 +68,6 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
     ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, directory.prefix, timeout) }),
     hasDebug: typeof options.onDebug === 'function',
     reportsRedaction: redaction?.onRedaction !== undefined,
-  }
-}
-
-/** Checks the options of a history, those of redaction aside. */
-export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
-  const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
-  const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
-  optional(options.onDebug, 'onDebug', checkFunction)
-  return {
-    ...resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
-    isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
-    lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
-    maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
-    ...checkTrust(options),
-    hasDebug: typeof options.onDebug === 'function',
   }
 }
 

@@ -1,0 +1,136 @@
+//! The bytes that a match of an expression may begin with: most anchors are seen to be none of a match without
+//! a search.
+
+use regex_automata::{
+    nfa::thompson::{Compiler, Config, NFA, State},
+    util::{primitives::StateID, syntax},
+};
+
+/// So many bytes are looked at.
+const LENGTH: usize = 12;
+/// An automaton takes at most so many bytes.
+const MAX_AUTOMATON: usize = 16 << 20;
+
+/// Bytes that may stand at a place: a bit for each.
+type Bytes = [u64; 4];
+
+/// What matches of an expression begin with.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    /// The bytes that may stand at each place, up to where a match may end.
+    places: Vec<Bytes>,
+}
+
+impl Beginning {
+    /// Of an expression's matches; anything for what is no expression or too large.
+    pub fn of(expression: &str) -> Self {
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
+        let config = Config::new().utf8(false).nfa_size_limit(Some(MAX_AUTOMATON));
+        let automaton = Compiler::new().syntax(syntax).configure(config).build(expression);
+        automaton.map_or_else(|_| Self::default(), |automaton| Self { places: places(&automaton) })
+    }
+
+    /// Whether a match may begin where a text does.
+    pub fn allows(&self, text: &[u8]) -> bool {
+        text.len() >= self.places.len()
+            && text.iter().zip(&self.places).all(|(&byte, place)| has(place, byte))
+    }
+}
+
+fn has(bytes: &Bytes, byte: u8) -> bool {
+    bytes.get(usize::from(byte / 64)).is_some_and(|word| word & (1 << (byte % 64)) != 0)
+}
+
+/// The bytes that lead from the automaton's start to a state: all paths together, assertions taken as true.
+fn places(automaton: &NFA) -> Vec<Bytes> {
+    let mut places = Vec::new();
+    let mut states = vec![automaton.start_anchored()];
+    while places.len() < LENGTH {
+        let mut next = Vec::new();
+        let mut bytes = Bytes::default();
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(state) = states.pop() {
+            if !seen.insert(state) {
+                continue;
+            }
+            let mut step = |from: u8, to: u8, target: StateID| {
+                (from..=to).for_each(|byte| {
+                    if let Some(word) = bytes.get_mut(usize::from(byte / 64)) {
+                        *word |= 1 << (byte % 64);
+                    }
+                });
+                next.push(target);
+            };
+            match automaton.state(state) {
+                State::ByteRange { trans } => step(trans.start, trans.end, trans.next),
+                State::Sparse(transitions) => {
+                    transitions
+                        .transitions
+                        .iter()
+                        .for_each(|trans| step(trans.start, trans.end, trans.next));
+                }
+                State::Dense(transitions) => (0..=u8::MAX).for_each(|byte| {
+                    if let Some(target) = transitions.matches_byte(byte) {
+                        step(byte, byte, target);
+                    }
+                }),
+                State::Look { next, .. } | State::Capture { next, .. } => states.push(*next),
+                State::Union { alternates } => states.extend(alternates.iter().copied()),
+                State::BinaryUnion { alt1, alt2 } => states.extend([*alt1, *alt2]),
+                State::Fail => {}
+                // Anything may follow.
+                State::Match { .. } => return places,
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        states = next;
+        places.push(bytes);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rules::{Method, PatternRule, RULES};
+
+    #[test]
+    fn a_match_begins_with_bytes_of_the_expression() {
+        let begins = |expression, text: &str| Beginning::of(expression).allows(text.as_bytes());
+        for (expression, text, expected) in [
+            ("ab[0-9]{2,}x", "ab12x", true),
+            ("ab[0-9]{2,}x", "ab12", false),
+            ("ab[0-9]{2}", "ab1x", false),
+            ("ab[0-9]{2}", "ab1", false),
+            ("ab[0-9]*", "abx", true),
+            ("(?i)ab", "AB", true),
+            (r"(?:ab|c\b)d?", "cx", true),
+            ("(?:ab|cd)", "ad", true),
+            ("(", "any", true),
+        ] {
+            assert_eq!(begins(expression, text), expected, "{expression} in {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_match_of_a_rule_begins_so(
+            number in 0..RULES.len(),
+            seed in any::<prop::sample::Index>(),
+            words in prop::collection::vec("[ -~]{1,3}|[0-9A-Za-z]{8,40}", 0..6),
+        ) {
+            let rule = &RULES[number];
+            let Method::Pattern(PatternRule { pattern, reach: 0, .. }) = rule.method else { return Ok(()) };
+            let anchor = rule.anchors[seed.index(rule.anchors.len())];
+            let text = format!("{anchor}{}", words.concat());
+            let expression = regex::bytes::Regex::new(&format!(r"\A(?-u:{pattern})"));
+            let Ok(expression) = expression else { return Ok(()) };
+            if expression.is_match(text.as_bytes()) {
+                prop_assert!(Beginning::of(pattern).allows(text.as_bytes()), "{text}");
+            }
+        }
+    }
+}

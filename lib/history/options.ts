@@ -1,0 +1,37 @@
+/** Checks the options of a history, and completes them with the defaults. */
+
+import type { NativeHistoryOptions } from '#addon'
+import {
+  checkDurability,
+  checkFunction,
+  checkPath,
+  checkTrust,
+  checkWhole,
+  count,
+  optional,
+} from '../arguments/checks.ts'
+import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
+import { checkFileSystem, resolveFile } from '../native/file-system.ts'
+import type { ContextHistoryOptions } from './types.ts'
+
+export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
+const DEFAULT_LOCK_TIMEOUT = 10_000
+const DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024
+
+/** What the native history is told, without what only this side knows. */
+export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
+
+/** Checks the options of a history, those of redaction aside. */
+export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
+  const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
+  const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
+  optional(options.onDebug, 'onDebug', checkFunction)
+  return {
+    ...resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
+    isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
+    lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
+    maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
+    ...checkTrust(options),
+    hasDebug: typeof options.onDebug === 'function',
+  }
+}
