@@ -36,6 +36,15 @@ describe('npm test', () => {
     ])
   })
 
+  test('runs the longest files on Node alone, unless they are named', () => {
+    const files = ['__test__/a.storm.test.ts', '__test__/b.test.ts', '__test__/c.canary.test.ts']
+    const commands = planOf([], files).map(({ parameters }) => parameters.join(' '))
+    assert.ok(commands.at(-2)?.endsWith(files.join(' ')))
+    assert.ok(commands.at(-1)?.endsWith(' 120000 ./__test__/b.test.ts'))
+    const named = planOf(['__test__/a.storm.test.ts'], files)
+    assert.ok(named.at(-1)?.parameters.includes('./__test__/a.storm.test.ts'))
+  })
+
   test('runs the files that are named on Node and on Bun', () => {
     const expected = [BUILD, onNode('__test__/b.test.ts'), onBun('./__test__/b.test.ts')]
     assert.deepEqual(linesOf(['__test__/b.test.ts']), expected)

@@ -1,9 +1,12 @@
 // Which commands `npm test` runs, by its parameters.
 
 export const USAGE = `Usage:
-  npm test                                  everything: Rust, Node, Bun, types
+  npm test                                  everything: Rust, Node, Bun (without the longest files), types
   npm test -- __test__/NAME.test.ts …       these files, on Node and on Bun
   npm test -- --rust FILTER                 the core's tests whose names contain FILTER`
+
+/** Storms of processes, and secrets through every entry. */
+const LONGEST = /\.(?:canary|storm)\.test\.ts$/
 
 /**
  * The commands in the order in which failures are cheapest to see. Throws an `Error` for parameters that it does not know.
@@ -16,6 +19,8 @@ export function planOf(parameters, tests) {
   const { files, filter } = read(parameters, tests)
   const isWhole = files.length === 0 && filter === undefined
   const selected = isWhole ? tests : files
+  // The longest are nearly all work of the core, which is the same on both.
+  const onBun = isWhole ? selected.filter((name) => !LONGEST.test(name)) : selected
   const plan = []
   if (selected.length > 0) {
     plan.push({ title: 'build', command: 'node', parameters: ['scripts/build.mjs', '--release'] })
@@ -41,7 +46,7 @@ export function planOf(parameters, tests) {
       {
         title: 'Bun',
         command: 'bun',
-        parameters: ['test', '--timeout', '120000', ...selected.map((name) => `./${name}`)],
+        parameters: ['test', '--timeout', '120000', ...onBun.map((name) => `./${name}`)],
       },
     )
   }
