@@ -19,7 +19,7 @@
 //! - *entry*: one line of a history, or one Markdown file of a store.
 //! - *memory*: conventions, decisions, notes and summaries about one repository.
 //! - [`Error`], [`Code`]: a failure with a code that callers rely on; errors of the other crates become such.
-//! - [`Debug`]: the caller's debug callback.
+//! - [`struct@Debug`]: the caller's debug callback.
 //! - [`Trust`]: what the caller vouches for about locks and shared directories.
 
 mod blocking;

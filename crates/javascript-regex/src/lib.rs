@@ -1,6 +1,6 @@
 //! JavaScript regular expressions, translated to the syntax of the `regex` crate.
 //!
-//! Callers pass `RegExp` objects as patterns, for `grep` and for redaction. [`translate`] gives the same
+//! Callers pass `RegExp` objects as patterns, for `grep` and for redaction. [`translate()`] gives the same
 //! expression in the other syntax, and refuses what needs backtracking: look-around and back references.
 //!
 //! This crate does not match: its users compile the translation, and decide what `^` and `$` mean and

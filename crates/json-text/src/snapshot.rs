@@ -7,7 +7,7 @@
 //! | kind | what arrives | function |
 //! |---|---|---|
 //! | 0 `TEXT` | finished JSON text | [`write_text`](super::escape::write_text) |
-//! | 1 `STRING` | a string value | [`write_string`](super::escape::write_string) |
+//! | 1 `STRING` | a string value | [`write_string`] |
 //! | 2 `FLAT` | operations, and all strings in one piece | [`write_flat`] |
 //!
 //! # Operations

@@ -17,7 +17,7 @@ pub(super) struct AllowList {
 
 impl AllowList {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`](crate::ErrorKind::InvalidOption) with the place in the list, and for an expression with the position, for
+    /// [`ErrorKind::InvalidOption`] with the place in the list, and for an expression with the position, for
     /// what would allow everything, is malformed, needs backtracking, or becomes too large.
     pub fn new(allowed: &[Allowed]) -> Result<Self> {
         let mut list = Self { literals: FxHashSet::default(), expressions: Vec::new() };

@@ -37,7 +37,7 @@ pub(super) struct CustomRules {
 
 impl CustomRules {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`](crate::ErrorKind::InvalidOption) with the rule, and for an expression with the position, for what is
+    /// [`ErrorKind::InvalidOption`] with the rule, and for an expression with the position, for what is
     /// malformed, needs backtracking, becomes too large, or finds the empty text.
     pub fn new(rules: &[CustomRule]) -> Result<Self> {
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -89,7 +89,7 @@ impl CustomRules {
     /// of several rules can overlap.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when it would take too long to tell.
+    /// [`ErrorKind::Failed`] when it would take too long to tell.
     pub fn find(&self, text: &str, hits: &mut Vec<(Range<usize>, usize)>) -> Result<()> {
         let mut found = Vec::new();
         for (rule, expression) in &self.expressions {

@@ -73,7 +73,7 @@ impl EnvironmentValues {
     /// as one. Nothing within what already stands in place of a secret.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when the values are too many.
+    /// [`ErrorKind::Failed`] when the values are too many.
     pub(super) fn find(&self, text: &str, hits: &mut Vec<Range<usize>>) -> Result<()> {
         let Some(literals) = &self.literals else { return Ok(()) };
         let literals = literals.as_ref().map_err(|()| {

@@ -104,7 +104,7 @@ pub struct Redactor {
 
 impl Redactor {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`](crate::ErrorKind::InvalidOption) with the position for a pattern that does not compile, needs backtracking
+    /// [`ErrorKind::InvalidOption`] with the position for a pattern that does not compile, needs backtracking
     /// or is too large, and for the name of a rule that is not there.
     pub fn new(options: RedactionOptions) -> Result<Arc<Self>> {
         let custom = CustomRules::new(&options.rules)?;
@@ -202,7 +202,7 @@ impl Redaction {
     /// The text without its secrets, or `None` when it has none. Hits are added to `report`.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when it could not be told what is secret: the text must not be written then.
+    /// [`ErrorKind::Failed`] when it could not be told what is secret: the text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
         self.text_by(text, report, |_, _| {})
     }
@@ -210,7 +210,7 @@ impl Redaction {
     /// As [`Redaction::text`]; what stands on a line stays on the line of that number.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`Redaction::text`]
+    /// [`ErrorKind::Failed`], as [`Redaction::text`]
     pub fn lines(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
         self.text_by(text, report, |secret, replacement| {
             let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
@@ -272,7 +272,7 @@ impl Redaction {
     /// they are replaced whole.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`Redaction::text`], and for what is not JSON.
+    /// [`ErrorKind::Failed`], as [`Redaction::text`], and for what is not JSON.
     pub fn json(&self, json: &[u8], report: &mut Report) -> Result<Option<Vec<u8>>> {
         let (mut redacted, mut work) = (None::<Vec<u8>>, Work::of(json.len()));
         for _ in 0..MAX_PASSES {

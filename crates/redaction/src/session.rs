@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Takes the secrets out of the parts of a record. Without a redaction they stay what they are.
 ///
-/// Every method fails with [`ErrorKind::Failed`](crate::ErrorKind::Failed), also where redacting panics: the record must not be written
+/// Every method fails with [`ErrorKind::Failed`], also where redacting panics: the record must not be written
 /// then.
 #[derive(Debug)]
 pub struct RedactionSession {
@@ -25,7 +25,7 @@ impl RedactionSession {
     /// Redacts plain text.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn text(&mut self, text: &mut String) -> Result<()> {
         let Some(redaction) = &self.redaction else { return Ok(()) };
         let report = &mut self.report;
@@ -38,7 +38,7 @@ impl RedactionSession {
     /// Redacts plain text whose lines keep their numbers.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn lines(&mut self, text: &mut String) -> Result<()> {
         let Some(redaction) = &self.redaction else { return Ok(()) };
         let report = &mut self.report;
@@ -51,7 +51,7 @@ impl RedactionSession {
     /// Redacts the JSON value that a buffer holds from `start` on.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn json(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<()> {
         let Some(redaction) = &self.redaction else { return Ok(()) };
         let report = &mut self.report;
@@ -66,7 +66,7 @@ impl RedactionSession {
     /// Redacts a JSON value.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn token(&mut self, token: &mut String) -> Result<()> {
         let Some(redaction) = &self.redaction else { return Ok(()) };
         let report = &mut self.report;
@@ -79,7 +79,7 @@ impl RedactionSession {
     /// Adds to texts that stored ones are compared with what they are stored as.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn add_texts(&mut self, texts: &mut Vec<String>) -> Result<()> {
         add_redacted(texts, |text| self.text(text))
     }
@@ -87,7 +87,7 @@ impl RedactionSession {
     /// As [`RedactionSession::add_texts`], for JSON values.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed)
+    /// [`ErrorKind::Failed`]
     pub fn add_tokens(&mut self, tokens: &mut Vec<String>) -> Result<()> {
         add_redacted(tokens, |token| self.token(token))
     }

@@ -1,7 +1,7 @@
 //! An append-only log of lines: whole records, in the order of the calls, however many processes
 //! write and wherever they crash.
 //!
-//! - Writers take turns. In a process records queue; between processes a [`FileLock`] decides. In a
+//! - Writers take turns. In a process records queue; between processes a [`FileLock`](crate::FileLock) decides. In a
 //!   turn every record is one write; a record that could not be written whole is taken back.
 //! - A last line without its end, as a crash leaves it, is ended before the next record, so that
 //!   it never runs into it.
