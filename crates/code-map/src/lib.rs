@@ -18,6 +18,8 @@
 //! - [`Ranking`]: files and definitions, best first, for a focus.
 //! - [`Notice`]: what a refresh reports beside its result.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod error;
 mod map;
 mod symbols;

@@ -23,6 +23,8 @@
 //! | `escape` | strings as JSON text |
 //! | `encoded`, `snapshot` | values from JavaScript: [`Encoded`], [`MalformedSnapshot`] |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod canonical;
 mod encoded;
 mod escape;
