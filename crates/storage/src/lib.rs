@@ -16,6 +16,8 @@
 //! - [`Log`]: an append-only file of lines that several processes write.
 //! - [`layout`]: the names of all files.
 
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
+
 mod atomic_file;
 mod directory_sync;
 mod file_lock;
