@@ -51,6 +51,7 @@ mod rules;
 mod rules_tests;
 mod scanner;
 mod session;
+mod skipped;
 mod split_key;
 #[cfg(test)]
 mod tests;
