@@ -10,6 +10,7 @@ interface Command {
   readonly title: string
   readonly command: string
   readonly parameters: readonly string[]
+  readonly beside?: boolean
 }
 
 const module = new URL('../scripts/test-plan.mjs', import.meta.url).href
@@ -34,6 +35,13 @@ describe('npm test', () => {
       onNode('__test__/a.test.ts __test__/b.test.ts'),
       onBun('./__test__/a.test.ts ./__test__/b.test.ts'),
     ])
+  })
+
+  test('runs the files on Bun while Node runs them', () => {
+    const titles = planOf([], TESTS)
+      .filter(({ beside }) => beside === true)
+      .map(({ title }) => title)
+    assert.deepEqual(titles, ['Bun'])
   })
 
   test('runs the longest files on Node alone, unless they are named', () => {

@@ -9,11 +9,12 @@ export const USAGE = `Usage:
 const LONGEST = /\.(?:canary|storm)\.test\.ts$/
 
 /**
- * The commands in the order in which failures are cheapest to see. Throws an `Error` for parameters that it does not know.
+ * The commands in the order in which failures are cheapest to see; one that is `beside` runs at the same time as the
+ * command before it. Throws an `Error` for parameters that it does not know.
  *
  * @param {readonly string[]} parameters those of the command line
  * @param {readonly string[]} tests all test files, relative to the repository, with `/`
- * @returns {{ title: string, command: string, parameters: string[] }[]}
+ * @returns {{ title: string, command: string, parameters: string[], beside?: boolean }[]}
  */
 export function planOf(parameters, tests) {
   const { files, filter } = read(parameters, tests)
@@ -47,6 +48,8 @@ export function planOf(parameters, tests) {
         title: 'Bun',
         command: 'bun',
         parameters: ['test', '--timeout', '120000', ...onBun.map((name) => `./${name}`)],
+        // Both run one file after the other.
+        beside: true,
       },
     )
   }
