@@ -29,8 +29,6 @@ const NAME_STEPS: usize = 90;
 const BASIC_STEPS: usize = 250;
 /// An expression that fails has looked at so many bytes, at most.
 const SOON: usize = 64;
-/// Of a longer token not all is looked at before an expression fails, for the most part.
-const MAX_TOKEN: usize = 128;
 /// Steps of telling that no match of an expression begins somewhere, and of trying it, at least.
 const BEGINNING_STEPS: usize = 20;
 const PATTERN_STEPS: usize = 100;
@@ -370,7 +368,6 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
         line()
     } else {
         let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        let window = window.get(..MAX_TOKEN).unwrap_or(window);
         window.iter().take_while(is_of_token).count().max(line().min(SOON))
     }
 }

@@ -81,24 +81,21 @@ impl<'t> Lines<'t> {
         let rest = self.text.as_bytes().get(start..)?;
         let window = rest.get(..limit).unwrap_or(rest);
         let mut steps = 0;
-        // Behind backslashes that are looked at already.
-        let mut looked_at = 0;
-        let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'\\', window);
-        let found = signs.find_map(|offset| {
-            if offset < looked_at {
-                steps += 1;
-                return None;
-            }
+        let mut found = None;
+        let mut passed = 0;
+        while let Some(offset) = memchr::memchr3(b'\n', b'\r', b'\\', window.get(passed..)?) {
             steps += STEPS_OF_SIGN;
-            let mut at = start + offset;
+            let offset = passed + offset;
             let run = window.get(offset..)?.iter().take_while(|&&byte| byte == b'\\').count();
-            if run > MAX_ESCAPE {
-                // An escape sequence has the last of them.
-                at += run - MAX_ESCAPE;
+            steps += run;
+            // An escape sequence has the last of many backslashes.
+            let at = start + offset + run.saturating_sub(MAX_ESCAPE);
+            found = self.end_at(at).map(|length| at..at + length);
+            passed = offset + run.max(1);
+            if found.is_some() {
+                break;
             }
-            looked_at = offset + run;
-            self.end_at(at).map(|length| at..at + length)
-        });
+        }
         let passed = found.as_ref().map_or(window.len(), |end| end.start - start);
         work::add(steps + passed / BYTES_OF_STEP);
         found
