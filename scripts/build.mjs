@@ -38,6 +38,9 @@ function buildAddon() {
     shell: process.platform === 'win32',
   })
   if (napi.status !== 0) {
+    if (napi.error !== undefined) {
+      console.error(`The addon was not built: ${napi.error.message}. Run this with \`npm run build\`.`)
+    }
     process.exit(napi.status ?? 1)
   }
   mkdirSync('target', { recursive: true })

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -159,6 +159,26 @@ impl Queue {
         receiver.await.ok()
     }
 
+    /// A message as JavaScript takes it; texts and contents wait to be fetched.
+    fn unpack(&self, message: Message) -> (i32, u32, String) {
+        match message {
+            Message::Done(id, text) => (0, id, text),
+            Message::Failed(id, text) => (1, id, text),
+            Message::Texts(id, texts) => {
+                lock(&self.texts).insert(id, texts.into());
+                (2, id, String::new())
+            }
+            Message::Debug(id, text) => (3, id, text),
+            Message::Call(id, text, content) => {
+                if let Some(content) = content {
+                    lock(&self.contents).insert(id, content);
+                }
+                (4, id, text)
+            }
+            Message::Progress(id, text) => (5, id, text),
+        }
+    }
+
     /// Notes a manager of this environment.
     pub fn register(&self, manager: &Arc<Manager>) {
         let mut managers = lock(&self.managers);
@@ -206,10 +226,19 @@ impl Drop for UnderWay {
     }
 }
 
-/// The JavaScript side's end of the queue.
+/// The queues of all environments by their numbers. A runtime may run JavaScript after it has finalised an environment's
+/// objects (Deno does, at the end of each test file): what such code calls looks its queue up here, and finds none.
+static QUEUES: LazyLock<Mutex<HashMap<u32, Arc<Queue>>>> = LazyLock::new(Mutex::default);
+
+fn queue_of(outbox: u32) -> Option<Arc<Queue>> {
+    lock(&QUEUES).get(&outbox).map(Arc::clone)
+}
+
+/// The JavaScript side's end of the queue. It lives as long as its environment.
 #[napi]
 pub struct Outbox {
     queue: Arc<Queue>,
+    number: u32,
 }
 
 #[napi]
@@ -217,6 +246,7 @@ impl Outbox {
     /// `wake` is called on the JavaScript thread when messages wait; it must not throw.
     #[napi(constructor)]
     pub fn new(env: Env, wake: Function<'_, (), UnknownReturnValue>) -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
         // Weak: idle managers must not keep the process alive.
         let wake = wake.build_threadsafe_function::<()>().weak::<true>().build()?;
         let queue = Arc::new(Queue {
@@ -231,89 +261,100 @@ impl Outbox {
             managers: Mutex::default(),
             next_call: AtomicU32::new(0),
         });
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        lock(&QUEUES).insert(number, Arc::clone(&queue));
         let hooked = Arc::clone(&queue);
-        env.add_env_cleanup_hook((), move |()| hooked.close())?;
-        Ok(Self { queue })
+        env.add_env_cleanup_hook((), move |()| close(number, &hooked))?;
+        Ok(Self { queue, number })
     }
 
-    /// Takes messages in their order. `numbers[0]` becomes their count, then kind and id of each;
-    /// the texts are returned, separated by NUL characters.
-    #[napi]
-    pub fn take(&self, mut numbers: Int32ArraySlice<'_>) -> Option<String> {
-        // SAFETY: this is the only reference to the array's memory while the call lasts, and no
-        // JavaScript runs meanwhile.
-        let numbers = unsafe { numbers.as_mut() };
-        // Before the look: a message that arrives after it wakes again.
-        self.queue.is_awake.store(false, Ordering::Release);
-        let capacity = numbers.len().saturating_sub(1) / FIELDS;
-        let mut waiting = lock(&self.queue.messages);
-        let count = waiting.messages.len().min(capacity);
-        let batch: Vec<Message> = waiting.messages.drain(..count).collect();
-        waiting.since = None;
-        drop(waiting);
-        let (first, slots) = numbers.split_first_mut()?;
-        *first = i32::try_from(count).unwrap_or_default();
-        if count == 0 {
-            return None;
-        }
-        let mut texts = String::new();
-        for (number, (message, slot)) in
-            batch.into_iter().zip(slots.chunks_exact_mut(FIELDS)).enumerate()
-        {
-            if number > 0 {
-                texts.push('\0');
-            }
-            let (kind, id, text) = self.unpack(message);
-            texts.push_str(&text);
-            slot.copy_from_slice(&[kind, id.cast_signed()]);
-        }
-        Some(texts)
+    /// The number by which the functions below know it.
+    #[napi(getter)]
+    pub fn number(&self) -> u32 {
+        self.number
     }
+}
 
-    fn unpack(&self, message: Message) -> (i32, u32, String) {
-        match message {
-            Message::Done(id, text) => (0, id, text),
-            Message::Failed(id, text) => (1, id, text),
-            Message::Texts(id, texts) => {
-                lock(&self.queue.texts).insert(id, texts.into());
-                (2, id, String::new())
-            }
-            Message::Debug(id, text) => (3, id, text),
-            Message::Call(id, text, content) => {
-                if let Some(content) = content {
-                    lock(&self.queue.contents).insert(id, content);
-                }
-                (4, id, text)
-            }
-            Message::Progress(id, text) => (5, id, text),
-        }
+/// Closes the queue of an environment that ends.
+fn close(number: u32, queue: &Queue) {
+    lock(&QUEUES).remove(&number);
+    queue.close();
+}
+
+impl Drop for Outbox {
+    /// Some runtimes finalise objects before they call cleanup hooks.
+    fn drop(&mut self) {
+        close(self.number, &self.queue);
     }
+}
 
-    /// The next text of an operation, `null` after the last.
-    #[napi(ts_return_type = "string | null")]
-    pub fn next_text(&self, operation: u32) -> Option<JsText> {
-        let mut texts = lock(&self.queue.texts);
-        let text = texts.get_mut(&operation)?.pop_front();
-        if text.is_none() {
-            texts.remove(&operation);
-        }
-        text.map(JsText)
+/// Takes messages in their order. `numbers[0]` becomes their count, then kind and id of each; the texts are returned,
+/// separated by NUL characters.
+#[napi]
+pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<String> {
+    // SAFETY: this is the only reference to the array's memory while the call lasts, and no
+    // JavaScript runs meanwhile.
+    let numbers = unsafe { numbers.as_mut() };
+    let capacity = numbers.len().saturating_sub(1) / FIELDS;
+    let (first, slots) = numbers.split_first_mut()?;
+    *first = 0;
+    let queue = queue_of(outbox)?;
+    // Before the look: a message that arrives after it wakes again.
+    queue.is_awake.store(false, Ordering::Release);
+    let mut waiting = lock(&queue.messages);
+    let count = waiting.messages.len().min(capacity);
+    let batch: Vec<Message> = waiting.messages.drain(..count).collect();
+    waiting.since = None;
+    drop(waiting);
+    *first = i32::try_from(count).unwrap_or_default();
+    if count == 0 {
+        return None;
     }
-
-    /// The content that a call of an injected file system writes.
-    #[napi(ts_return_type = "string | null")]
-    pub fn content(&self, call: u32) -> Option<JsText> {
-        lock(&self.queue.contents).remove(&call).map(JsText)
-    }
-
-    /// Answers a call of an injected file system.
-    #[napi]
-    pub fn answer(&self, call: u32, is_failure: bool, #[napi(ts_arg_type = "string")] text: Utf8) {
-        let text = text.into_string();
-        if let Some(sender) = lock(&self.queue.calls).remove(&call) {
-            // The operation that asked may be gone.
-            let _ = sender.send(if is_failure { Err(text) } else { Ok(text) });
+    let mut texts = String::new();
+    for (number, (message, slot)) in
+        batch.into_iter().zip(slots.chunks_exact_mut(FIELDS)).enumerate()
+    {
+        if number > 0 {
+            texts.push('\0');
         }
+        let (kind, id, text) = queue.unpack(message);
+        texts.push_str(&text);
+        slot.copy_from_slice(&[kind, id.cast_signed()]);
+    }
+    Some(texts)
+}
+
+/// The next text of an operation, `null` after the last.
+#[napi(ts_return_type = "string | null")]
+pub fn next_text(outbox: u32, operation: u32) -> Option<JsText> {
+    let queue = queue_of(outbox)?;
+    let mut texts = lock(&queue.texts);
+    let text = texts.get_mut(&operation)?.pop_front();
+    if text.is_none() {
+        texts.remove(&operation);
+    }
+    text.map(JsText)
+}
+
+/// The content that a call of an injected file system writes.
+#[napi(ts_return_type = "string | null")]
+pub fn content_of_call(outbox: u32, call: u32) -> Option<JsText> {
+    lock(&queue_of(outbox)?.contents).remove(&call).map(JsText)
+}
+
+/// Answers a call of an injected file system.
+#[napi]
+pub fn answer_call(
+    outbox: u32,
+    call: u32,
+    is_failure: bool,
+    #[napi(ts_arg_type = "string")] text: Utf8,
+) {
+    let text = text.into_string();
+    let sender = queue_of(outbox).and_then(|queue| lock(&queue.calls).remove(&call));
+    if let Some(sender) = sender {
+        // The operation that asked may be gone.
+        let _ = sender.send(if is_failure { Err(text) } else { Ok(text) });
     }
 }
 

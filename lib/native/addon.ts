@@ -8,6 +8,8 @@ import * as modules from 'node:module'
 const addon = load()
 
 export const {
+  answerCall,
+  contentOfCall,
   delimit,
   directoryFault,
   harmlessLine,
@@ -18,9 +20,11 @@ export const {
   NativeRepoMemory,
   NativeStore,
   newScope,
+  nextText,
   Outbox,
   repoIdentity,
   sha256,
+  takeMessages,
 } = addon
 
 function load(): typeof import('#addon') {

@@ -4,7 +4,7 @@
  */
 
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
-import { newScope, Outbox } from '#addon'
+import { answerCall, contentOfCall, newScope, nextText, Outbox, takeMessages } from '#addon'
 import { contextError, fromNative, keepThrown } from '../arguments/errors.ts'
 import { quoteValue } from '../arguments/messages.ts'
 import { callWithin, LONGEST_TIMEOUT } from '../arguments/signals.ts'
@@ -57,6 +57,8 @@ let nextHooks = 1
 
 /** The native end of the queue, one per environment. */
 export const outbox = new Outbox(receive)
+/** By its number, for calls that may come when the runtime has finalised it. */
+const outboxNumber = outbox.number
 
 /** Keeps the process alive while operations are under way, and only then. */
 const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
@@ -188,7 +190,7 @@ function finish(operation: number): Operation | undefined {
 function receive(): void {
   let count: number
   do {
-    const joined = outbox.take(numbers)
+    const joined = takeMessages(outboxNumber, numbers)
     count = numbers[0] ?? 0
     const texts = joined === null || joined === undefined ? NO_TEXTS : joined.split('\0')
     // Copied: a callback may get here again.
@@ -237,7 +239,7 @@ function takeTexts(operation: number): readonly string[] {
   let failure: unknown
   for (;;) {
     try {
-      const text = outbox.nextText(operation)
+      const text = nextText(outboxNumber, operation)
       if (text === null) {
         break
       }
@@ -292,7 +294,7 @@ const pathsInDoubt = new WeakMap<object, Set<string>>()
 async function call(id: number, text: string): Promise<void> {
   const { scope, method, path, argument, timeout } = JSON.parse(text) as FileSystemCall
   try {
-    const content = outbox.content(id)
+    const content = contentOfCall(outboxNumber, id)
     const fileSystem = fileSystemsByScope.get(scope)?.deref() as unknown as
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined
@@ -305,9 +307,9 @@ async function call(id: number, text: string): Promise<void> {
     }
     const paths = CHANGES.has(method) ? [path, ...(method === 'rename' ? [String(argument)] : [])] : []
     const answer = await callChecked(fileSystem, method, parameters, paths, timeout ?? Number.POSITIVE_INFINITY)
-    outbox.answer(id, false, answerText(method, answer))
+    answerCall(outboxNumber, id, false, answerText(method, answer))
   } catch (thrown) {
-    outbox.answer(id, true, JSON.stringify(describeThrown(thrown)))
+    answerCall(outboxNumber, id, true, JSON.stringify(describeThrown(thrown)))
   }
 }
 
