@@ -6,6 +6,7 @@ mod file_lock;
 mod lease;
 mod leftovers;
 pub mod log;
+pub(crate) mod registry;
 mod shared_files;
 
 use std::path::Path;

@@ -9,11 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LogError, LogPath, Record, Rewrite};
+use super::{
+    error::LogError,
+    job::{Record, Rewrite},
+    path::LogPath,
+};
 use crate::{
     durable::{
         Durability,
-        file_lock::{FileLock, LockGuard},
+        file_lock::{FileLock, LockError, LockGuard},
         sync_ancestors,
     },
     file_system::{Access, Disk, FileError, FileResult, OpenFile},
@@ -97,7 +101,7 @@ impl DiskLog {
     /// crashed rewrites left: nobody else rewrites now.
     async fn acquire(&self, deadline: Instant) -> Result<LockGuard, LogError> {
         let guard = match self.lock.acquire(deadline).await {
-            Err(super::LockError::File(error)) if error.is_not_found() => {
+            Err(LockError::File(error)) if error.is_not_found() => {
                 self.disk.create_directories(&self.path.directory)?;
                 self.lock.acquire(deadline).await?
             }

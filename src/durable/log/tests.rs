@@ -1,7 +1,10 @@
 use std::fs;
 
 use super::*;
-use crate::file_system::{Disk, LocalDisk, simulated::SimulatedDisk};
+use crate::{
+    file_system::{Disk, LocalDisk, simulated::SimulatedDisk},
+    names,
+};
 
 type TestLog = Log<&'static str>;
 
