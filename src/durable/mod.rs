@@ -1,6 +1,7 @@
 //! The only code that promises durability: a file is whole or not there, a session's lease holds
 //! exactly as long as its process lives.
 
+pub(crate) mod cache_file;
 mod directory_sync;
 mod file_lock;
 mod lease;
