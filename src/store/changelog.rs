@@ -1,6 +1,6 @@
 //! Lines of a changelog: `- <ISO time> [<agent>]: <description>`.
 
-use super::{entry::Change, time};
+use super::{entry_parts::Change, time};
 use crate::{error::Result, redaction::Pass};
 
 const SUPERSEDED: &str = "Marked as superseded, see ";

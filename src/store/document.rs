@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::{
     body::Body,
     changelog,
-    entry::{Change, EntryType, Problem},
+    entry_parts::{Change, EntryType, Problem},
     front_matter::{Fields, FrontMatter},
 };
 use crate::{error::Result, redaction::Pass};
