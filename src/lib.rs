@@ -6,6 +6,7 @@
 //! public face.
 
 #![cfg(feature = "node")]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)]
 #![allow(unsafe_code, reason = "Node-API is C")]
 #![allow(
     missing_docs,

@@ -17,8 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { ContextError, ContextErrorCode, ContextManager, ContextPointer, IFileSystem } from '../../dist/index.js'
 
 /** Runs `work` in a directory of its own, which is gone afterwards. */
@@ -330,13 +330,13 @@ export function runScript(
     chmodSync(directory, 0o755)
     const script = join(directory, 'script.mjs')
     // Another user may reach neither the repository nor the runtime: it gets copies.
-    const entry = options.uid === undefined ? new URL('../../dist/index.js', import.meta.url) : copyPackage(directory)
+    installPackage(directory)
     const runtime = options.uid === undefined ? process.execPath : reachableRuntime(directory, options.uid)
     writeFileSync(
       script,
       `import { writeSync } from 'node:fs'
 import * as fs from 'node:fs'
-import { ContextHistory, ContextManager, ContextStore, RepoMemory } from ${JSON.stringify(entry.href)}
+import { ContextHistory, ContextManager, ContextStore, RepoMemory } from 'agent-context'
 const input = JSON.parse(process.argv[2])
 const report = (value) => writeSync(1, JSON.stringify(value))
 const failure = (error) => ({ code: error.code, message: error.message, cause: error.cause?.code })
@@ -360,11 +360,14 @@ ${body}
   })
 }
 
-/** What is needed to import the package, in a folder that everybody can read. */
-function copyPackage(directory: string): URL {
+/** Installs what is needed to import the package in a folder that everybody can read. */
+function installPackage(directory: string): void {
   const repository = fileURLToPath(new URL('../..', import.meta.url))
-  const copy = join(directory, 'package')
-  mkdirSync(copy)
+  // Deno reads the `imports` of an installed package, below a package.json.
+  writeFileSync(join(directory, 'package.json'), '{ "private": true }', { mode: 0o644 })
+  const copy = join(directory, 'node_modules', 'agent-context')
+  mkdirSync(copy, { recursive: true })
+  chmodSync(dirname(copy), 0o755)
   const isNeeded = (name: string): boolean =>
     ['dist', 'native.cjs', 'package.json'].includes(name) || name.endsWith('.node')
   for (const name of readdirSync(repository).filter(isNeeded)) {
@@ -375,7 +378,6 @@ function copyPackage(directory: string): URL {
     chmodSync(path, statSync(path).isDirectory() ? 0o755 : 0o644)
   }
   chmodSync(copy, 0o755)
-  return pathToFileURL(join(copy, 'dist', 'index.js'))
 }
 
 /** This runtime, or a copy of it where the user cannot reach it. */

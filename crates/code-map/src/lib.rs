@@ -18,6 +18,11 @@
 //! - [`Ranking`]: files and definitions, best first, for a focus.
 //! - [`Notice`]: what a refresh reports beside its result.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod error;
 mod map;
 mod symbols;

@@ -22,6 +22,11 @@
 //! - [`struct@Debug`]: the caller's debug callback.
 //! - [`Trust`]: what the caller vouches for about locks and shared directories.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod blocking;
 pub mod context;
 mod debug;

@@ -10,6 +10,11 @@
 //! - *source*, *flags*: the properties of a `RegExp` with these names.
 //! - *position*: an index into an expression, in characters from 0.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod error;
 mod translate;
 

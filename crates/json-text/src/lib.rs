@@ -23,6 +23,11 @@
 //! | `escape` | strings as JSON text |
 //! | `encoded`, `snapshot` | values from JavaScript: [`Encoded`], [`MalformedSnapshot`] |
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod canonical;
 mod encoded;
 mod escape;

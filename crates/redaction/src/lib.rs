@@ -18,6 +18,11 @@
 //! - *view*: the text that a reader sees, without escape sequences and characters of no width.
 //! - *custom rule*: a rule of the caller; its expressions are matched by `linear_regex`.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod allowed;
 mod anchors;
 mod assignment;
@@ -46,6 +51,7 @@ mod rules;
 mod rules_tests;
 mod scanner;
 mod session;
+mod skipped;
 mod split_key;
 #[cfg(test)]
 mod tests;

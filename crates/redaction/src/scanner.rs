@@ -13,6 +13,7 @@ use super::{
     expression::Expression,
     replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
+    skipped::Skipped,
     value, vendor,
     work::{self, Work},
 };
@@ -44,12 +45,6 @@ const ENTROPY_STEPS: usize = 300;
 const MAX_WINDOW: usize = 64 << 10;
 /// The numbers of a terminal's colour are at most so long.
 const MAX_COLOUR: usize = 24;
-/// Matches begin at most so many bytes before their anchor.
-const MAX_REACH: usize = 1 << 10;
-/// Bytes at the end of what is replaced whose names may have their values below.
-const TAIL: usize = 512;
-/// Values are at most so many lines below their names, but for those of tables and blocks.
-const LINES_BELOW: usize = 8;
 /// Labels of redacted secrets are at most so long.
 const MAX_LABEL: usize = 128;
 
@@ -188,26 +183,19 @@ impl Anchors {
         let mut tables = assignment::Tables::default();
         let mut values = assignment::Values::default();
         let mut flags = Flags::default();
-        // Up to here the text is not looked at, and up to there it is replaced.
-        let (mut unscanned, mut replaced) = (0, 0);
+        let mut skipped = Skipped::default();
         let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
         self.set.visit(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
-            if found.start < unscanned {
+            if skipped.contains(found.start) {
                 return true;
             }
             work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
-                // From the start of the line: a secret may be before its anchor.
-                let start = line_start(text, found.start).max(replaced);
-                let enough = found.end.saturating_add(excess).saturating_add(TAIL);
-                let end = line_end(text, found.end);
-                replaced = if end > enough { end } else { paragraph_end(text, enough) };
-                // Names at the end are looked at: their values may be below.
-                unscanned = found.end.max(replaced - TAIL.min(replaced));
-                hits.push(Hit { range: start..replaced, rule: UNSCANNED });
+                let range = skipped.extend(text, &found, excess);
+                hits.push(Hit { range, rule: UNSCANNED });
                 return true;
             }
             for &seek in seeks {
@@ -267,40 +255,6 @@ impl Anchors {
         });
         work.finish(&whole);
     }
-}
-
-/// Where the line that holds a position begins, or as far before the position as a match may begin.
-fn line_start(text: &str, position: usize) -> usize {
-    let from = position.saturating_sub(MAX_REACH);
-    let before = text.as_bytes().get(from..position).unwrap_or_default();
-    let line_end = memchr::memrchr2(b'\n', b'\r', before);
-    line_end.map_or_else(|| text.floor_char_boundary(from), |line_end| from + line_end + 1)
-}
-
-/// Where the lines end that may hold values of names on the line of a position: with an empty line, and
-/// not among the next few lines.
-fn paragraph_end(text: &str, position: usize) -> usize {
-    let mut end = line_end(text, position);
-    for number in 1_usize.. {
-        let rest = text.as_bytes().get(end..).unwrap_or_default();
-        let next = match rest {
-            [] => return end,
-            [b'\r', b'\n', ..] => line_end(text, end + 2),
-            _ => line_end(text, end + 1),
-        };
-        let line = text.as_bytes().get(end..next).unwrap_or_default();
-        if number > LINES_BELOW && line.trim_ascii().is_empty() {
-            return end;
-        }
-        end = next;
-    }
-    end
-}
-
-/// Where the line that holds a position ends.
-fn line_end(text: &str, position: usize) -> usize {
-    let rest = text.as_bytes().get(position..).unwrap_or_default();
-    memchr::memchr2(b'\n', b'\r', rest).map_or(text.len(), |length| position + length)
 }
 
 /// The match of a rule's expression that holds an anchor, and the secret in it. Up to `failed` later anchors are none of

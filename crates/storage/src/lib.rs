@@ -18,6 +18,8 @@
 //! - [`Registry`]: objects that a process shares, by key, while they are in use.
 //! - [`layout`]: the names of all files.
 
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
+
 mod atomic_file;
 pub mod cache_file;
 mod directory_sync;

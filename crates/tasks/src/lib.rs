@@ -9,6 +9,11 @@
 //! - [`Cancelled`]: a flag that the work examines, set when its caller stops waiting.
 //! - [`CallOrder`]: lets calls on one object take effect in the order in which they were made.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod blocking;
 mod call_order;
 mod parallel;

@@ -20,6 +20,11 @@
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
 //! - *verdict*: what an index can say about a condition: that it holds, that it does not, or neither.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)
+)]
+
 mod analysis;
 mod highlight;
 mod index;

