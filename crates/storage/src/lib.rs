@@ -14,11 +14,14 @@
 //! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
 //! - [`Lease`]: a locked file that shows which sessions of a process are alive.
 //! - [`Log`]: an append-only file of lines that several processes write.
+//! - [`cache_file`]: the frame of files that can be made anew.
+//! - [`Registry`]: objects that a process shares, by key, while they are in use.
 //! - [`layout`]: the names of all files.
 
 #![cfg_attr(not(test), deny(unused_crate_dependencies))]
 
 mod atomic_file;
+pub mod cache_file;
 mod directory_sync;
 mod file_lock;
 mod file_system;
@@ -26,6 +29,7 @@ pub mod layout;
 mod lease;
 mod leftovers;
 mod log;
+mod registry;
 mod shared_files;
 
 pub use atomic_file::{Durability, Target, create_file, replace_cache_file, replace_file};
@@ -41,4 +45,5 @@ pub use log::{
     AppendError, Line, LinesBackwards, LinesForwards, Log, LogError, LogPath, LogReader,
     LogRegistry, LogSnapshot, MakeLine, Pending, ReadAt, Rewrite,
 };
+pub use registry::Registry;
 pub use shared_files::{SharedFiles, Turn};

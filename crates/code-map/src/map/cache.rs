@@ -1,13 +1,14 @@
 //! What is known, kept on disk. A cache: what makes no sense is made anew, and every file is compared
 //! with what is known of it before that counts.
 //!
-//! The file is [`MAGIC`], the checksum of what follows (CRC-32, little endian), and the head and the
-//! files in postcard's format, the head after its length (32 bits, little endian).
+//! In the frame of a [`cache_file`], the file is the head after its length (32 bits, little endian), and
+//! the files, both in postcard's format.
 
 use std::{path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use storage::cache_file::{self, CacheFile};
 
 use super::{
     intake::KnownFiles,
@@ -22,8 +23,8 @@ const MAGIC: &[u8; 16] = b"symbol index 2 \n";
 const SYMBOLS: u32 = 1;
 /// A larger file is not ours, in bytes.
 pub(super) const MAX_FILE: u64 = 512 * 1024 * 1024;
-/// Bytes before the head: the format, the checksum and the head's length.
-const PREFIX: usize = 16 + 4 + 4;
+/// Bytes of the head's length.
+const LENGTH: usize = 4;
 
 /// What the files were made by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,25 +75,16 @@ pub(super) fn encode<'a>(head: &Head, files: impl Iterator<Item = &'a Known>) ->
         })
         .collect();
     let head = postcard::to_stdvec(head).ok()?;
-    let mut bytes = Vec::with_capacity(PREFIX + head.len());
-    bytes.extend(MAGIC);
-    bytes.extend([0; 4]);
-    bytes.extend(u32::try_from(head.len()).ok()?.to_le_bytes());
-    bytes.extend(head);
-    let mut bytes = postcard::to_extend(&files, bytes).ok()?;
-    let checksum = crc32fast::hash(bytes.get(20..)?);
-    bytes.get_mut(16..20)?.copy_from_slice(&checksum.to_le_bytes());
+    let mut file = CacheFile::new(MAGIC, LENGTH + head.len());
+    file.extend(u32::try_from(head.len()).ok()?.to_le_bytes());
+    file.extend(head);
+    let bytes = postcard::to_extend(&files, file).ok()?.finish();
     (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
 }
 
 /// What the cache says, when it is whole and was made by the same means.
 pub(super) fn decode(bytes: &[u8], head: &Head, max_files: usize) -> Option<KnownFiles> {
-    let (magic, rest) = bytes.split_first_chunk::<16>()?;
-    let (checksum, rest) = rest.split_first_chunk::<4>()?;
-    if magic != MAGIC || u32::from_le_bytes(*checksum) != crc32fast::hash(rest) {
-        return None;
-    }
-    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (length, rest) = cache_file::contents(bytes, MAGIC)?.split_first_chunk::<LENGTH>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
     let (stored, files) = rest.split_at_checked(length)?;
     if postcard::from_bytes::<Head>(stored).ok()? != *head {

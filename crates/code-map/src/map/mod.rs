@@ -35,17 +35,18 @@ mod words;
 mod tests;
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use chrono::Utc;
 use redaction::Redaction;
-use storage::{Disk, Durability, FileError, FileResult, FileSystem, Payload, Target, layout};
+use storage::{
+    Disk, Durability, FileError, FileResult, FileSystem, Payload, Registry, Target, layout,
+};
 use tasks::{Cancelled, run_blocking};
 use tokio::{runtime::Handle, sync::Semaphore};
 
@@ -138,8 +139,7 @@ struct State {
     unsaved: usize,
 }
 
-type Maps = Mutex<HashMap<(u64, PathBuf, PathBuf), Weak<RepoMap>>>;
-static MAPS: LazyLock<Maps> = LazyLock::new(Mutex::default);
+static MAPS: Registry<(u64, PathBuf, PathBuf), RepoMap> = Registry::new();
 
 impl RepoMap {
     /// The map of a workspace, whose path is canonical, with its cache in the directory `indexes`, which
@@ -150,21 +150,16 @@ impl RepoMap {
         workspace: &Path,
         indexes: &Path,
     ) -> Arc<Self> {
-        let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file_system.scope(), workspace.to_owned(), indexes.to_owned());
-        if let Some(map) = maps.get(&key).and_then(Weak::upgrade) {
-            return map;
-        }
-        maps.retain(|_, map| map.strong_count() > 0);
-        let map = Self::with(
-            Arc::clone(disk),
-            Arc::clone(file_system),
-            (workspace.to_owned(), indexes.to_owned()),
-            Limits::default(),
-            Box::new(new_parser),
-        );
-        maps.insert(key, Arc::downgrade(&map));
-        map
+        MAPS.get_or_insert_with(key, || {
+            Self::with(
+                Arc::clone(disk),
+                Arc::clone(file_system),
+                (workspace.to_owned(), indexes.to_owned()),
+                Limits::default(),
+                Box::new(new_parser),
+            )
+        })
     }
 
     fn with(

@@ -23,7 +23,6 @@ pub struct Snapshot {
     /// By their paths.
     files: Vec<SourceFile>,
     skipped: Skipped,
-    definitions: usize,
     graph: OnceLock<Graph>,
     words: OnceLock<Arc<Words>>,
 }
@@ -31,15 +30,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// `files` are in the order of their paths.
     pub(super) fn new(workspace: PathBuf, files: Vec<SourceFile>, skipped: Skipped) -> Self {
-        let definitions = files.iter().map(|file| file.symbols.definitions.len()).sum();
-        Self {
-            workspace,
-            files,
-            skipped,
-            definitions,
-            graph: OnceLock::new(),
-            words: OnceLock::new(),
-        }
+        Self { workspace, files, skipped, graph: OnceLock::new(), words: OnceLock::new() }
     }
 
     /// Whether both say the same.
@@ -87,9 +78,9 @@ impl Snapshot {
     }
 
     /// How many definitions all files have.
-    #[must_use]
-    pub fn definition_count(&self) -> usize {
-        self.definitions
+    #[cfg(test)]
+    pub(super) fn definition_count(&self) -> usize {
+        self.files.iter().map(|file| file.symbols.definitions.len()).sum()
     }
 
     /// What is not among the files, or only by its name.

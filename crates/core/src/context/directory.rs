@@ -5,12 +5,12 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
-use storage::{DirectorySync, Disk, FileError, FileResult, Lease, Ownership, layout};
+use storage::{DirectorySync, Disk, FileError, FileResult, Lease, Ownership, Registry, layout};
 use tokio::sync::OnceCell;
 
 /// A directory that this process keeps sessions in. Managers of one directory share it.
@@ -35,30 +35,22 @@ struct Leased {
 }
 
 /// Directories by the scope of their disk and their path.
-type Directories = Mutex<HashMap<(u64, PathBuf), Weak<SharedDirectory>>>;
+static DIRECTORIES: Registry<(u64, PathBuf), SharedDirectory> = Registry::new();
 
 impl SharedDirectory {
     /// The directory's one representation in this process. `path` is canonical.
     #[must_use]
     pub fn shared(disk: &Arc<dyn Disk>, path: &Path) -> Arc<Self> {
-        static DIRECTORIES: OnceLock<Directories> = OnceLock::new();
-        let mut directories =
-            DIRECTORIES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (disk.scope(), path.to_owned());
-        if let Some(directory) = directories.get(&key).and_then(Weak::upgrade) {
-            return directory;
-        }
-        directories.retain(|_, directory| directory.strong_count() > 0);
-        let directory = Arc::new(Self {
-            disk: Arc::clone(disk),
-            path: path.to_owned(),
-            leased: Mutex::default(),
-            temporaries: AtomicU64::new(0),
-            swept: AtomicBool::new(false),
-            sync: DirectorySync::default(),
-        });
-        directories.insert(key, Arc::downgrade(&directory));
-        directory
+        DIRECTORIES.get_or_insert_with((disk.scope(), path.to_owned()), || {
+            Arc::new(Self {
+                disk: Arc::clone(disk),
+                path: path.to_owned(),
+                leased: Mutex::default(),
+                temporaries: AtomicU64::new(0),
+                swept: AtomicBool::new(false),
+                sync: DirectorySync::default(),
+            })
+        })
     }
 
     fn leased(&self) -> MutexGuard<'_, Leased> {

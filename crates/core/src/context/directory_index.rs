@@ -7,17 +7,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use storage::{FileEntry, FileSystem, Payload, layout};
+use storage::{FileEntry, Payload, layout};
 use text_index::{Document, Index};
 use tokio::sync::Semaphore;
 
 use super::{
-    indexing::MAX_INDEXED_RESULT,
-    list::{self, FileHead, NoHead},
-    manager::Manager,
+    context_directory::ContextDirectory,
+    file_head::{FileHead, NoHead, from_head, skipped},
+    indexing::{MAX_INDEXED_ARGUMENTS, MAX_INDEXED_RESULT},
     pointer::Pointer,
     record, refused,
-    save::MAX_INDEXED_ARGUMENTS,
+    session::Session,
     stored_text::{StoredText, beginning_of_result},
 };
 use crate::error::{Error, Result};
@@ -35,23 +35,23 @@ const LITTLE_TEXT: usize = 1024;
 /// The contexts of others, as far as the latest search knew them.
 pub(super) struct DirectoryIndex {
     /// By the numbers of [`Foreign`] contexts.
-    pub index: Index,
+    index: Index,
     known: Mutex<Known>,
     /// Searches bring it up to date one after the other.
     turn: Semaphore,
 }
 
-/// A context of somebody else.
-pub(super) struct Foreign {
-    pub pointer: Pointer,
+/// A context of another manager.
+struct Foreign {
+    pointer: Pointer,
     /// The index does not have all of its text.
-    pub is_partial: bool,
+    is_partial: bool,
     text_bytes: usize,
 }
 
 #[derive(Default)]
-pub(super) struct Known {
-    pub contexts: BTreeMap<u64, Foreign>,
+struct Known {
+    contexts: BTreeMap<u64, Foreign>,
     names: HashMap<String, Name>,
     next: u64,
     text_bytes: usize,
@@ -69,7 +69,7 @@ type Version = (Option<u64>, Option<i64>);
 
 /// Something that is not known yet.
 enum Found {
-    Memory(Arc<Manager>, Pointer),
+    Memory(Arc<Session>, Pointer),
     File(FileEntry),
 }
 
@@ -88,8 +88,34 @@ impl Default for DirectoryIndex {
 }
 
 impl DirectoryIndex {
-    pub fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The index of the contexts' words.
+    pub fn words(&self) -> &Index {
+        &self.index
+    }
+
+    /// The pointer of a context.
+    pub fn pointer(&self, number: u64) -> Option<Pointer> {
+        self.known().contexts.get(&number).map(|foreign| foreign.pointer.clone())
+    }
+
+    /// Calls `visit` with at most `limit` contexts from number `start` on, and with whether the index lacks
+    /// some of their text; returns the number at which the next visit starts.
+    pub fn visit_from(
+        &self,
+        start: u64,
+        limit: usize,
+        mut visit: impl FnMut(u64, &Pointer, bool),
+    ) -> Option<u64> {
+        let known = self.known();
+        let mut contexts = known.contexts.range(start..);
+        for (&number, foreign) in contexts.by_ref().take(limit) {
+            visit(number, &foreign.pointer, foreign.is_partial);
+        }
+        contexts.next().map(|(&number, _)| number)
     }
 
     /// Drops what is gone or was replaced; what is new.
@@ -153,49 +179,47 @@ impl DirectoryIndex {
         known.contexts.insert(number, Foreign { pointer, is_partial, text_bytes: result.len() });
         known.names.insert(name, Name { version, number: Some(number) });
     }
-}
 
-impl Manager {
-    /// What others keep in the directory, as it is now.
+    /// Brings the index up to date with what others keep in the session's directory.
     ///
     /// # Errors
     /// `Io` when the directory cannot be read.
-    pub(super) async fn directory_index(self: &Arc<Self>) -> Result<&DirectoryIndex> {
-        let directory = self.directory_index.get_or_init(DirectoryIndex::default);
-        let _turn = directory
+    pub async fn refresh(&self, session: &Arc<Session>) -> Result<()> {
+        let _turn = self
             .turn
             .acquire()
             .await
             .map_err(|_| Error::internal("the index of the directory was closed"))?;
-        let (present, root) = self.present().await?;
-        let mut new = directory.compare(present);
+        let (present, root) = present(session).await?;
+        let mut new = self.compare(present);
         // The latest first: they get their share of the index.
         new.sort_by_cached_key(|(name, found)| {
             std::cmp::Reverse((time_of(name, found), name.clone()))
         });
         for (name, found) in new {
-            // Others get their turn, and a cancelled search stops here.
+            // Other tasks run here, and a cancelled search stops here.
             tokio::task::yield_now().await;
             let (read, version) = match found {
                 Found::Memory(owner, pointer) => {
-                    let held = owner.held(pointer.filename());
+                    let held = owner.pointers.cached(pointer.filename());
                     let read =
                         held.and_then(StoredText::of_held).map(|text| read_stored(pointer, &text));
                     (read, Version::default())
                 }
                 Found::File(entry) => {
                     let version = version(&entry);
-                    match read_file(self.file_system.as_ref(), &root, &entry).await {
+                    match read_file(&session.directory, &root, &entry).await {
                         Ok(read) => (Some(read), version),
                         Err(NoHead::Unreadable(error)) if error.is_not_found() => (None, version),
                         Err(reason) => {
-                            list::skipped(&self.debug, &self.path_of(&name), &reason.reason());
-                            // Without a version nobody would see that it was replaced.
+                            let path = session.directory.path_of(&name);
+                            skipped(&session.debug, &path, &reason.reason());
+                            // Without a version no search would see that it was replaced.
                             if matches!(reason, NoHead::NoRecord(_))
                                 && version != Version::default()
                             {
                                 let no_record = Name { version, number: None };
-                                directory.known().names.insert(name.clone(), no_record);
+                                self.known().names.insert(name.clone(), no_record);
                             }
                             (None, version)
                         }
@@ -203,53 +227,40 @@ impl Manager {
                 }
             };
             if let Some(read) = read {
-                directory.add(name, version, read);
+                self.add(name, version, read);
             }
         }
-        Ok(directory)
+        Ok(())
     }
+}
 
-    /// Everything in the directory that is not this manager's, by name, and the directory without
-    /// symbolic links.
-    async fn present(self: &Arc<Self>) -> Result<(HashMap<String, Found>, PathBuf)> {
-        let directory = PathBuf::from(&self.options.directory);
-        let failed = |error| refused("search the context directory", &directory, error);
-        let mut present = HashMap::new();
-        // Memory first: what leaves it for disk meanwhile is seen there.
-        for manager in self.neighbours() {
-            if Arc::ptr_eq(&manager, self) || !self.shares_directory(&manager).await {
-                continue;
-            }
-            let state = manager.state();
-            let in_memory = state.pointers.iter().filter(|(sequence, pointer)| {
-                !pointer.on_disk && state.memory.get(**sequence).is_some()
-            });
-            let found = in_memory.map(|(_, pointer)| {
-                let found = Found::Memory(Arc::clone(&manager), pointer.clone());
-                (pointer.filename().to_owned(), found)
-            });
-            present.extend(found);
+/// Everything in the directory that is not this session's, by name, and the directory without symbolic
+/// links.
+async fn present(session: &Arc<Session>) -> Result<(HashMap<String, Found>, PathBuf)> {
+    let mut present = HashMap::new();
+    // Memory first: what leaves it for disk meanwhile is seen there.
+    for neighbour in session.neighbours() {
+        if Arc::ptr_eq(&neighbour, session)
+            || !session.directory.is_same(&neighbour.directory).await
+        {
+            continue;
         }
-        self.check_directory()?;
-        let entries = self.file_system.list(&directory).await.map_err(failed)?;
-        if entries.is_empty() {
-            return Ok((present, directory));
-        }
-        let root = self.file_system.canonical(&directory).await.map_err(failed)?;
-        for entry in entries {
-            if entry.name.ends_with(".json") && !self.is_own(&entry.name) {
-                present.insert(entry.name.clone(), Found::File(entry));
-            }
-        }
-        Ok((present, root))
+        present.extend(neighbour.pointers.unwritten().into_iter().map(|pointer| {
+            (pointer.filename().to_owned(), Found::Memory(Arc::clone(&neighbour), pointer))
+        }));
     }
-
-    /// Whether the name is of a context that this manager keeps, saves or forgets.
-    fn is_own(&self, name: &str) -> bool {
-        layout::parse_context(name).is_some_and(|stamp| {
-            stamp.random == self.identity(stamp.counter) && !self.is_cleared(stamp.counter)
-        })
+    session.directory.check()?;
+    let files = session.directory.list().await.map_err(|error| {
+        refused("search the context directory", Path::new(&session.options.directory), error)
+    })?;
+    for entry in files.entries {
+        // What this session keeps, saves or forgets is in its own index.
+        let is_own = || session.pointers.recognise(&entry.name).is_some();
+        if entry.name.ends_with(".json") && !is_own() {
+            present.insert(entry.name.clone(), Found::File(entry));
+        }
     }
+    Ok((present, files.root))
 }
 
 fn version(entry: &FileEntry) -> Version {
@@ -267,19 +278,18 @@ fn time_of(name: &str, found: &Found) -> i64 {
 }
 
 async fn read_file(
-    file_system: &dyn FileSystem,
+    directory: &ContextDirectory,
     root: &Path,
     entry: &FileEntry,
 ) -> std::result::Result<Read, NoHead> {
-    let contents =
-        file_system.read(root, Path::new(&entry.name), READ).await.map_err(NoHead::Unreadable)?;
+    let contents = directory.read(root, &entry.name, READ).await.map_err(NoHead::Unreadable)?;
     let length = contents.length;
     if contents.bytes.len() as u64 == length {
         let head = record::parse_head(&contents.bytes).map_err(NoHead::NoRecord)?;
         let record = Payload::new(contents.bytes);
         let text = StoredText::of_record(Payload::clone(&record)).map_err(NoHead::NoRecord)?;
         let file = FileHead { text: record.to_vec(), length, head };
-        return Ok(read_stored(list::from_head(entry, &file), &text));
+        return Ok(read_stored(from_head(entry, &file), &text));
     }
     let (file, result) = match record::parse_head(&contents.bytes) {
         Ok(head) => {
@@ -287,13 +297,13 @@ async fn read_file(
             (FileHead { text: contents.bytes, length, head }, result)
         }
         // The arguments are longer than what was read.
-        Err(_) => (list::read_head(file_system, root, &entry.name).await?, String::new()),
+        Err(_) => (directory.read_head(root, &entry.name).await?, String::new()),
     };
     let mut arguments = String::new();
     if let Some(json) = file.head.arguments.clone().and_then(|range| file.text.get(range)) {
         json_text::append_text(json, &mut arguments, MAX_INDEXED_ARGUMENTS);
     }
-    let pointer = list::from_head(entry, &file);
+    let pointer = from_head(entry, &file);
     Ok(Read { pointer, arguments, result, is_partial: true })
 }
 

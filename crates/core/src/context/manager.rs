@@ -1,88 +1,37 @@
-//! The manager, the directory it has open, and its synchronous members.
+//! `Manager`: the operations of a session's outputs, each of which is a module of its own.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::{Arc, OnceLock};
 
-use storage::{DirectorySync, Disk, FileSystem, layout};
-use text_index::Index;
+use storage::FileSystem;
 
 use super::{
-    directory::{SessionLease, SharedDirectory},
     directory_index::DirectoryIndex,
     held::Held,
-    in_flight::{Calls, InFlight},
-    indexing::Backlog,
+    lifecycle::{self, Cleared, Clearing},
+    list::{self, Listing},
+    load,
     options::ManagerOptions,
-    pointer::Pointer,
-    refused,
-    state::{State, Stats, Taken},
+    read,
+    save::{self, SaveRequest, Saved},
+    search::{self, SearchRequest},
+    select::{self, Candidate},
+    selection::{self, Selected, Selection},
+    session::Session,
+    state::Stats,
+    sweep::SweepReport,
 };
 use crate::{
-    context::vectors::Vectors,
+    context::vectors::Vector,
     debug::Debug,
     error::Result,
-    safety::{Inspection, Place},
+    slices::{Request, Slice},
 };
 
 /// Keeps the tool outputs of one session.
 pub struct Manager {
-    pub(super) options: ManagerOptions,
-    pub(super) file_system: Arc<dyn FileSystem>,
-    /// The disk behind the file system, where sessions can hold leases.
-    pub(super) disk: Option<Arc<dyn Disk>>,
-    pub(super) debug: Debug,
-    pub(super) in_flight: InFlight,
-    pub(super) state: Mutex<State>,
-    pub(super) index: Index,
-    pub(super) backlog: Backlog,
-    pub(super) vectors: Mutex<Vectors>,
-    /// What others keep in the directory, once somebody searched there.
-    pub(super) directory_index: OnceLock<DirectoryIndex>,
-    /// The session's id as a JSON token.
-    pub(super) session_token: Arc<str>,
-    /// The directory with its separator, escaped for the inside of a JSON string.
-    escaped_prefix: String,
-    /// Stem of temporary names where no lease gives one.
-    pub(super) owner: String,
-    opened: Mutex<Option<Arc<Opened>>>,
-    /// Checks who else can use the directory.
-    pub(super) inspection: Arc<Inspection>,
-    /// Gives every context the random part of its name.
-    identities: RandomState,
-    /// Contexts of calls below this number were cleared.
-    floor: AtomicU64,
-    /// Grows with every change of the pointers.
-    generation: AtomicU64,
-}
-
-/// The directory in use: it exists, and this session is known to be alive there.
-pub(super) struct Opened {
-    /// The directory without symbolic links.
-    pub root: PathBuf,
-    /// Where locks work: the shared directory and this session's lease.
-    pub shared: Option<(Arc<SharedDirectory>, SessionLease)>,
-    /// Group commit where no shared directory has one.
-    sync: DirectorySync,
-}
-
-impl Opened {
-    pub fn sync(&self) -> &DirectorySync {
-        self.shared.as_ref().map_or(&self.sync, |(directory, _)| &directory.sync)
-    }
-}
-
-/// This process's managers, for what only memory knows, with the scopes of their disks.
-type Managers = Mutex<Vec<(u64, Weak<Manager>)>>;
-
-fn managers() -> &'static Managers {
-    static MANAGERS: OnceLock<Managers> = OnceLock::new();
-    MANAGERS.get_or_init(Mutex::default)
+    session: Arc<Session>,
+    /// What others keep in the directory, once a search asked for it.
+    others: OnceLock<DirectoryIndex>,
 }
 
 impl Manager {
@@ -93,220 +42,168 @@ impl Manager {
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let session_token = Arc::from(json_text::string_token(&options.session));
-        let escaped_prefix = json_text::string_token(&options.prefix).trim_matches('"').to_owned();
-        let manager = Arc::new(Self {
-            session_token,
-            escaped_prefix,
-            owner: layout::new_owner(),
-            disk: file_system.disk(),
-            file_system,
-            debug,
-            in_flight: InFlight::default(),
-            state: Mutex::new(State::new(options.memory_budget)),
-            index: Index::with_budget(options.index_budget),
-            backlog: Backlog::default(),
-            vectors: Mutex::default(),
-            directory_index: OnceLock::new(),
-            opened: Mutex::default(),
-            inspection: Arc::default(),
-            identities: RandomState::new(),
-            floor: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
-            options,
-        });
-        if let Some(disk) = &manager.disk {
-            let mut managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
-            // Only when the list would grow: looking through it at every construction is quadratic.
-            if managers.len() == managers.capacity() {
-                managers.retain(|(_, manager)| manager.strong_count() > 0);
-            }
-            managers.push((disk.scope(), Arc::downgrade(&manager)));
-        }
-        manager
+        let session = Session::new(options, file_system, debug);
+        Arc::new(Self { session, others: OnceLock::new() })
     }
 
-    /// This process's managers of the same disk, this one among them; with an injected file system
-    /// this one alone.
-    pub(super) fn neighbours(self: &Arc<Self>) -> Vec<Arc<Self>> {
-        let Some(disk) = &self.disk else { return vec![Arc::clone(self)] };
-        let own = disk.scope();
-        let managers = managers().lock().unwrap_or_else(PoisonError::into_inner);
-        let same_disk = managers.iter().filter(|(scope, _)| *scope == own);
-        same_disk.filter_map(|(_, manager)| manager.upgrade()).collect()
+    /// Numbers a save, in the order of the calls; [`Manager::save`] takes the number.
+    pub fn begin_save(&self) -> u64 {
+        self.session.pointers.begin()
     }
 
-    /// The random part of the name of a call's context: from random keys, so that nobody else makes
-    /// it, and told again from the number alone.
-    pub(super) fn identity(&self, sequence: u64) -> u64 {
-        self.identities.hash_one(sequence)
-    }
-
-    /// Whether the call's context was cleared.
-    pub(super) fn is_cleared(&self, sequence: u64) -> bool {
-        sequence < self.floor.load(Ordering::Acquire)
-    }
-
-    /// Takes out everything of calls below `cutoff`.
-    pub(super) fn take_before(&self, cutoff: u64) -> Taken {
-        self.floor.fetch_max(cutoff, Ordering::AcqRel);
-        let taken = self.state().take_before(cutoff);
-        self.changed();
-        taken
-    }
-
-    /// Counts and bytes by tier.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.state().stats()
-    }
-
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The directory in use, created when it is not there.
-    pub(super) async fn open(&self) -> Result<Arc<Opened>> {
-        if let Some(opened) = self.opened() {
-            return Ok(opened);
-        }
-        let directory = Path::new(&self.options.directory);
-        let failed = |error| refused("create the context directory", directory, error);
-        self.file_system.create_directories(directory).await.map_err(failed)?;
-        let root = self.file_system.canonical(directory).await.map_err(failed)?;
-        self.check_directory()?;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = opened.as_ref() {
-            return Ok(Arc::clone(opened));
-        }
-        let shared = match &self.disk {
-            Some(disk) => {
-                let shared = SharedDirectory::shared(disk, &root);
-                let lease = shared.enter(&self.options.session).map_err(|error| {
-                    refused("take a lease in the context directory", directory, error)
-                })?;
-                if let Some((path, ownership)) = shared.lease_ownership() {
-                    self.inspection.report_own_file(&path, ownership, &self.debug);
-                }
-                Some((shared, lease))
-            }
-            None => None,
-        };
-        let sync = DirectorySync::default();
-        Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))
-    }
-
-    /// Checks the owner and the mode of the directory, once it exists.
+    /// Saves a tool output; returns its path once it is where its durability level says.
     ///
     /// # Errors
-    /// `UnsafeDirectory`
-    pub(super) fn check_directory(&self) -> Result<()> {
-        let Some(disk) = &self.disk else { return Ok(()) };
-        let place = Place {
-            what: "context directory",
-            setting: "contextDir",
-            directories: &[Path::new(&self.options.directory)],
-            files: &[],
-            own_files: &[],
-        };
-        self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
+    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
+    /// left behind then.
+    pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
+        self.store(sequence, request).await.map(|saved| saved.path)
     }
 
-    pub(super) fn opened(&self) -> Option<Arc<Opened>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Lets go of the directory and the session's lease there: the next save opens it anew. A save
-    /// under way keeps what it uses until it is done.
-    pub(super) fn reopen(&self) {
-        // The lease goes after the lock: giving it up touches files.
-        let old = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(old);
-    }
-
-    /// Ends the session without waiting for anything; a later save begins it again.
-    pub fn end(&self) {
-        self.reopen();
-    }
-
-    /// The session's lease goes when nothing of the session needs it: no save is under way and no
-    /// file is left.
-    pub(super) fn release_when_idle(&self) {
-        self.release_if(|calls| calls.is_idle() && self.state().disk_files == 0);
-    }
-
-    /// Lets go of the directory when `is_over` says so. No save begins between the question and the
-    /// answer's effect; what giving up the lease costs comes after.
-    pub(super) fn release_if(&self, is_over: impl FnOnce(&Calls) -> bool) {
-        let released = {
-            let calls = self.in_flight.calls();
-            let released = is_over(&calls)
-                .then(|| self.opened.lock().unwrap_or_else(PoisonError::into_inner).take());
-            drop(calls);
-            released
-        };
-        drop(released);
+    /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
+    /// redacted.
+    ///
+    /// # Errors
+    /// As [`Manager::save`].
+    pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Saved> {
+        save::store(&self.session, sequence, request).await
     }
 
     /// A record that is in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Held> {
-        let relative = self.locate_below(path, None).ok()?;
-        self.in_memory(&relative)
+        let relative = self.session.locate_by_spelling(path).ok()?;
+        self.session.pointers.in_memory(&relative)
     }
 
-    pub(super) fn in_memory(&self, relative: &str) -> Option<Held> {
-        self.in_memory_if(relative, |_| true)
+    /// A context's record, whole.
+    ///
+    /// # Errors
+    /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
+    pub async fn load(&self, path: &str) -> Result<Held> {
+        load::load(&self.session, path).await
     }
 
-    /// A record that only memory holds, when this manager made it.
-    pub(super) fn in_memory_alone(&self, relative: &str) -> Option<Held> {
-        let stamp = layout::parse_context(relative)?;
-        // Told without the lock: there may be thousands of managers.
-        let is_ours = stamp.random == self.identity(stamp.counter);
-        is_ours.then(|| self.in_memory_if(relative, |pointer| !pointer.on_disk)).flatten()
+    /// Reads a part of a context's result. The record is read and checked as a load does it; only the
+    /// part is handed on.
+    ///
+    /// # Errors
+    /// Those of [`Manager::load`], and `InvalidArgument` when a JSON path asks for too much work.
+    pub async fn read(&self, path: &str, request: Request) -> Result<Slice> {
+        read::read(&self.session, path, request).await
     }
 
-    fn in_memory_if(&self, relative: &str, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Held> {
-        let mut state = self.state();
-        let sequence = state.sequence_of(relative)?;
-        state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
-        let record = state.memory.get(sequence)?.clone();
-        state.memory_hits += 1;
-        Some(record)
+    /// Every context of the directory, or of one session: from disk, and what only this process's
+    /// memory has. Oldest first.
+    ///
+    /// # Errors
+    /// `Io` when the directory cannot be read.
+    pub async fn list(&self, session: Option<&str>) -> Result<Listing> {
+        list::list(&self.session, session).await
+    }
+
+    /// The stored outputs that the query finds, best first, each a pointer with its score and its
+    /// snippets, as JSON arrays.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory
+    /// cannot be read.
+    pub async fn search(&self, request: &SearchRequest) -> Result<Listing> {
+        search::search(&self.session, &self.others, request).await
+    }
+
+    /// Chooses contexts for a question. `vector` is that of the question.
+    pub async fn select(
+        &self,
+        question: &str,
+        selection: &Selection,
+        vector: Option<Vector>,
+    ) -> Selected {
+        selection::select(&self.session, question, selection, vector).await
+    }
+
+    /// The positions of the candidates that share a term with the query, best first; `None` when a
+    /// known candidate was cleared since, so that its text is needed.
+    #[must_use]
+    pub fn rank(&self, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
+        select::rank(&self.session, query, candidates)
+    }
+
+    /// As [`Manager::rank`] for candidates that are all this manager's and stand in the order of
+    /// the calls, as `getAllPointers` gives them: a million need no table.
+    #[must_use]
+    pub fn rank_ascending(&self, query: &str, sequences: &[f64]) -> Option<Vec<usize>> {
+        select::rank_ascending(&self.session, query, sequences)
+    }
+
+    /// Texts of contexts in question that have no vector and would keep one: at most `limit`, the
+    /// latest first, with the numbers of their calls.
+    pub async fn texts_without_vector(
+        &self,
+        selection: &Selection,
+        limit: usize,
+    ) -> (Vec<u64>, Vec<String>) {
+        selection::texts_without_vector(&self.session, selection, limit).await
+    }
+
+    /// Keeps vectors of contexts. Those of contexts that went meanwhile are dropped.
+    pub fn add_vectors(&self, vectors: impl Iterator<Item = (u64, Vector)>) {
+        let is_known = |sequence| self.session.pointers.contains(sequence);
+        self.session.index.add_vectors(vectors, is_known);
+    }
+
+    /// Resolves once everything that was saved before is in the index, whole. Helps with it.
+    pub async fn settle_index(&self) {
+        self.session.index.complete().await;
+    }
+
+    /// Does what indexing left to do, rather than leaving it to the background.
+    pub fn maintain_index(&self) {
+        self.session.index.maintain();
+    }
+
+    /// What the index takes in memory, in bytes, about.
+    #[must_use]
+    pub fn index_bytes(&self) -> usize {
+        self.session.index.bytes()
+    }
+
+    /// Counts and bytes by tier.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.session.pointers.stats()
+    }
+
+    /// How many saves were called so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.session.pointers.calls()
     }
 
     /// How many contexts have a pointer.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.state().pointers.len()
+        self.session.pointers.len()
     }
 
     /// There is no pointer.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.session.pointers.is_empty()
     }
 
     /// Another number than before whenever the pointers may have changed.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.session.pointers.generation()
     }
 
-    /// The pointers changed.
-    pub(super) fn changed(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// At most `limit` pointers from call number `start` on, in the order of the calls: their
-    /// numbers, and a JSON array of rows (see [`Pointer::write_row`]).
+    /// At most `limit` pointers from call number `start` on, in the order of the calls: their numbers,
+    /// and a JSON array of rows: file name, tool name, description, arguments, task, query, time, size,
+    /// success, whether the arguments are cut, source URLs, and a handle where there is one.
     #[must_use]
     pub fn pointers_from(&self, start: u64, limit: usize) -> (Vec<u64>, String) {
-        let state = self.state();
-        Self::show(
-            state.pointers.range(start..).take(limit).map(|(&number, pointer)| (number, pointer)),
-        )
+        self.session.pointers.rows_from(start, limit)
     }
 
     /// At most `limit` pointers, newest first, as [`Manager::pointers_from`]: of a tool (a JSON token)
@@ -320,55 +217,79 @@ impl Manager {
         limit: usize,
     ) -> Option<(Vec<u64>, String)> {
         let before = match before {
-            Some(path) => Some(self.locate_below(path, None).ok()?),
+            Some(path) => Some(self.session.locate_by_spelling(path).ok()?),
             None => None,
         };
-        let state = self.state();
-        let end = match before {
-            Some(relative) => state.sequence_of(&relative)?,
-            None => u64::MAX,
-        };
-        let latest = state.pointers.range(..end).rev().filter(|(_, pointer)| {
-            tool_name.is_none_or(|tool_name| pointer.tool_name() == tool_name)
-        });
-        Some(Self::show(latest.take(limit).map(|(&number, pointer)| (number, pointer))))
+        self.session.pointers.latest_rows(tool_name, before.as_deref(), limit)
     }
 
     /// The pointers of a query (a JSON token), as [`Manager::pointers_from`].
     #[must_use]
     pub fn pointers_for_query(&self, query: &str) -> (Vec<u64>, String) {
-        let state = self.state();
-        Self::show_all(&state, state.by_query.get(query))
+        self.session.pointers.rows_of_query(query)
     }
 
     /// The pointers of a task (a JSON token), as [`Manager::pointers_from`].
     #[must_use]
     pub fn pointers_for_task(&self, task: &str) -> (Vec<u64>, String) {
-        let state = self.state();
-        Self::show_all(&state, state.by_task.get(task))
+        self.session.pointers.rows_of_task(task)
     }
 
-    pub(super) fn show_all(state: &State, sequences: &[u64]) -> (Vec<u64>, String) {
-        Self::show(
-            sequences.iter().filter_map(|&number| Some((number, state.pointers.get(&number)?))),
-        )
+    /// Forgets one context: memory, index, file. `false` when there is none.
+    ///
+    /// # Errors
+    /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
+    pub async fn forget(&self, path: &str) -> Result<bool> {
+        lifecycle::forget(&self.session, path).await
     }
 
-    fn show<'a>(pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> (Vec<u64>, String) {
-        let mut sequences = Vec::new();
-        let mut text = String::from("[");
-        for (sequence, pointer) in pointers {
-            if !sequences.is_empty() {
-                text.push(',');
-            }
-            sequences.push(sequence);
-            pointer.write_row(&mut text);
-        }
-        text.push(']');
-        (sequences, text)
+    /// Notes which saves a clearing covers: those called before.
+    #[must_use]
+    pub fn begin_clear(&self) -> Clearing {
+        Clearing::begin(&self.session)
     }
 
-    pub(super) fn show_one(&self, pointer: &Pointer, out: &mut String) {
-        pointer.write_json(&self.escaped_prefix, out);
+    /// Ends the session's contexts: memory and files, of every save called before. The session
+    /// starts anew with the next save.
+    ///
+    /// # Errors
+    /// `Io` when a file could not be removed; the others are gone all the same.
+    pub async fn clear(&self, clearing: Clearing) -> Result<Cleared> {
+        lifecycle::clear(&self.session, clearing).await
+    }
+
+    /// Drops every pointer and what only memory has, of every save called before; files stay.
+    pub fn clear_pointers(&self) {
+        lifecycle::clear_pointers(&self.session);
+    }
+
+    /// Removes this session's files of saves called before, and those of sessions that are over.
+    /// Pointers stay, what they named on disk is gone. Files of live sessions and of other programs
+    /// stay.
+    ///
+    /// # Errors
+    /// `Io` when a file could not be removed; the others are gone all the same.
+    pub async fn clear_directory(&self, clearing: Clearing) -> Result<Cleared> {
+        lifecycle::clear_directory(&self.session, clearing).await
+    }
+
+    /// Removes what dead sessions left behind, within the bounds of the retention. With an injected
+    /// file system, where no locks prove who is alive, nothing is touched.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
+    pub async fn sweep(&self) -> Result<SweepReport> {
+        self.session.directory.sweep().await
+    }
+
+    /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays,
+    /// within the bounds of the retention.
+    pub async fn close(&self, calls: u64) {
+        lifecycle::close(&self.session, calls).await;
+    }
+
+    /// Ends the session without waiting for anything; a later save begins it again.
+    pub fn end(&self) {
+        drop(self.session.directory.close());
     }
 }

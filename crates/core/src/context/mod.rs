@@ -1,15 +1,21 @@
 //! `ContextManager`: every tool output of a session, small ones at hand in memory, large ones on
 //! disk, all reachable through light pointers.
 
+mod admission;
+mod backlog;
 mod choice;
+mod collection;
+mod context_directory;
 mod delimited;
 mod directory;
 mod directory_index;
 mod embedding;
+mod file_head;
 mod filter;
 mod handle;
 mod held;
 mod in_flight;
+mod indexer;
 mod indexing;
 mod lifecycle;
 mod list;
@@ -18,14 +24,17 @@ mod location;
 mod manager;
 mod options;
 mod outline;
+mod output_index;
 mod placeholder;
 mod pointer;
+mod pointer_table;
 mod read;
 mod record;
 mod save;
 mod search;
 mod select;
 mod selection;
+mod session;
 mod state;
 mod stored_text;
 mod sweep;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{held::Held, load, manager::Manager};
+use super::{held::Held, load, session::Session};
 use crate::{
     blocking::run_blocking,
     error::{Error, Result},
@@ -16,42 +16,40 @@ enum Source {
     File(Vec<u8>),
 }
 
-impl Manager {
-    /// Reads a part of a context's result. The record is read and checked as a load does it; nothing
-    /// but the part is handed on.
-    ///
-    /// # Errors
-    /// Those of [`Manager::load`], and `InvalidArgument` when a JSON path asks for too much work.
-    pub async fn read(self: &Arc<Self>, path: &str, request: Request) -> Result<Slice> {
-        let relative = self.locate(path).await?;
-        let source = match self.at_hand(&relative).await {
-            Some(held) => Source::Memory(held),
-            None => match self.read_from_disk(path, &relative).await {
-                Ok(bytes) => Source::File(bytes),
-                Err(error) => {
-                    self.count_load(false);
-                    return Err(error);
-                }
-            },
-        };
-        let (manager, path) = (Arc::clone(self), path.to_owned());
-        run_blocking(move |cancelled| match source {
-            Source::Memory(Held::Text { text, .. }) => {
-                slices::read(Stored::Text(text_of(&path, &text)?), &request, cancelled)
+/// Reads a part of a context's result. The record is read and checked as a load does it; only the part is
+/// handed on.
+///
+/// # Errors
+/// Those of [`load::load`], and `InvalidArgument` when a JSON path asks for too much work.
+pub(super) async fn read(session: &Arc<Session>, path: &str, request: Request) -> Result<Slice> {
+    let relative = session.locate(path).await?;
+    let source = match load::cached(session, &relative).await {
+        Some(held) => Source::Memory(held),
+        None => match session.directory.read_whole(path, &relative).await {
+            Ok(bytes) => Source::File(bytes),
+            Err(error) => {
+                session.pointers.count_load(false);
+                return Err(error);
             }
-            Source::Memory(Held::Whole(record)) => {
-                let result = record.get(load::check(&path, &record)?).unwrap_or_default();
-                slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
-            }
-            Source::File(bytes) => {
-                let checked = load::check(&path, &bytes);
-                manager.count_load(checked.is_ok());
-                let result = bytes.get(checked?).unwrap_or_default();
-                slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
-            }
-        })
-        .await
-    }
+        },
+    };
+    let (session, path) = (Arc::clone(session), path.to_owned());
+    run_blocking(move |cancelled| match source {
+        Source::Memory(Held::Text { text, .. }) => {
+            slices::read(Stored::Text(text_of(&path, &text)?), &request, cancelled)
+        }
+        Source::Memory(Held::Whole(record)) => {
+            let result = record.get(load::check(&path, &record)?).unwrap_or_default();
+            slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
+        }
+        Source::File(bytes) => {
+            let checked = load::check(&path, &bytes);
+            session.pointers.count_load(checked.is_ok());
+            let result = bytes.get(checked?).unwrap_or_default();
+            slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
+        }
+    })
+    .await
 }
 
 /// What was checked is UTF-8.

@@ -1,34 +1,30 @@
 //! Saving: canonical arguments, record, durable write, then memory.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{
-    Durability, FileError, Payload, Target,
+    Payload,
     layout::{self, ContextName},
 };
 
 use super::{
     handle,
     held::Held,
-    indexing::{IndexedOutput, RecordText},
-    manager::{Manager, Opened},
+    indexing::{IndexedOutput, MAX_INDEXED_ARGUMENTS, RecordText},
     placeholder::placeholder,
     pointer::{Pointer, PointerParts},
+    pointer_table::Spilling,
     record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
-    refused,
-    state::State,
+    session::Session,
 };
 use crate::{
     blocking::run_long,
     error::{Code, Error, Result},
 };
-
-/// Arguments are indexed up to this many bytes of text.
-pub(super) const MAX_INDEXED_ARGUMENTS: usize = 4096;
 
 /// One tool output as it comes from JavaScript. Tokens are JSON.
 #[derive(Debug)]
@@ -142,324 +138,197 @@ struct Prepared {
     offloaded: Option<Offloaded>,
 }
 
-impl Manager {
-    /// Numbers a save, in the order of the calls; [`Manager::save`] takes the number.
-    pub fn begin_save(&self) -> u64 {
-        self.in_flight.begin()
+/// Saves a tool output under the number of its call; returns once it is where its durability level says.
+///
+/// # Errors
+/// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is left
+/// behind then.
+pub(super) async fn store(
+    session: &Arc<Session>,
+    sequence: u64,
+    request: SaveRequest,
+) -> Result<Saved> {
+    let _in_flight = session.pointers.guard(sequence);
+    let preparing = Arc::clone(session);
+    let bytes = request.length_hint();
+    let mut prepared = run_long(bytes, move || prepare(&preparing, sequence, request)).await?;
+    if session.options.persist_all || prepared.is_large {
+        session.directory.write(&prepared.filename, &prepared.record).await?;
+        prepared.pointer.on_disk = true;
     }
+    let path = session.directory.path_of(&prepared.filename);
+    let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
+    let offloaded = prepared.offloaded.take();
+    let (tool_name, report) = (prepared.tool_name.clone(), std::mem::take(&mut prepared.report));
+    remember(session, sequence, prepared, report.total());
+    spill(session).await;
+    session.debug.say(
+        "Context saved",
+        || json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk }),
+    );
+    Ok(Saved { path, offloaded, tool_name, report })
+}
 
-    /// Saves a tool output; returns its path once it is where its durability level says.
-    ///
-    /// # Errors
-    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
-    /// left behind then.
-    pub async fn save(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<String> {
-        self.store(sequence, request).await.map(|saved| saved.path)
-    }
-
-    /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
-    /// redacted.
-    ///
-    /// # Errors
-    /// As [`Manager::save`].
-    pub async fn store(self: &Arc<Self>, sequence: u64, request: SaveRequest) -> Result<Saved> {
-        let _under_way = self.in_flight.guard(sequence);
-        let manager = Arc::clone(self);
-        let bytes = request.length_hint();
-        let mut prepared = run_long(bytes, move || manager.prepare(sequence, request)).await?;
-        if self.options.persist_all || prepared.is_large {
-            self.write(&prepared.filename, &prepared.record).await?;
-            prepared.pointer.on_disk = true;
-        }
-        let path = self.path_of(&prepared.filename);
-        let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
-        let offloaded = prepared.offloaded.take();
-        let (tool_name, report) =
-            (prepared.tool_name.clone(), std::mem::take(&mut prepared.report));
-        self.remember(sequence, prepared, report.total());
-        self.spill().await;
-        self.debug.say("Context saved", || {
-            json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk })
-        });
-        Ok(Saved { path, offloaded, tool_name, report })
-    }
-
-    fn prepare(&self, sequence: u64, request: SaveRequest) -> Result<Prepared> {
-        let mut pass = RedactionSession::new(request.redaction.clone());
-        let request = request.redacted(&mut pass)?;
-        let SaveRequest { tool_name, arguments, result, timestamp, task, query, details, .. } =
-            request;
-        let details = details.unwrap_or_default();
-        let unreadable = |what: &str| {
-            Error::new(
-                Code::InvalidArgument,
-                format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
-            )
-        };
-        let mut argument_text = Vec::new();
-        arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
-        pass.json(&mut argument_text, 0)?;
-        let mut canonical = Vec::new();
-        json_text::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
-        let hash = Sha256::digest(&canonical);
-        let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let filename = layout::context(&ContextName {
-            session: self.options.session_is_named.then_some(self.options.session.as_str()),
-            tool: &tool_name,
-            arguments_hash: &hash,
-            timestamp,
-            counter: sequence,
-            random: self.identity(sequence),
-        });
-        let description =
-            details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
-        let (tool_token, description_token) =
-            (json_text::string_token(&tool_name), json_text::string_token(&description));
-
-        let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
-        record::write_head(
-            &RecordParts {
-                tool_name: tool_token.as_bytes(),
-                tool_description: description_token.as_bytes(),
-                timestamp,
-                task: task.as_deref(),
-                query: query.as_deref(),
-                session: &self.session_token,
-                source_urls: details.source_urls.as_deref(),
-                success: details.success,
-                error: details.error.as_deref(),
-                message: details.message.as_deref(),
-                arguments: &argument_text,
-            },
-            &mut text,
-        );
-        let head = text.len();
-        result.write(&mut text).map_err(|_| unreadable("the result"))?;
-        drop(result);
-        // Twice: what is too large need not be looked through, and may have grown by it.
-        self.check_size(&tool_name, text.len() - head)?;
-        pass.json(&mut text, head)?;
-        let result_size = text.len() - head;
-        self.check_size(&tool_name, result_size)?;
-        let offloaded = details.offload.map(|OffloadRequest { preview }| {
-            let result = text.get(head..).unwrap_or_default();
-            let handle = handle::of(tool_token.as_bytes(), &canonical, result);
-            let placeholder =
-                preview.map(|preview| placeholder(&tool_name, &handle, result, preview));
-            Offloaded { handle, placeholder }
-        });
-        text.push(b'}');
-        text.shrink_to_fit();
-
-        let (shown_arguments, truncated) =
-            json_text::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
-        let mut pointer = Pointer::new(
-            &PointerParts {
-                filename: &filename,
-                tool_name: &tool_token,
-                tool_description: &description_token,
-                arguments: std::str::from_utf8(&shown_arguments).map_err(|_| unreadable("args"))?,
-                source_urls: details.source_urls.as_deref().unwrap_or_default(),
-            },
-            timestamp,
-            text.len() as u64,
-        );
-        pointer.task = task.map(Arc::from);
-        pointer.query = query.map(Arc::from);
-        pointer.session = Some(Arc::clone(&self.session_token));
-        pointer.success = details.success;
-        pointer.arguments_truncated = truncated;
-        pointer.handle = offloaded.as_ref().map(|offloaded| Arc::from(offloaded.handle.as_str()));
-        let mut indexed_arguments = String::new();
-        json_text::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
-        let is_large =
-            details.is_large.unwrap_or(result_size as u64 >= self.options.persist_threshold);
-        let record = Payload::new(text);
-        Ok(Prepared {
-            tool_name,
-            report: pass.report(),
-            filename,
-            held: (!is_large).then(|| Held::new(Payload::clone(&record), head)),
-            record,
-            result: head,
-            pointer,
-            is_large,
-            description,
-            indexed_arguments,
-            offloaded,
-        })
-    }
-
-    fn check_size(&self, tool_name: &str, size: usize) -> Result<()> {
-        let limit = self.options.retention.max_result_bytes;
-        if size <= limit {
-            return Ok(());
-        }
-        Err(Error::new(
-            Code::TooLarge,
-            format!(
-                "the result of {tool_name:?} takes {size} bytes of JSON, more than {limit}; raise retention.maxResultBytes or store less of it"
-            ),
-        ))
-    }
-
-    /// Writes a record to its file, whole or not at all.
-    async fn write(&self, filename: &str, record: &Payload) -> Result<()> {
-        let mut attempts_left = 1;
-        loop {
-            let opened = self.open().await?;
-            self.sweep_in_background(&opened);
-            match self.create(&opened, filename, record).await {
-                Ok(()) => return Ok(()),
-                // Somebody removed the directory, and the session's lease with it.
-                Err(error) if error.is_not_found() && attempts_left > 0 => {
-                    attempts_left -= 1;
-                    self.reopen();
-                }
-                Err(error) => {
-                    let path = PathBuf::from(self.path_of(filename));
-                    return Err(refused("save the context to", &path, error));
-                }
-            }
-        }
-    }
-
-    async fn create(
-        &self,
-        opened: &Opened,
-        filename: &str,
-        record: &Payload,
-    ) -> std::result::Result<(), FileError> {
-        let (path, temporary) = match &opened.shared {
-            Some((shared, _)) => {
-                let temporary = shared.temporary()?;
-                if self.options.durability == Durability::Full {
-                    shared.sync_ancestors().await?;
-                }
-                (opened.root.join(filename), temporary)
-            }
-            None => {
-                let counter = layout::random();
-                let name = layout::temporary(&self.owner, counter);
-                (PathBuf::from(self.path_of(filename)), PathBuf::from(self.path_of(&name)))
-            }
-        };
-        let target = Target { directory: &opened.root, temporary: &temporary, path: &path };
-        let contents = Payload::clone(record);
-        storage::create_file(
-            self.file_system.as_ref(),
-            target,
-            contents,
-            self.options.durability,
-            opened.sync(),
+fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Prepared> {
+    let mut pass = RedactionSession::new(request.redaction.clone());
+    let request = request.redacted(&mut pass)?;
+    let SaveRequest { tool_name, arguments, result, timestamp, task, query, details, .. } = request;
+    let details = details.unwrap_or_default();
+    let unreadable = |what: &str| {
+        Error::new(
+            Code::InvalidArgument,
+            format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
         )
-        .await
-    }
+    };
+    let mut argument_text = Vec::new();
+    arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
+    pass.json(&mut argument_text, 0)?;
+    let mut canonical = Vec::new();
+    json_text::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
+    let hash = Sha256::digest(&canonical);
+    let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let filename = layout::context(&ContextName {
+        session: session.options.session_is_named.then_some(session.options.session.as_str()),
+        tool: &tool_name,
+        arguments_hash: &hash,
+        timestamp,
+        counter: sequence,
+        random: session.pointers.identity(sequence),
+    });
+    let description =
+        details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
+    let (tool_token, description_token) =
+        (json_text::string_token(&tool_name), json_text::string_token(&description));
 
-    fn remember(self: &Arc<Self>, sequence: u64, prepared: Prepared, redactions: u64) {
-        let Prepared {
-            tool_name,
-            filename,
-            record,
-            result,
-            held,
-            pointer,
-            description,
-            indexed_arguments,
-            ..
-        } = prepared;
-        let output = IndexedOutput {
-            name: tool_name,
-            description,
-            arguments: indexed_arguments,
-            timestamp: pointer.timestamp,
-            group: pointer.group(),
-            stored: pointer.on_disk.then_some(filename),
-        };
-        // The index first: whoever sees the pointer finds it there.
-        self.index_output(sequence, output, RecordText { record, result });
-        let mut state = self.state();
-        state.redactions += redactions;
-        if self.is_cleared(sequence) {
-            // `clearPointers` was called since: the file stays, without a pointer.
-            state.has_unknown_files |= pointer.on_disk;
-            drop(state);
-            self.index.remove(sequence);
+    let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
+    record::write_head(
+        &RecordParts {
+            tool_name: tool_token.as_bytes(),
+            tool_description: description_token.as_bytes(),
+            timestamp,
+            task: task.as_deref(),
+            query: query.as_deref(),
+            session: &session.token,
+            source_urls: details.source_urls.as_deref(),
+            success: details.success,
+            error: details.error.as_deref(),
+            message: details.message.as_deref(),
+            arguments: &argument_text,
+        },
+        &mut text,
+    );
+    let head = text.len();
+    result.write(&mut text).map_err(|_| unreadable("the result"))?;
+    drop(result);
+    // Twice: what is too large need not be looked through, and may have grown by it.
+    check_size(session, &tool_name, text.len() - head)?;
+    pass.json(&mut text, head)?;
+    let result_size = text.len() - head;
+    check_size(session, &tool_name, result_size)?;
+    let offloaded = details.offload.map(|OffloadRequest { preview }| {
+        let result = text.get(head..).unwrap_or_default();
+        let handle = handle::of(tool_token.as_bytes(), &canonical, result);
+        let placeholder = preview.map(|preview| placeholder(&tool_name, &handle, result, preview));
+        Offloaded { handle, placeholder }
+    });
+    text.push(b'}');
+    text.shrink_to_fit();
+
+    let (shown_arguments, truncated) =
+        json_text::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
+    let mut pointer = Pointer::new(
+        &PointerParts {
+            filename: &filename,
+            tool_name: &tool_token,
+            tool_description: &description_token,
+            arguments: std::str::from_utf8(&shown_arguments).map_err(|_| unreadable("args"))?,
+            source_urls: details.source_urls.as_deref().unwrap_or_default(),
+        },
+        timestamp,
+        text.len() as u64,
+    );
+    pointer.task = task.map(Arc::from);
+    pointer.query = query.map(Arc::from);
+    pointer.session = Some(Arc::clone(&session.token));
+    pointer.success = details.success;
+    pointer.arguments_truncated = truncated;
+    pointer.handle = offloaded.as_ref().map(|offloaded| Arc::from(offloaded.handle.as_str()));
+    let mut indexed_arguments = String::new();
+    json_text::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
+    let is_large =
+        details.is_large.unwrap_or(result_size as u64 >= session.options.persist_threshold);
+    let record = Payload::new(text);
+    Ok(Prepared {
+        tool_name,
+        report: pass.report(),
+        filename,
+        held: (!is_large).then(|| Held::new(Payload::clone(&record), head)),
+        record,
+        result: head,
+        pointer,
+        is_large,
+        description,
+        indexed_arguments,
+        offloaded,
+    })
+}
+
+fn check_size(session: &Session, tool_name: &str, size: usize) -> Result<()> {
+    let limit = session.options.retention.max_result_bytes;
+    if size <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::TooLarge,
+        format!(
+            "the result of {tool_name:?} takes {size} bytes of JSON, more than {limit}; raise retention.maxResultBytes or store less of it"
+        ),
+    ))
+}
+
+fn remember(session: &Session, sequence: u64, prepared: Prepared, redactions: u64) {
+    let Prepared {
+        tool_name,
+        filename,
+        record,
+        result,
+        held,
+        pointer,
+        description,
+        indexed_arguments,
+        ..
+    } = prepared;
+    let output = IndexedOutput {
+        name: tool_name,
+        description,
+        arguments: indexed_arguments,
+        timestamp: pointer.timestamp,
+        group: pointer.group(),
+        stored: pointer.on_disk.then_some(filename),
+    };
+    // The index first: readers that see the pointer find it there.
+    session.index.add(sequence, output, RecordText { record, result });
+    if !session.pointers.insert(sequence, pointer, held, redactions) {
+        session.index.remove(sequence);
+    }
+}
+
+/// Brings the memory cache back within its budget: records that are on disk already are dropped, the
+/// others are written first.
+async fn spill(session: &Session) {
+    while let Some(Spilling { sequence, filename, record }) = session.pointers.next_to_spill() {
+        if let Err(error) = session.directory.write(&filename, &record).await {
+            session.pointers.keep(sequence);
+            session.debug.say(
+                "Failed to move a context from memory to disk",
+                || json!({ "filepath": session.directory.path_of(&filename), "error": error.message }),
+            );
             return;
         }
-        state.insert(sequence, pointer);
-        if let Some(held) = held {
-            state.memory.insert(sequence, held);
-        }
-        drop(state);
-        self.changed();
-    }
-
-    /// Brings the memory tier back within its budget: what is on disk already is let go, the rest
-    /// is written first.
-    async fn spill(&self) {
-        while let Some((sequence, filename, record)) = self.next_to_spill() {
-            let written = self.write(&filename, &record).await;
-            let is_orphan = {
-                let mut state = self.state();
-                match &written {
-                    Ok(()) => !Self::spilled(&mut state, sequence),
-                    Err(_) => {
-                        state.memory.keep(sequence);
-                        false
-                    }
-                }
-            };
-            if is_orphan {
-                // The context was forgotten while it was written.
-                let path = PathBuf::from(self.path_of(&filename));
-                if self.file_system.remove(&path).await.is_err() {
-                    self.state().has_unknown_files = true;
-                }
-            }
-            if let Err(error) = written {
-                self.debug.say(
-                    "Failed to move a context from memory to disk",
-                    || json!({ "filepath": self.path_of(&filename), "error": error.message }),
-                );
-                return;
-            }
-        }
-    }
-
-    fn next_to_spill(&self) -> Option<(u64, String, Payload)> {
-        let mut state = self.state();
-        loop {
-            let (sequence, held) = state.memory.next_over_budget()?;
-            match state.pointers.get(&sequence) {
-                Some(pointer) if !pointer.on_disk => {
-                    let filename = pointer.filename().to_owned();
-                    drop(state);
-                    return Some((sequence, filename, held.record()));
-                }
-                _ => drop(state.memory.remove(sequence)),
-            }
-        }
-    }
-
-    /// `false` when the context is gone.
-    fn spilled(state: &mut State, sequence: u64) -> bool {
-        let Some(pointer) = state.pointers.get_mut(&sequence) else { return false };
-        pointer.on_disk = true;
-        let size = pointer.size;
-        state.disk_files += 1;
-        state.disk_bytes += size;
-        state.spills += 1;
-        state.memory.remove(sequence);
-        true
-    }
-
-    fn sweep_in_background(&self, opened: &Opened) {
-        if let Some((shared, _)) = &opened.shared
-            && shared.claim_background_sweep()
-            && let Some(sweeper) = self.sweeper(shared.path())
+        // The context may have been forgotten while it was written.
+        if !session.pointers.spilled(sequence) && session.directory.remove(&filename).await.is_err()
         {
-            tokio::spawn(sweeper.sweep_in_background());
+            session.pointers.note_unknown_files();
         }
     }
 }

@@ -1,35 +1,22 @@
 //! Searching the texts of stored outputs: candidates from the index, best first, then the texts
 //! themselves, for what the index cannot tell and for what is shown.
 
-use std::{path::Path, sync::Arc};
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use storage::{Payload, layout};
 use tasks::in_place;
 use text_index::{
     Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
 };
 
 use super::{
-    directory_index::{DirectoryIndex, FIRST_FOREIGN},
-    filter::ContextFilter,
-    held::Held,
-    indexing::MAX_INDEXED_RESULT,
-    list::{self, Listing},
-    load::MAX_TEXT,
-    manager::Manager,
-    pointer::Pointer,
-    stored_text::StoredText,
+    admission::Admission, collection::Collection, directory_index::DirectoryIndex,
+    filter::ContextFilter, list::Listing, pointer::Pointer, session::Session,
 };
-use crate::{
-    blocking::run_long,
-    error::{Code, Error, Result},
-};
+use crate::error::{Code, Error, Result};
 
-/// Pointers looked at between two pauses.
-const BATCH: usize = 4096;
 /// Candidates that are asked for at first.
 const FIRST_CANDIDATES: usize = 64;
 /// Text of candidates that is read for one search, in bytes.
@@ -60,43 +47,6 @@ pub struct SearchRequest {
     pub filter: ContextFilter,
 }
 
-/// Which contexts come into question, by the options and by the query.
-struct Admission {
-    filter: ContextFilter,
-    excluded_tools: Vec<String>,
-}
-
-impl Admission {
-    fn new(filter: &ContextFilter, syntax: &SearchSyntax) -> Self {
-        let mut filter = filter.clone();
-        filter.tools = match (filter.tools, &syntax.tools) {
-            (Some(tools), Some(others)) => {
-                Some(tools.into_iter().filter(|tool| others.contains(tool)).collect())
-            }
-            (tools, others) => tools.or_else(|| others.clone()),
-        };
-        filter.since = filter.since.max(syntax.since);
-        filter.until = match (filter.until, syntax.until) {
-            (Some(until), Some(other)) => Some(until.min(other)),
-            (until, other) => until.or(other),
-        };
-        Self { filter, excluded_tools: syntax.excluded_tools.clone() }
-    }
-
-    fn is_open(&self) -> bool {
-        let ContextFilter { queries, tasks, tools, since, until } = &self.filter;
-        let has_lists = queries.is_some() || tasks.is_some() || tools.is_some();
-        !(has_lists || since.is_some() || until.is_some()) && self.excluded_tools.is_empty()
-    }
-
-    fn admits(&self, pointer: &Pointer) -> bool {
-        self.filter.matches(pointer)
-            && (self.excluded_tools.is_empty()
-                || json_text::decode_string(pointer.tool_name().as_bytes())
-                    .is_none_or(|name| !self.excluded_tools.iter().any(|tool| *tool == name)))
-    }
-}
-
 /// A context that was found.
 struct Hit {
     pointer: Pointer,
@@ -117,75 +67,73 @@ struct ShownSnippet<'s> {
     byte_offset: Option<usize>,
 }
 
-impl Manager {
-    /// The stored outputs that the query finds, best first, each a pointer with its score and its
-    /// snippets, as JSON arrays.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory
-    /// cannot be read.
-    pub async fn search(self: &Arc<Self>, request: &SearchRequest) -> Result<Listing> {
-        let syntax = SearchSyntax::parse(&request.query)?;
-        let admission = Admission::new(&request.filter, &syntax);
-        if !syntax.is_positive() && syntax.excluded.is_empty() && admission.is_open() {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "query must have a word, a \"phrase\", a prefix* or a filter such as tool:name to search for",
-            ));
-        }
-        self.settle_index().await;
-        let directory =
-            if request.all_sessions { Some(self.directory_index().await?) } else { None };
-        let collection = Collection { manager: self, directory };
-        let bounds = SnippetBounds { count: request.snippets, length: request.snippet_length };
-        let search = TextSearch::new(&syntax, bounds, &collection.indexes());
-        let mut searching = Searching {
-            collection,
-            search,
-            admission,
-            limit: request.limit,
-            hits: Vec::new(),
-            examined: FxHashSet::default(),
-        };
-        if request.limit > 0 {
-            if syntax.is_positive() {
-                searching.find().await;
-            } else {
-                searching.newest().await;
-            }
-        }
-        Ok(self.show_hits(searching.into_hits()))
+/// The stored outputs that the query finds, best first, each a pointer with its score and its snippets, as
+/// JSON arrays. `others` indexes what others keep in the directory.
+///
+/// # Errors
+/// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory cannot be
+/// read.
+pub(super) async fn search(
+    session: &Arc<Session>,
+    others: &OnceLock<DirectoryIndex>,
+    request: &SearchRequest,
+) -> Result<Listing> {
+    let syntax = SearchSyntax::parse(&request.query)?;
+    let admission = Admission::new(&request.filter, &syntax);
+    if !syntax.is_positive() && syntax.excluded.is_empty() && admission.is_open() {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "query must have a word, a \"phrase\", a prefix* or a filter such as tool:name to search for",
+        ));
     }
+    session.index.complete().await;
+    let mut searched = None;
+    if request.all_sessions {
+        let others = searched.insert(others.get_or_init(DirectoryIndex::default));
+        others.refresh(session).await?;
+    }
+    let collection = Collection::new(session, searched);
+    let bounds = SnippetBounds { count: request.snippets, length: request.snippet_length };
+    let search = TextSearch::new(&syntax, bounds, &collection.indexes());
+    let mut searching = Searching {
+        collection,
+        search,
+        admission,
+        limit: request.limit,
+        hits: Vec::new(),
+        examined: FxHashSet::default(),
+    };
+    if request.limit > 0 {
+        if syntax.is_positive() {
+            searching.find().await;
+        } else {
+            searching.newest().await;
+        }
+    }
+    Ok(texts(searching.into_hits(), session.directory.escaped_prefix()))
+}
 
-    fn show_hits(&self, hits: Vec<Hit>) -> Listing {
-        let mut texts = Vec::new();
-        let mut text = String::from("[");
-        for hit in hits {
-            if text.len() > TEXT {
-                text.push(']');
-                texts.push(std::mem::replace(&mut text, String::from("[")));
-            }
-            if text.len() > 1 {
-                text.push(',');
-            }
-            self.show_one(&hit.pointer, &mut text);
-            // The score and the snippets are further members of the pointer.
-            text.pop();
-            let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
-            let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
-            text.push_str(&format!(",\"score\":{},\"snippets\":{snippets}}}", hit.score));
+fn texts(hits: Vec<Hit>, prefix: &str) -> Listing {
+    let mut texts = Vec::new();
+    let mut text = String::from("[");
+    for hit in hits {
+        if text.len() > TEXT {
+            text.push(']');
+            texts.push(std::mem::replace(&mut text, String::from("[")));
         }
-        text.push(']');
-        texts.push(text);
-        texts
+        if text.len() > 1 {
+            text.push(',');
+        }
+        hit.pointer.write_json(prefix, &mut text);
+        // The score and the snippets are further members of the pointer.
+        text.pop();
+        let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
+        let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
+        text.push_str(&format!(",\"score\":{},\"snippets\":{snippets}}}", hit.score));
     }
-
-    /// A record in this manager's memory, whoever asks.
-    pub(super) fn held(&self, filename: &str) -> Option<Held> {
-        let state = self.state();
-        let sequence = state.sequence_of(filename)?;
-        state.memory.get(sequence).cloned()
-    }
+    text.push(']');
+    texts.push(text);
+    texts
 }
 
 fn shown((field, snippet): &(Field, Snippet)) -> ShownSnippet<'_> {
@@ -196,123 +144,6 @@ fn shown((field, snippet): &(Field, Snippet)) -> ShownSnippet<'_> {
         matches: &snippet.matches,
         line: is_result.then_some(snippet.line),
         byte_offset: is_result.then_some(snippet.byte_offset),
-    }
-}
-
-/// What is searched: this manager's contexts by the numbers of their calls, and those of others.
-struct Collection<'m> {
-    manager: &'m Arc<Manager>,
-    directory: Option<&'m DirectoryIndex>,
-}
-
-impl<'m> Collection<'m> {
-    fn indexes(&self) -> Vec<&'m Index> {
-        let mut indexes = vec![&self.manager.index];
-        indexes.extend(self.directory.map(|directory| &directory.index));
-        indexes
-    }
-
-    fn pointer(&self, number: u64) -> Option<Pointer> {
-        if number < FIRST_FOREIGN {
-            return self.manager.state().pointers.get(&number).cloned();
-        }
-        self.directory?.known().contexts.get(&number).map(|foreign| foreign.pointer.clone())
-    }
-
-    /// The contexts that `accepts` accepts, with their times and sizes, the latest first. It is told
-    /// whether the index has all of a context's text.
-    async fn choose(&self, accepts: impl Fn(&Pointer, bool) -> bool) -> Vec<(i64, u64, u64)> {
-        let mut chosen = Vec::new();
-        let mut next = Some(0);
-        // Locked for a moment at a time: saves take the same lock.
-        while let Some(start) = next {
-            next = self.choose_own(start, &accepts, &mut chosen);
-            tokio::task::yield_now().await;
-        }
-        next = self.directory.map(|_| FIRST_FOREIGN);
-        while let Some(start) = next {
-            next = self.choose_foreign(start, &accepts, &mut chosen);
-            tokio::task::yield_now().await;
-        }
-        chosen.sort_unstable_by(|left, right| right.cmp(left));
-        chosen
-    }
-
-    /// Looks at some of this manager's contexts; where to go on.
-    fn choose_own(
-        &self,
-        start: u64,
-        accepts: impl Fn(&Pointer, bool) -> bool,
-        chosen: &mut Vec<(i64, u64, u64)>,
-    ) -> Option<u64> {
-        let state = self.manager.state();
-        let mut pointers = state.pointers.range(start..);
-        for (&number, pointer) in pointers.by_ref().take(BATCH) {
-            let is_there = pointer.on_disk || state.memory.get(number).is_some();
-            let is_partial =
-                pointer.size > MAX_INDEXED_RESULT as u64 || pointer.arguments_truncated;
-            if is_there && accepts(pointer, is_partial) {
-                chosen.push((pointer.timestamp, number, pointer.size));
-            }
-        }
-        pointers.next().map(|(&number, _)| number)
-    }
-
-    /// As [`Collection::choose_own`], for those of others.
-    fn choose_foreign(
-        &self,
-        start: u64,
-        accepts: impl Fn(&Pointer, bool) -> bool,
-        chosen: &mut Vec<(i64, u64, u64)>,
-    ) -> Option<u64> {
-        let known = self.directory?.known();
-        let mut contexts = known.contexts.range(start..);
-        for (&number, foreign) in contexts.by_ref().take(BATCH) {
-            if accepts(&foreign.pointer, foreign.is_partial) {
-                chosen.push((foreign.pointer.timestamp, number, foreign.pointer.size));
-            }
-        }
-        contexts.next().map(|(&number, _)| number)
-    }
-
-    /// The text of a context, wherever it is; `None` when it is gone or is no record.
-    async fn text(&self, number: u64, pointer: &Pointer) -> Option<StoredText> {
-        let filename = pointer.filename();
-        let held = self.manager.held(filename).or_else(|| self.held_by_others(number, filename));
-        if let Some(held) = held {
-            return StoredText::of_held(held);
-        }
-        let path = self.manager.path_of(filename);
-        let root = self.manager.root(&path).await.ok()?;
-        let file_system = self.manager.file_system.as_ref();
-        let skipped = |reason: &str| list::skipped(&self.manager.debug, &path, reason);
-        match file_system.read(&root, Path::new(filename), MAX_TEXT).await {
-            Ok(contents) if contents.length > MAX_TEXT => {
-                skipped("the file is too large");
-                None
-            }
-            Ok(contents) => {
-                let length = contents.bytes.len();
-                let parse = move || Ok(StoredText::of_record(Payload::new(contents.bytes)));
-                run_long(length, parse).await.ok()?.map_err(|reason| skipped(reason.reason())).ok()
-            }
-            Err(error) if error.is_not_found() => None,
-            Err(error) => {
-                skipped(&error.to_string());
-                None
-            }
-        }
-    }
-
-    /// What only the memory of another manager has.
-    fn held_by_others(&self, number: u64, filename: &str) -> Option<Held> {
-        let stamp = layout::parse_context(filename).filter(|_| number >= FIRST_FOREIGN)?;
-        let owner = self
-            .manager
-            .neighbours()
-            .into_iter()
-            .find(|manager| stamp.random == manager.identity(stamp.counter))?;
-        owner.held(filename)
     }
 }
 
@@ -399,7 +230,7 @@ impl Searching<'_> {
                 continue;
             }
             if size > bytes_left {
-                self.collection.manager.debug.say(
+                self.collection.say(
                     "Searched only the latest texts",
                     || json!({ "bytes": MAX_SCANNED - bytes_left }),
                 );

@@ -4,10 +4,9 @@
 //! this manager's can be told from the path itself.
 
 use rustc_hash::FxHashSet;
-use storage::layout;
 use text_index::{Boosts, Document, Query, Scored, Which, boost};
 
-use super::{manager::Manager, pointer::group_of};
+use super::{output_index::OutputIndex, pointer::group_of, session::Session};
 
 /// One pointer to choose from.
 #[derive(Debug, Clone)]
@@ -50,86 +49,78 @@ impl ForeignPointer {
     }
 }
 
-impl Manager {
-    /// The positions of the candidates that share a term with the query, best first; `None` when a
-    /// known candidate was cleared since, so that its text is needed.
-    #[must_use]
-    pub fn rank(&self, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
-        let mut known = Vec::new();
-        let mut foreign = Vec::new();
-        let mut seen = FxHashSet::default();
-        for (position, candidate) in candidates.iter().enumerate() {
-            let sequence = match candidate {
-                Candidate::Known(sequence) if self.is_cleared(*sequence) => return None,
-                Candidate::Known(sequence) => Some(*sequence),
-                Candidate::Foreign(pointer) => self.recognise(&pointer.path),
-            };
-            match (sequence, candidate) {
-                // A context that is offered twice is chosen once.
-                (Some(sequence), _) if seen.insert(sequence) => known.push((sequence, position)),
-                (None, Candidate::Foreign(pointer)) => foreign.push((pointer, position)),
-                _ => {}
-            }
-        }
-        let order = in_order(&mut known, &mut foreign, candidates.len());
-        let documents: Vec<Document<'_>> =
-            foreign.iter().map(|(pointer, _)| pointer.document()).collect();
-        let position = |which| match which {
-            Which::Known(sequence) => {
-                let place = known.binary_search_by_key(&sequence, |&(known, _)| known).ok()?;
-                known.get(place).map(|&(_, position)| position)
-            }
-            Which::Foreign(number) => foreign.get(number).map(|&(_, position)| position),
+/// The positions of the candidates that share a term with the query, best first; `None` when a known
+/// candidate was cleared since, so that its text is needed.
+pub(super) fn rank(session: &Session, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
+    let mut known = Vec::new();
+    let mut foreign = Vec::new();
+    let mut seen = FxHashSet::default();
+    for (position, candidate) in candidates.iter().enumerate() {
+        let sequence = match candidate {
+            Candidate::Known(sequence) if session.pointers.is_cleared(*sequence) => return None,
+            Candidate::Known(sequence) => Some(*sequence),
+            Candidate::Foreign(pointer) => session.recognise(&pointer.path),
         };
-        let ranked = self.rank_documents(query, &position, &documents, order.len());
-        Some(ranked.into_iter().filter_map(|position| order.get(position).copied()).collect())
-    }
-
-    /// As [`Manager::rank`] for candidates that are all this manager's and stand in the order of
-    /// the calls, as `getAllPointers` gives them: a million need no table.
-    #[must_use]
-    pub fn rank_ascending(&self, query: &str, sequences: &[f64]) -> Option<Vec<usize>> {
-        #[expect(clippy::cast_precision_loss, reason = "numbers of calls stay far below 2^53")]
-        let position = |which| match which {
-            Which::Known(sequence) => {
-                sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
-            }
-            Which::Foreign(_) => None,
-        };
-        let first = sequences.first().map_or(0, |&first| first as u64);
-        if self.is_cleared(first) {
-            return None;
+        match (sequence, candidate) {
+            // A context that is offered twice is chosen once.
+            (Some(sequence), _) if seen.insert(sequence) => known.push((sequence, position)),
+            (None, Candidate::Foreign(pointer)) => foreign.push((pointer, position)),
+            _ => {}
         }
-        Some(self.rank_documents(query, &position, &[], sequences.len()))
     }
-
-    /// The places of documents in the order of the candidates, which `position` tells, best first.
-    fn rank_documents(
-        &self,
-        query: &str,
-        position: &dyn Fn(Which) -> Option<usize>,
-        foreign: &[Document<'_>],
-        candidates: usize,
-    ) -> Vec<usize> {
-        let query = Query::parse(query);
-        if query.is_empty() {
-            return Vec::new();
+    let order = in_order(&mut known, &mut foreign, candidates.len());
+    let documents: Vec<Document<'_>> =
+        foreign.iter().map(|(pointer, _)| pointer.document()).collect();
+    let position = |which| match which {
+        Which::Known(sequence) => {
+            let place = known.binary_search_by_key(&sequence, |&(known, _)| known).ok()?;
+            known.get(place).map(|&(_, position)| position)
         }
-        let known = |sequence| position(Which::Known(sequence)).is_some();
-        let ranked = self.index.rank(&query, &known, foreign).hits;
-        let scored = ranked.iter().filter_map(|hit| Some(hit.at(position(hit.which)?)));
-        let mut scored: Vec<Scored> = scored.collect();
-        boost(&mut scored, candidates, &Boosts::default());
-        scored.into_iter().map(|hit| hit.position).collect()
-    }
+        Which::Foreign(number) => foreign.get(number).map(|&(_, position)| position),
+    };
+    let ranked = rank_documents(&session.index, query, &position, &documents, order.len());
+    Some(ranked.into_iter().filter_map(|position| order.get(position).copied()).collect())
+}
 
-    /// The number of the call that made the context at `path`, told from the path alone.
-    pub(super) fn recognise(&self, path: &str) -> Option<u64> {
-        let name = path.strip_prefix(&self.options.prefix)?;
-        let stamp = layout::parse_context(name)?;
-        let is_ours = stamp.random == self.identity(stamp.counter);
-        (is_ours && !self.is_cleared(stamp.counter)).then_some(stamp.counter)
+/// As [`rank`] for candidates that are all this manager's and stand in the order of the calls, as
+/// `getAllPointers` gives them: a million need no table.
+pub(super) fn rank_ascending(
+    session: &Session,
+    query: &str,
+    sequences: &[f64],
+) -> Option<Vec<usize>> {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of calls stay far below 2^53")]
+    let position = |which| match which {
+        Which::Known(sequence) => {
+            sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
+        }
+        Which::Foreign(_) => None,
+    };
+    let first = sequences.first().map_or(0, |&first| first as u64);
+    if session.pointers.is_cleared(first) {
+        return None;
     }
+    Some(rank_documents(&session.index, query, &position, &[], sequences.len()))
+}
+
+/// The places of documents in the order of the candidates, which `position` gives, best first.
+fn rank_documents(
+    index: &OutputIndex,
+    query: &str,
+    position: &dyn Fn(Which) -> Option<usize>,
+    foreign: &[Document<'_>],
+    candidates: usize,
+) -> Vec<usize> {
+    let query = Query::parse(query);
+    if query.is_empty() {
+        return Vec::new();
+    }
+    let known = |sequence| position(Which::Known(sequence)).is_some();
+    let ranked = index.rank(&query, &known, foreign).hits;
+    let scored = ranked.iter().filter_map(|hit| Some(hit.at(position(hit.which)?)));
+    let mut scored: Vec<Scored> = scored.collect();
+    boost(&mut scored, candidates, &Boosts::default());
+    scored.into_iter().map(|hit| hit.position).collect()
 }
 
 /// Puts candidates in the order in which things happened, wherever that is known: this manager's by

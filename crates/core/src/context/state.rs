@@ -111,6 +111,32 @@ impl State {
         }
     }
 
+    /// A record left memory for the disk. `false` when the context is gone.
+    pub fn spilled(&mut self, sequence: u64) -> bool {
+        let Some(pointer) = self.pointers.get_mut(&sequence) else { return false };
+        pointer.on_disk = true;
+        self.disk_files += 1;
+        self.disk_bytes += pointer.size;
+        self.spills += 1;
+        self.memory.remove(sequence);
+        true
+    }
+
+    /// Calls `visit` with at most `limit` pointers from call number `start` on; returns the number at which
+    /// the next visit starts.
+    pub fn visit_from(
+        &self,
+        start: u64,
+        limit: usize,
+        mut visit: impl FnMut(u64, &Pointer, &MemoryTier),
+    ) -> Option<u64> {
+        let mut pointers = self.pointers.range(start..);
+        for (&sequence, pointer) in pointers.by_ref().take(limit) {
+            visit(sequence, pointer, &self.memory);
+        }
+        pointers.next().map(|(&sequence, _)| sequence)
+    }
+
     /// The number of the call that made the context, when this manager made it.
     pub fn sequence_of(&self, relative: &str) -> Option<u64> {
         let sequence = layout::parse_context(relative)?.counter;

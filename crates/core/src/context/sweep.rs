@@ -1,10 +1,6 @@
 //! The sweep: what dead sessions left behind goes, within the bounds of the retention.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use chrono::Utc;
 use serde_json::json;
@@ -13,10 +9,9 @@ use storage::{
     layout,
 };
 
-use super::{list, manager::Manager, options::Retention, refused};
+use super::{file_head::read_head, options::Retention};
 use crate::{
     debug::Debug,
-    error::Result,
     safety::{Inspection, is_reachable},
 };
 
@@ -44,15 +39,15 @@ pub struct SweepReport {
 
 /// What a sweep of one directory needs.
 pub(super) struct Sweeper {
-    file_system: Arc<dyn FileSystem>,
-    disk: Arc<dyn Disk>,
+    pub file_system: Arc<dyn FileSystem>,
+    pub disk: Arc<dyn Disk>,
     /// The directory without symbolic links.
-    root: PathBuf,
-    retention: Retention,
+    pub root: PathBuf,
+    pub retention: Retention,
     /// A free lock proves that a session is over, whatever its lease says.
-    trusts_locks: bool,
-    inspection: Arc<Inspection>,
-    debug: Debug,
+    pub trusts_locks: bool,
+    pub inspection: Arc<Inspection>,
+    pub debug: Debug,
 }
 
 /// What a look at the directory found.
@@ -69,40 +64,6 @@ struct Left {
     name: String,
     length: u64,
     timestamp: i64,
-}
-
-impl Manager {
-    /// Sweeps `root`, the directory without symbolic links; `None` where no locks tell who is alive.
-    pub(super) fn sweeper(&self, root: &Path) -> Option<Sweeper> {
-        Some(Sweeper {
-            file_system: Arc::clone(&self.file_system),
-            disk: Arc::clone(self.disk.as_ref()?),
-            root: root.to_owned(),
-            retention: self.options.retention,
-            trusts_locks: self.options.trust.locks,
-            inspection: Arc::clone(&self.inspection),
-            debug: self.debug.clone(),
-        })
-    }
-
-    /// Removes what dead sessions left behind, within the bounds of the retention. With an injected
-    /// file system, where no locks tell who is alive, nothing is touched.
-    ///
-    /// # Errors
-    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
-    pub async fn sweep(&self) -> Result<SweepReport> {
-        self.check_directory()?;
-        let directory = PathBuf::from(&self.options.directory);
-        let swept = match self.file_system.canonical(&directory).await {
-            Ok(root) => match self.sweeper(&root) {
-                Some(sweeper) => sweeper.sweep().await,
-                None => Ok(SweepReport::default()),
-            },
-            Err(error) if error.is_not_found() => Ok(SweepReport::default()),
-            Err(error) => Err(error),
-        };
-        swept.map_err(|error| refused("sweep the context directory", &directory, error))
-    }
 }
 
 impl Sweeper {
@@ -125,7 +86,11 @@ impl Sweeper {
         }
     }
 
-    async fn sweep(&self) -> FileResult<SweepReport> {
+    /// Removes what dead sessions left behind, within the bounds of the retention.
+    ///
+    /// # Errors
+    /// When the directory cannot be read; single files that resist are left.
+    pub async fn sweep(&self) -> FileResult<SweepReport> {
         let Survey { mut left, outlived, mut report } = self.survey().await?;
         left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
         for (number, context) in left.iter().enumerate() {
@@ -250,8 +215,7 @@ impl Sweeper {
     /// made it, can be ours.
     async fn context_of(&self, entry: &FileEntry) -> Option<(String, Left)> {
         let stamp = layout::parse_context(&entry.name)?;
-        let file =
-            list::read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
+        let file = read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
         // The younger of what the name and the file system say: a clock that jumped deletes nothing.
         let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
         let left = Left { name: entry.name.clone(), length: file.length, timestamp };

@@ -2,15 +2,16 @@
 //! it. Changes that wait for the same turn are written together.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use redaction::{Redaction, RedactionSession};
 use serde_json::json;
-use storage::{Durability, FileError, FileSystem, LockError, Payload, SharedFiles, Turn, layout};
+use storage::{
+    Durability, FileError, FileSystem, LockError, Payload, Registry, SharedFiles, Turn, layout,
+};
 use tokio::sync::oneshot;
 
 use super::document::{Document, Malformed};
@@ -60,27 +61,21 @@ pub(super) struct Directory {
     queue: Mutex<Queue>,
 }
 
-type Directories = Mutex<HashMap<(u64, PathBuf), Weak<Directory>>>;
-static DIRECTORIES: LazyLock<Directories> = LazyLock::new(Mutex::default);
+static DIRECTORIES: Registry<(u64, PathBuf), Directory> = Registry::new();
 
 impl Directory {
     /// What all memories of this directory share. Touches no file.
     pub fn of(file_system: &Arc<dyn FileSystem>, path: &Path) -> Arc<Self> {
-        let mut directories = DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file_system.scope(), path.to_owned());
-        if let Some(directory) = directories.get(&key).and_then(Weak::upgrade) {
-            return directory;
-        }
-        directories.retain(|_, directory| directory.strong_count() > 0);
-        let lock = path.join(layout::lock(layout::MEMORY));
-        let directory = Arc::new(Self {
-            file_system: Arc::clone(file_system),
-            path: path.to_owned(),
-            files: SharedFiles::new(Arc::clone(file_system), lock, layout::is_memory_replacement),
-            queue: Mutex::default(),
-        });
-        directories.insert(key, Arc::downgrade(&directory));
-        directory
+        DIRECTORIES.get_or_insert_with((file_system.scope(), path.to_owned()), || {
+            let lock = path.join(layout::lock(layout::MEMORY));
+            let is_replacement = layout::is_memory_replacement;
+            Arc::new(Self {
+                file_system: Arc::clone(file_system),
+                path: path.to_owned(),
+                files: SharedFiles::new(Arc::clone(file_system), lock, is_replacement),
+                queue: Mutex::default(),
+            })
+        })
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

@@ -2,7 +2,7 @@
 
 use redaction::RedactionSession;
 
-use super::{entry::Change, time};
+use super::{entry_parts::Change, time};
 use crate::error::Result;
 
 const SUPERSEDED: &str = "Marked as superseded, see ";

@@ -8,7 +8,7 @@ use redaction::RedactionSession;
 use super::{
     body::Body,
     changelog,
-    entry::{Change, EntryType, Problem},
+    entry_parts::{Change, EntryType, Problem},
     front_matter::{Fields, FrontMatter},
 };
 use crate::error::Result;

@@ -7,7 +7,7 @@ use redaction::RedactionSession;
 
 use super::{
     block::{Block, Comments, FoundKey, Key, is_comment, key_of, redact},
-    entry::{EntryType, Problem},
+    entry_parts::{EntryType, Problem},
     time, yaml_quoted,
     yaml_reader::{Fault, Reader, Value},
 };

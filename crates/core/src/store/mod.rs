@@ -22,6 +22,7 @@ mod document;
 #[cfg(test)]
 mod document_tests;
 mod entry;
+mod entry_parts;
 mod front_matter;
 mod housekeeping;
 mod index;
@@ -58,7 +59,8 @@ use crate::{
 pub use change::Update;
 pub use directory_name::directory_name_error;
 pub use document::{Document, NewEntry};
-pub use entry::{Change, Entry, EntryType, Problem, Summary, revision};
+pub use entry::{Entry, Summary, revision};
+pub use entry_parts::{Change, EntryType, Problem};
 pub use housekeeping::{Expired, HousekeepingPlan, Policy, Removal, Unremoved};
 pub use index::{Direction, Filter};
 pub use location::Location;

@@ -2,14 +2,14 @@
 //! known of them.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use serde_json::json;
-use storage::{Durability, FileError, FileSystem, LockError, SharedFiles, Turn, layout};
+use storage::{Durability, FileError, FileSystem, LockError, Registry, SharedFiles, Turn, layout};
 
 use super::{Location, index::EntryIndex};
 use crate::{
@@ -42,32 +42,26 @@ impl Drop for Reserved<'_> {
     }
 }
 
-type Stores = Mutex<HashMap<(u64, PathBuf), Weak<Shared>>>;
-static STORES: LazyLock<Stores> = LazyLock::new(Mutex::default);
+static STORES: Registry<(u64, PathBuf), Shared> = Registry::new();
 
 impl Shared {
     /// What all stores of this directory share. Touches no file.
     pub fn of(file_system: &Arc<dyn FileSystem>, directory: &Path) -> Arc<Self> {
-        let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file_system.scope(), directory.to_owned());
-        if let Some(shared) = stores.get(&key).and_then(Weak::upgrade) {
-            return shared;
-        }
-        stores.retain(|_, shared| shared.strong_count() > 0);
-        let files = SharedFiles::new(
-            Arc::clone(file_system),
-            directory.join(layout::STORE_LOCK),
-            layout::is_store_replacement,
-        );
-        let shared = Arc::new(Self {
-            file_system: Arc::clone(file_system),
-            directory: directory.to_owned(),
-            files,
-            index: Mutex::default(),
-            reserved: Mutex::default(),
-        });
-        stores.insert(key, Arc::downgrade(&shared));
-        shared
+        STORES.get_or_insert_with(key, || {
+            let files = SharedFiles::new(
+                Arc::clone(file_system),
+                directory.join(layout::STORE_LOCK),
+                layout::is_store_replacement,
+            );
+            Arc::new(Self {
+                file_system: Arc::clone(file_system),
+                directory: directory.to_owned(),
+                files,
+                index: Mutex::default(),
+                reserved: Mutex::default(),
+            })
+        })
     }
 
     fn reserved(&self) -> MutexGuard<'_, HashSet<Location>> {

@@ -10,29 +10,34 @@
 //! - Readers take no lock: a line that has no end yet is not there yet, everything before it is.
 //! - A rewrite (compaction) makes a new file, brings it to the medium, and gives it the log's name.
 
+mod error;
+mod job;
 mod lines;
 mod on_disk;
+mod path;
 mod plain;
 mod reader;
+mod registry;
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use tokio::sync::oneshot;
 
+pub use error::{AppendError, LogError};
+pub use job::{MakeLine, Rewrite};
 pub use lines::{Line, LinesBackwards, LinesForwards, ReadAt};
+pub use path::LogPath;
 pub use reader::{LogReader, LogSnapshot};
+pub use registry::LogRegistry;
 
-use super::{Durability, file_lock::LockError};
-use crate::{
-    file_system::{FileError, FileSystem},
-    layout,
-};
+use super::Durability;
+use crate::file_system::{FileError, FileSystem};
+use job::{Done, Job, LineSource, Record, Waiting};
 use on_disk::DiskLog;
 use plain::PlainLog;
 
@@ -43,141 +48,6 @@ const MAX_TURN_BYTES: usize = 1024 * 1024;
 /// Pauses in which records on their way to the medium gather: as long as more arrive, and no longer
 /// than a trip there takes.
 const GATHERING: Duration = Duration::from_micros(60);
-
-/// Where a log is.
-#[derive(Debug, Clone)]
-pub struct LogPath {
-    /// Its directory, absolute.
-    pub directory: PathBuf,
-    /// What the paths of the directory's files begin with, as the file system spells them.
-    pub prefix: String,
-    /// Its file name.
-    pub name: String,
-}
-
-impl LogPath {
-    /// The path of a file beside the log, or of the log itself.
-    #[must_use]
-    pub fn beside(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("{}{name}", self.prefix))
-    }
-
-    /// A fresh path for what is about to replace one of the log's files.
-    #[must_use]
-    pub fn replacement(&self) -> PathBuf {
-        self.beside(&layout::replacement(&self.name))
-    }
-
-    /// The log's lock file.
-    #[must_use]
-    pub fn lock(&self) -> PathBuf {
-        self.beside(&layout::lock(&self.name))
-    }
-
-    /// The log's file.
-    #[must_use]
-    pub fn file(&self) -> PathBuf {
-        self.beside(&self.name)
-    }
-}
-
-/// Why a log was not changed.
-#[derive(Debug)]
-pub enum LogError {
-    /// The file system refused; what was written in part was taken back.
-    File(FileError),
-    /// Others held the lock too long.
-    LockTimeout,
-    /// The log is not the one that was looked at: somebody replaced it.
-    Replaced,
-    /// There are no locks here, and without one others' records could be lost.
-    Unlockable,
-    /// The locks of this type of file system may bind one host or mount only.
-    Untrusted(Cow<'static, str>),
-}
-
-impl LogError {
-    fn duplicate(&self) -> Self {
-        match self {
-            Self::File(error) => Self::File(error.duplicate()),
-            Self::LockTimeout => Self::LockTimeout,
-            Self::Replaced => Self::Replaced,
-            Self::Unlockable => Self::Unlockable,
-            Self::Untrusted(kind) => Self::Untrusted(kind.clone()),
-        }
-    }
-}
-
-impl From<FileError> for LogError {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
-    }
-}
-
-impl From<LockError> for LogError {
-    fn from(error: LockError) -> Self {
-        match error {
-            LockError::TimedOut => Self::LockTimeout,
-            LockError::File(error) => Self::File(error),
-        }
-    }
-}
-
-/// What a log is to become: `head`, the kept parts of what a snapshot saw, and everything since.
-#[derive(Debug)]
-pub struct Rewrite {
-    /// What was looked at.
-    pub snapshot: LogSnapshot,
-    /// Whole lines that come first.
-    pub head: Vec<u8>,
-    /// Which parts of the snapshot stay, whole lines each, in order.
-    pub kept: Vec<std::ops::Range<u64>>,
-}
-
-/// Makes a record's line, without the newline character.
-pub type MakeLine<E> = Box<dyn FnOnce() -> Result<Vec<u8>, E> + Send>;
-
-/// Where a record's line comes from.
-enum LineSource<E> {
-    /// It is made on the thread that writes.
-    Make(MakeLine<E>),
-    /// It is made elsewhere, while the records before it are written.
-    Arriving(oneshot::Receiver<Vec<u8>>),
-}
-
-/// Why there is no new record: its line could not be made, or not written.
-#[derive(Debug)]
-pub enum AppendError<E> {
-    /// What making the line said.
-    Line(E),
-    /// What writing it said.
-    Log(LogError),
-}
-
-type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
-
-enum Job<E> {
-    Append { line: LineSource<E>, durability: Durability, waiting: Waiting, done: Done<E> },
-    Rewrite { rewrite: Rewrite, waiting: Waiting, done: oneshot::Sender<Result<u64, LogError>> },
-}
-
-/// Since when a job waits, and how long it waits for others.
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    since: Instant,
-    patience: Duration,
-}
-
-impl Waiting {
-    fn new(patience: Duration) -> Self {
-        Self { since: Instant::now(), patience }
-    }
-
-    /// When it gives up. What the queue before it took does not count as long as that moved on.
-    fn deadline(self, progress: Option<Instant>) -> Instant {
-        progress.map_or(self.since, |progress| progress.max(self.since)) + self.patience
-    }
-}
 
 /// Somebody serves the queue, until everybody who waits is served. When that ends before (a panic,
 /// the end of the runtime), who waits is told, and the next to come serves again.
@@ -200,13 +70,6 @@ impl<E> Drop for Service<E> {
     }
 }
 
-/// A line to be written: with its newline character.
-struct Record {
-    line: Vec<u8>,
-    durability: Durability,
-    waiting: Waiting,
-}
-
 struct Queue<E> {
     jobs: VecDeque<Job<E>>,
     /// Somebody serves the queue.
@@ -224,44 +87,6 @@ enum Store {
 pub struct Log<E> {
     store: Store,
     queue: Mutex<Queue<E>>,
-}
-
-type Logs<E> = Mutex<HashMap<(u64, PathBuf), Weak<Log<E>>>>;
-
-/// Keeps the logs in use of one kind of record.
-pub struct LogRegistry<E>(OnceLock<Logs<E>>);
-
-impl<E: Send + 'static> LogRegistry<E> {
-    /// No logs yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// The log at `path`. Touches no file.
-    pub fn log(&self, file_system: &Arc<dyn FileSystem>, path: &LogPath) -> Arc<Log<E>> {
-        let logs = self.0.get_or_init(Mutex::default);
-        let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file_system.scope(), path.file());
-        if let Some(log) = logs.get(&key).and_then(Weak::upgrade) {
-            return log;
-        }
-        logs.retain(|_, log| log.strong_count() > 0);
-        let store = match file_system.disk() {
-            Some(disk) => Store::Disk(DiskLog::new(disk, path.clone())),
-            None => Store::Plain(PlainLog::new(Arc::clone(file_system), path.clone())),
-        };
-        let queue = Mutex::new(Queue { jobs: VecDeque::new(), is_served: false, progress: None });
-        let log = Arc::new(Log { store, queue });
-        logs.insert(key, Arc::downgrade(&log));
-        log
-    }
-}
-
-impl<E: Send + 'static> Default for LogRegistry<E> {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// A job in the queue.
@@ -282,6 +107,15 @@ impl<E: Send + 'static, T> Pending<E, T> {
 }
 
 impl<E: Send + 'static> Log<E> {
+    fn new(file_system: &Arc<dyn FileSystem>, path: &LogPath) -> Self {
+        let store = match file_system.disk() {
+            Some(disk) => Store::Disk(DiskLog::new(disk, path.clone())),
+            None => Store::Plain(PlainLog::new(Arc::clone(file_system), path.clone())),
+        };
+        let queue = Mutex::new(Queue { jobs: VecDeque::new(), is_served: false, progress: None });
+        Self { store, queue }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue<E>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -531,22 +365,5 @@ impl<E: Send + 'static> Log<E> {
             Store::Disk(log) => log.rewrite(rewrite, deadline).await,
             Store::Plain(log) => log.rewrite(&rewrite).await,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PATIENCE: Duration = Duration::from_secs(20);
-
-    #[test]
-    fn patience_counts_from_where_the_queue_moved_on_last() {
-        let waiting = Waiting::new(PATIENCE);
-        let later = waiting.since + Duration::from_secs(5);
-        assert_eq!(waiting.deadline(None), waiting.since + PATIENCE);
-        assert_eq!(waiting.deadline(Some(later)), later + PATIENCE);
-        let earlier = Waiting { since: later, ..waiting };
-        assert_eq!(earlier.deadline(Some(waiting.since)), later + PATIENCE);
     }
 }

@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LogError, LogPath, Record, Rewrite};
+use super::{
+    error::LogError,
+    job::{Record, Rewrite},
+    path::LogPath,
+};
 use crate::{
     Durability,
     directory_sync::sync_ancestors,

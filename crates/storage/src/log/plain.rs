@@ -8,7 +8,12 @@ use std::{
     },
 };
 
-use super::{LogError, LogPath, ReadAt, Record, Rewrite};
+use super::{
+    error::LogError,
+    job::{Record, Rewrite},
+    lines::ReadAt,
+    path::LogPath,
+};
 use crate::{
     DirectorySync, Durability, FileError, FileSystem, Payload, Target, atomic_file::replace_file,
 };
@@ -112,7 +117,7 @@ impl PlainLog {
 mod tests {
     use std::{collections::HashMap, future::ready, io, path::PathBuf, sync::Mutex};
 
-    use super::{super::Waiting, *};
+    use super::{super::job::Waiting, *};
     use crate::file_system::{Contents, FileEntry, FileFuture};
 
     /// Files in memory, of which a directory must have been created.

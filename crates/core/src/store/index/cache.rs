@@ -1,9 +1,8 @@
 //! What is known, kept on disk. A cache: what makes no sense is made anew, and every entry is compared
 //! with its file before it counts.
 //!
-//! The file is [`MAGIC`], the checksum of what follows (CRC-32, little endian), and then parts, each
-//! after its length (64 bits, little endian): the head, the rows, and each segment of the inverted
-//! index, in postcard's format.
+//! In the frame of a [`cache_file`], the file is parts, each after its length (64 bits, little endian):
+//! the head, the rows, and each segment of the inverted index, in postcard's format.
 
 use std::{
     path::Path,
@@ -13,7 +12,11 @@ use std::{
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use storage::{Payload, layout};
+use storage::{
+    Payload,
+    cache_file::{self, CacheFile},
+    layout,
+};
 use text_index::{Index, StoredSegment};
 
 use super::{
@@ -102,20 +105,13 @@ impl EntryIndex {
             .collect();
         // What cannot be encoded is not kept.
         let Some(parts) = parts else { return Ok(()) };
-        let mut bytes =
-            Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum::<usize>() + 20);
-        bytes.extend(MAGIC);
-        bytes.extend([0; 4]);
+        let mut file = CacheFile::new(MAGIC, parts.iter().map(|part| part.len() + 8).sum());
         for part in parts {
-            bytes.extend((part.len() as u64).to_le_bytes());
-            bytes.extend(part);
-        }
-        let checksum = crc32fast::hash(bytes.get(20..).unwrap_or_default());
-        if let Some(place) = bytes.get_mut(16..20) {
-            place.copy_from_slice(&checksum.to_le_bytes());
+            file.extend((part.len() as u64).to_le_bytes());
+            file.extend(part);
         }
         files
-            .replace_cache(layout::STORE_INDEX, Payload::new(bytes))
+            .replace_cache(layout::STORE_INDEX, Payload::new(file.finish()))
             .map_err(|error| Error::from_file("write the index of", &files.root, "path", error))
     }
 
@@ -138,11 +134,7 @@ fn encode(part: &impl Serialize) -> Option<Vec<u8>> {
 }
 
 pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index)> {
-    let (magic, rest) = bytes.split_first_chunk::<16>()?;
-    let (checksum, mut rest) = rest.split_first_chunk::<4>()?;
-    if magic != MAGIC || u32::from_le_bytes(*checksum) != crc32fast::hash(rest) {
-        return None;
-    }
+    let mut rest = cache_file::contents(bytes, MAGIC)?;
     let mut parts: Vec<&[u8]> = Vec::new();
     while !rest.is_empty() {
         let (length, after) = rest.split_first_chunk::<8>()?;

@@ -1,0 +1,45 @@
+//! Which contexts come into question for a search.
+
+use text_index::SearchSyntax;
+
+use super::{filter::ContextFilter, pointer::Pointer};
+
+/// Which contexts come into question, by the options and by the query.
+pub(super) struct Admission {
+    filter: ContextFilter,
+    excluded_tools: Vec<String>,
+}
+
+impl Admission {
+    /// What the options and the query both admit.
+    pub fn new(filter: &ContextFilter, syntax: &SearchSyntax) -> Self {
+        let mut filter = filter.clone();
+        filter.tools = match (filter.tools, &syntax.tools) {
+            (Some(tools), Some(others)) => {
+                Some(tools.into_iter().filter(|tool| others.contains(tool)).collect())
+            }
+            (tools, others) => tools.or_else(|| others.clone()),
+        };
+        filter.since = filter.since.max(syntax.since);
+        filter.until = match (filter.until, syntax.until) {
+            (Some(until), Some(other)) => Some(until.min(other)),
+            (until, other) => until.or(other),
+        };
+        Self { filter, excluded_tools: syntax.excluded_tools.clone() }
+    }
+
+    /// Whether every context is admitted.
+    pub fn is_open(&self) -> bool {
+        let ContextFilter { queries, tasks, tools, since, until } = &self.filter;
+        let has_lists = queries.is_some() || tasks.is_some() || tools.is_some();
+        !(has_lists || since.is_some() || until.is_some()) && self.excluded_tools.is_empty()
+    }
+
+    /// Whether a context is admitted.
+    pub fn admits(&self, pointer: &Pointer) -> bool {
+        self.filter.matches(pointer)
+            && (self.excluded_tools.is_empty()
+                || json_text::decode_string(pointer.tool_name().as_bytes())
+                    .is_none_or(|name| !self.excluded_tools.iter().any(|tool| *tool == name)))
+    }
+}

@@ -1,0 +1,122 @@
+//! What a search goes through: the texts of stored outputs, wherever they are.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use storage::{Payload, layout};
+use text_index::Index;
+
+use super::{
+    context_directory::MAX_TEXT,
+    directory_index::{DirectoryIndex, FIRST_FOREIGN},
+    file_head::skipped,
+    held::Held,
+    indexing::MAX_INDEXED_RESULT,
+    pointer::Pointer,
+    session::Session,
+    stored_text::StoredText,
+};
+use crate::blocking::run_long;
+
+/// Pointers looked at between two pauses.
+const BATCH: usize = 4096;
+
+/// What is searched: this manager's contexts by the numbers of their calls, and those of others.
+pub(super) struct Collection<'m> {
+    session: &'m Arc<Session>,
+    others: Option<&'m DirectoryIndex>,
+}
+
+impl<'m> Collection<'m> {
+    /// A manager's contexts, and those of others where they are given.
+    pub fn new(session: &'m Arc<Session>, others: Option<&'m DirectoryIndex>) -> Self {
+        Self { session, others }
+    }
+
+    /// The indexes of all of them: they have no number in common.
+    pub fn indexes(&self) -> Vec<&'m Index> {
+        let mut indexes = vec![self.session.index.words()];
+        indexes.extend(self.others.map(DirectoryIndex::words));
+        indexes
+    }
+
+    /// The pointer of a context.
+    pub fn pointer(&self, number: u64) -> Option<Pointer> {
+        if number < FIRST_FOREIGN {
+            return self.session.pointers.get(number);
+        }
+        self.others?.pointer(number)
+    }
+
+    /// The contexts that `accepts` accepts, with their times and sizes, the latest first. It is told
+    /// whether the index has all of a context's text.
+    pub async fn choose(&self, accepts: impl Fn(&Pointer, bool) -> bool) -> Vec<(i64, u64, u64)> {
+        let mut chosen = Vec::new();
+        let mut choose = |number, pointer: &Pointer, is_partial| {
+            if accepts(pointer, is_partial) {
+                chosen.push((pointer.timestamp, number, pointer.size));
+            }
+        };
+        let mut next = Some(0);
+        // Locked for a moment at a time: saves take the same lock.
+        while let Some(start) = next {
+            next = self.session.pointers.visit_stored_from(start, BATCH, |number, pointer| {
+                let is_partial =
+                    pointer.size > MAX_INDEXED_RESULT as u64 || pointer.arguments_truncated;
+                choose(number, pointer, is_partial);
+            });
+            tokio::task::yield_now().await;
+        }
+        if let Some(others) = self.others {
+            next = Some(FIRST_FOREIGN);
+            while let Some(start) = next {
+                next = others.visit_from(start, BATCH, &mut choose);
+                tokio::task::yield_now().await;
+            }
+        }
+        chosen.sort_unstable_by(|left, right| right.cmp(left));
+        chosen
+    }
+
+    /// The text of a context, wherever it is; `None` when it is gone or is no record.
+    pub async fn text(&self, number: u64, pointer: &Pointer) -> Option<StoredText> {
+        let filename = pointer.filename();
+        let cached = self.session.pointers.cached(filename);
+        if let Some(held) = cached.or_else(|| self.cached_by_others(number, filename)) {
+            return StoredText::of_held(held);
+        }
+        let directory = &self.session.directory;
+        let path = directory.path_of(filename);
+        let root = directory.root(&path).await.ok()?;
+        let skipped = |reason: &str| skipped(&self.session.debug, &path, reason);
+        match directory.read(&root, filename, MAX_TEXT).await {
+            Ok(contents) if contents.length > MAX_TEXT => {
+                skipped("the file is too large");
+                None
+            }
+            Ok(contents) => {
+                let length = contents.bytes.len();
+                let parse = move || Ok(StoredText::of_record(Payload::new(contents.bytes)));
+                run_long(length, parse).await.ok()?.map_err(|reason| skipped(reason.reason())).ok()
+            }
+            Err(error) if error.is_not_found() => None,
+            Err(error) => {
+                skipped(&error.to_string());
+                None
+            }
+        }
+    }
+
+    /// What only the memory of another manager has.
+    fn cached_by_others(&self, number: u64, filename: &str) -> Option<Held> {
+        let stamp = layout::parse_context(filename).filter(|_| number >= FIRST_FOREIGN)?;
+        let neighbours = self.session.neighbours();
+        let owner = neighbours.iter().find(|neighbour| neighbour.pointers.made(&stamp))?;
+        owner.pointers.cached(filename)
+    }
+
+    /// Tells the caller's debug callback something about the search.
+    pub fn say(&self, message: &str, data: impl FnOnce() -> Value) {
+        self.session.debug.say(message, data);
+    }
+}

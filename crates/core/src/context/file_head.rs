@@ -1,0 +1,132 @@
+//! The head of a context file: everything but the result, and the pointer that it gives.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::json;
+use storage::{FileEntry, FileError, FileSystem, layout};
+
+use super::{
+    pointer::{Pointer, PointerParts},
+    record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
+};
+use crate::debug::Debug;
+
+/// How much of a file is read at first; more when its arguments are long.
+const HEAD: u64 = 16 * 1024;
+/// Longer heads are not looked for, in bytes.
+const MAX_HEAD: u64 = 64 * 1024 * 1024;
+
+const TEXT_KIND: &[char] = &['"'];
+const TASK_KINDS: &[char] = &['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+
+/// The head of one file.
+pub(super) struct FileHead {
+    pub text: Vec<u8>,
+    pub length: u64,
+    pub head: Head,
+}
+
+impl FileHead {
+    fn token(&self, range: Option<&std::ops::Range<usize>>) -> Option<&str> {
+        std::str::from_utf8(self.text.get(range?.clone())?).ok()
+    }
+
+    /// The part, when it begins with one of `kinds`: foreign records may hold anything anywhere.
+    fn token_of(&self, range: Option<&std::ops::Range<usize>>, kinds: &[char]) -> Option<&str> {
+        self.token(range).filter(|token| token.starts_with(kinds))
+    }
+
+    /// `sessionId` as a JSON token.
+    fn session(&self) -> Option<&str> {
+        self.token_of(self.head.session.as_ref(), TEXT_KIND)
+    }
+
+    /// The session's id.
+    pub fn session_id(&self) -> Option<String> {
+        json_text::decode_string(self.session()?.as_bytes()).map(std::borrow::Cow::into_owned)
+    }
+
+    /// Time of the call, as the record says.
+    pub fn timestamp(&self) -> Option<i64> {
+        record::parse_time(self.token(self.head.timestamp.as_ref())?.as_bytes())
+    }
+}
+
+/// Why there is no head.
+pub(super) enum NoHead {
+    Unreadable(FileError),
+    NoRecord(NoRecord),
+}
+
+impl NoHead {
+    /// The reason in words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Unreadable(error) => error.to_string(),
+            Self::NoRecord(reason) => reason.reason().to_owned(),
+        }
+    }
+}
+
+/// Reads a record's head.
+pub(super) async fn read_head(
+    file_system: &dyn FileSystem,
+    root: &Path,
+    name: &str,
+) -> std::result::Result<FileHead, NoHead> {
+    let mut limit = HEAD;
+    loop {
+        let contents =
+            file_system.read(root, Path::new(name), limit).await.map_err(NoHead::Unreadable)?;
+        let partial = (contents.bytes.len() as u64) < contents.length;
+        match record::parse_head(&contents.bytes) {
+            Ok(head) => {
+                return Ok(FileHead { text: contents.bytes, length: contents.length, head });
+            }
+            // A head beyond the bound is none: a folder may hold JSON of any size.
+            Err(NoRecord::Incomplete) if partial && limit < MAX_HEAD => limit *= 8,
+            Err(reason) => return Err(NoHead::NoRecord(reason)),
+        }
+    }
+}
+
+/// Tells that a file was left out.
+pub(super) fn skipped(debug: &Debug, path: &str, reason: &str) {
+    debug.say(
+        "Skipped a file that is no context record",
+        || json!({ "filepath": path, "reason": reason }),
+    );
+}
+
+/// The pointer of a file.
+pub(super) fn from_head(entry: &FileEntry, file: &FileHead) -> Pointer {
+    let head = &file.head;
+    let arguments = head.arguments.clone().and_then(|range| file.text.get(range)).unwrap_or(b"{}");
+    let (arguments, truncated) = json_text::cut_arguments(arguments, MAX_POINTER_ARGUMENTS);
+    let tool_name = file.token(Some(&head.tool_name)).unwrap_or("\"\"");
+    let timestamp = file
+        .timestamp()
+        .or_else(|| Some(layout::parse_context(&entry.name)?.timestamp))
+        .or(entry.modified)
+        .unwrap_or_default();
+    let mut pointer = Pointer::new(
+        &PointerParts {
+            filename: &entry.name,
+            tool_name,
+            tool_description: file
+                .token_of(head.tool_description.as_ref(), TEXT_KIND)
+                .unwrap_or(tool_name),
+            arguments: std::str::from_utf8(&arguments).unwrap_or("{}"),
+            source_urls: file.token_of(head.source_urls.as_ref(), &['[']).unwrap_or_default(),
+        },
+        timestamp,
+        file.length,
+    );
+    pointer.task = file.token_of(head.task.as_ref(), TASK_KINDS).map(Arc::from);
+    pointer.query = file.token_of(head.query.as_ref(), TEXT_KIND).map(Arc::from);
+    pointer.session = file.session().map(Arc::from);
+    pointer.success = file.token(head.success.as_ref()).and_then(|token| token.parse().ok());
+    pointer.arguments_truncated = truncated;
+    pointer.on_disk = true;
+    pointer
+}

@@ -1,0 +1,102 @@
+//! The process's indexing thread: one, with a low priority, for the indexes of all managers.
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
+};
+
+use tokio::runtime::Handle;
+
+/// What the thread works for.
+pub(super) trait Indexing: Send + Sync {
+    /// A quantum of work; whether there is more to do. `runtime` is where its operations run.
+    fn index_some(&self, runtime: Option<&Handle>) -> bool;
+
+    /// The thread could not be started: a later request tries again.
+    fn was_refused(&self);
+}
+
+/// A request, and where its operations run.
+struct Visit {
+    target: Weak<dyn Indexing>,
+    runtime: Option<Handle>,
+}
+
+/// The indexing thread, started when there is something to index.
+struct Indexer {
+    visits: Mutex<Visits>,
+    woken: Condvar,
+}
+
+struct Visits {
+    waiting: VecDeque<Visit>,
+    is_running: bool,
+}
+
+static INDEXER: Indexer = Indexer {
+    visits: Mutex::new(Visits { waiting: VecDeque::new(), is_running: false }),
+    woken: Condvar::new(),
+};
+
+/// Has the indexing thread work for `target` until that has no more work.
+pub(super) fn request(target: Weak<dyn Indexing>) {
+    INDEXER.serve(Visit { target, runtime: Handle::try_current().ok() });
+}
+
+impl Indexer {
+    fn visits(&self) -> MutexGuard<'_, Visits> {
+        self.visits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&'static self, visit: Visit) {
+        let mut visits = self.visits();
+        visits.waiting.push_back(visit);
+        if visits.is_running {
+            self.woken.notify_one();
+            return;
+        }
+        let thread = thread::Builder::new().name("agent-context-index".to_owned());
+        visits.is_running = thread.spawn(|| self.run()).is_ok();
+        if !visits.is_running {
+            // Searches do the work; later outputs try again.
+            for visit in visits.waiting.drain(..) {
+                if let Some(target) = visit.target.upgrade() {
+                    target.was_refused();
+                }
+            }
+        }
+    }
+
+    fn run(&self) {
+        lower_priority();
+        loop {
+            let mut visits = self.visits();
+            let visit = loop {
+                match visits.waiting.pop_front() {
+                    Some(visit) => break visit,
+                    None => {
+                        visits = self.woken.wait(visits).unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            };
+            drop(visits);
+            let Some(target) = visit.target.upgrade() else { continue };
+            let quantum = || target.index_some(visit.runtime.as_ref());
+            // A panic in one output must not end the indexing of all others.
+            let has_more = catch_unwind(AssertUnwindSafe(quantum)).unwrap_or(true);
+            drop(target);
+            if has_more {
+                self.visits().waiting.push_back(visit);
+            }
+        }
+    }
+}
+
+/// Indexing is to use what the agent leaves of the processor. On Linux a priority is that of a thread,
+/// elsewhere it would slow the whole process.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
+}

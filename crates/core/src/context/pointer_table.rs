@@ -1,0 +1,475 @@
+//! What a manager remembers of its outputs: which calls there were and which of them are in flight, the
+//! pointer of each output, its handle, and the records that the memory cache keeps.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use storage::{
+    Payload,
+    layout::{self, ContextStamp},
+};
+
+use super::{
+    held::Held,
+    in_flight::{Calls, InFlight, InFlightGuard},
+    pointer::Pointer,
+    state::{State, Stats, Taken},
+};
+
+/// Rows of pointers: the numbers of their calls, and a JSON array (see [`Pointer::write_row`]).
+pub(super) type Rows = (Vec<u64>, String);
+
+/// The outputs of one manager, by the numbers of the calls that saved them.
+///
+/// The state's lock is held for a moment at a time, and never while a file is read or written.
+pub(super) struct PointerTable {
+    in_flight: InFlight,
+    state: Mutex<State>,
+    /// Gives every context the random part of its name.
+    identities: RandomState,
+    /// Contexts of calls below this number were cleared.
+    floor: AtomicU64,
+    /// Grows with every change of the pointers.
+    generation: AtomicU64,
+}
+
+/// A pointer that was removed from the table.
+pub(super) struct Removed {
+    pub sequence: u64,
+    pub pointer: Pointer,
+    /// A save is writing the record from memory to disk, and removes the file when it is done.
+    pub is_spilling: bool,
+}
+
+/// A record that is to leave the memory cache for the disk.
+pub(super) struct Spilling {
+    pub sequence: u64,
+    pub filename: String,
+    pub record: Payload,
+}
+
+impl PointerTable {
+    /// An empty table whose memory cache keeps at most `memory_budget` bytes.
+    pub fn new(memory_budget: usize) -> Self {
+        Self {
+            in_flight: InFlight::default(),
+            state: Mutex::new(State::new(memory_budget)),
+            identities: RandomState::new(),
+            floor: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Calls.
+impl PointerTable {
+    /// Numbers a save, in the order of the calls.
+    pub fn begin(&self) -> u64 {
+        self.in_flight.begin()
+    }
+
+    /// The save is over when the guard is dropped.
+    pub fn guard(&self, sequence: u64) -> InFlightGuard<'_> {
+        self.in_flight.guard(sequence)
+    }
+
+    /// How many saves were called so far.
+    pub fn calls(&self) -> u64 {
+        self.in_flight.next()
+    }
+
+    /// Waits until no save below `sequence` is in flight.
+    pub async fn wait_before(&self, sequence: u64) {
+        self.in_flight.wait_before(sequence).await;
+    }
+
+    /// Waits until the save is not in flight.
+    pub async fn wait_for(&self, sequence: u64) {
+        self.in_flight.wait_for(sequence).await;
+    }
+
+    /// Waits for the saves in flight: one of them may be writing the file of a context that is gone, and
+    /// removes it then.
+    pub async fn wait_for_all(&self) {
+        self.wait_before(self.calls()).await;
+    }
+
+    /// Runs `action` when no save is in flight and no file is left. No save begins meanwhile.
+    pub fn when_unused<R>(&self, action: impl FnOnce() -> R) -> Option<R> {
+        self.when(|calls| calls.is_idle() && self.state().disk_files == 0, action)
+    }
+
+    /// Runs `action` when no save is in flight and no pointer is left. No save begins meanwhile.
+    pub fn when_empty<R>(&self, action: impl FnOnce() -> R) -> Option<R> {
+        self.when(|calls| calls.is_idle() && self.is_empty(), action)
+    }
+
+    /// Runs `action` when `count` saves were called and no more. No save begins meanwhile.
+    pub fn when_called<R>(&self, count: u64, action: impl FnOnce() -> R) -> Option<R> {
+        self.when(|calls| calls.count() == count, action)
+    }
+
+    fn when<R>(&self, is_so: impl FnOnce(&Calls) -> bool, action: impl FnOnce() -> R) -> Option<R> {
+        let calls = self.in_flight.calls();
+        is_so(&calls).then(action)
+    }
+}
+
+/// Names of contexts.
+impl PointerTable {
+    /// The random part of the name of a call's context: made with random keys, so that no other process
+    /// makes the same, and made again from the number alone.
+    pub fn identity(&self, sequence: u64) -> u64 {
+        self.identities.hash_one(sequence)
+    }
+
+    /// Whether a call of this manager made the name.
+    pub fn made(&self, stamp: &ContextStamp) -> bool {
+        stamp.random == self.identity(stamp.counter)
+    }
+
+    /// Whether the call's context was cleared.
+    pub fn is_cleared(&self, sequence: u64) -> bool {
+        sequence < self.floor.load(Ordering::Acquire)
+    }
+
+    /// The number of the call that made a file name, unless it was cleared. Takes no lock.
+    pub fn recognise(&self, filename: &str) -> Option<u64> {
+        let stamp = layout::parse_context(filename)?;
+        (self.made(&stamp) && !self.is_cleared(stamp.counter)).then_some(stamp.counter)
+    }
+
+    /// The file of the latest context of a handle that is still there.
+    pub fn filename_of(&self, handle: &str) -> Option<String> {
+        self.state().filename_of(handle)
+    }
+}
+
+/// Changes.
+impl PointerTable {
+    /// Remembers an output, and its record where memory keeps that. `false` when the call was cleared
+    /// meanwhile: its file stays, without a pointer.
+    pub fn insert(
+        &self,
+        sequence: u64,
+        pointer: Pointer,
+        held: Option<Held>,
+        redactions: u64,
+    ) -> bool {
+        let mut state = self.state();
+        state.redactions += redactions;
+        if self.is_cleared(sequence) {
+            state.has_unknown_files |= pointer.on_disk;
+            return false;
+        }
+        state.insert(sequence, pointer);
+        if let Some(held) = held {
+            state.memory.insert(sequence, held);
+        }
+        drop(state);
+        self.changed();
+        true
+    }
+
+    /// Removes the pointer of a file, with the record in memory.
+    pub fn remove(&self, filename: &str) -> Option<Removed> {
+        let removed = {
+            let mut state = self.state();
+            let sequence = state.sequence_of(filename)?;
+            let is_spilling = state.memory.is_leaving(sequence);
+            Removed { sequence, pointer: state.remove(sequence)?, is_spilling }
+        };
+        self.changed();
+        Some(removed)
+    }
+
+    /// Takes out everything of calls below `cutoff`.
+    pub fn take_before(&self, cutoff: u64) -> Taken {
+        self.floor.fetch_max(cutoff, Ordering::AcqRel);
+        let taken = self.state().take_before(cutoff);
+        self.changed();
+        taken
+    }
+
+    /// Marks the files of calls below `cutoff` as removed and returns their names: their contexts are no
+    /// longer served from memory either.
+    pub fn leave_disk(&self, cutoff: u64) -> Vec<String> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let mut filenames = Vec::new();
+        for (&sequence, pointer) in state.pointers.range_mut(..cutoff) {
+            if pointer.on_disk {
+                state.disk_files -= 1;
+                state.disk_bytes -= pointer.size;
+                pointer.on_disk = false;
+                state.memory.remove(sequence);
+                filenames.push(pointer.filename().to_owned());
+            }
+        }
+        filenames
+    }
+
+    /// Notes that files may be left that no pointer names.
+    pub fn note_unknown_files(&self) {
+        self.state().has_unknown_files = true;
+    }
+
+    /// Whether files may be left that no pointer names.
+    pub fn has_unknown_files(&self) -> bool {
+        self.state().has_unknown_files
+    }
+
+    /// As [`PointerTable::has_unknown_files`]; the caller looks for them.
+    pub fn take_unknown_files(&self) -> bool {
+        std::mem::take(&mut self.state().has_unknown_files)
+    }
+
+    /// Another number than before whenever the pointers may have changed.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// The memory cache.
+impl PointerTable {
+    /// The record of a file, when memory has it. Counts as a load.
+    pub fn in_memory(&self, filename: &str) -> Option<Held> {
+        self.in_memory_if(filename, |_| true)
+    }
+
+    /// As [`PointerTable::in_memory`], when this manager made the context and no file has it.
+    pub fn in_memory_only(&self, filename: &str) -> Option<Held> {
+        // Decided without the lock: there may be thousands of managers.
+        let is_ours = self.made(&layout::parse_context(filename)?);
+        is_ours.then(|| self.in_memory_if(filename, |pointer| !pointer.on_disk)).flatten()
+    }
+
+    fn in_memory_if(&self, filename: &str, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Held> {
+        let mut state = self.state();
+        let sequence = state.sequence_of(filename)?;
+        state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
+        let record = state.memory.get(sequence)?.clone();
+        state.memory_hits += 1;
+        Some(record)
+    }
+
+    /// The record of a file, when memory has it. Counts as nothing.
+    pub fn cached(&self, filename: &str) -> Option<Held> {
+        let state = self.state();
+        let sequence = state.sequence_of(filename)?;
+        state.memory.get(sequence).cloned()
+    }
+
+    /// The pointers of what memory alone has.
+    pub fn unwritten(&self) -> Vec<Pointer> {
+        let state = self.state();
+        let in_memory = state.pointers.iter().filter(|(sequence, pointer)| {
+            !pointer.on_disk && state.memory.get(**sequence).is_some()
+        });
+        in_memory.map(|(_, pointer)| pointer.clone()).collect()
+    }
+
+    /// Counts a load that memory did not serve.
+    pub fn count_load(&self, is_found: bool) {
+        let mut state = self.state();
+        if is_found {
+            state.disk_hits += 1;
+        } else {
+            state.misses += 1;
+        }
+    }
+
+    /// Lets records go that are on disk already while the cache is over its budget; returns the first that
+    /// has to be written. The caller reports what became of it.
+    pub fn next_to_spill(&self) -> Option<Spilling> {
+        let mut state = self.state();
+        loop {
+            let (sequence, held) = state.memory.next_over_budget()?;
+            match state.pointers.get(&sequence) {
+                Some(pointer) if !pointer.on_disk => {
+                    let filename = pointer.filename().to_owned();
+                    drop(state);
+                    return Some(Spilling { sequence, filename, record: held.record() });
+                }
+                _ => drop(state.memory.remove(sequence)),
+            }
+        }
+    }
+
+    /// The record was written. `false` when the context is gone: the file is to be removed.
+    pub fn spilled(&self, sequence: u64) -> bool {
+        self.state().spilled(sequence)
+    }
+
+    /// The record could not be written, and stays in memory.
+    pub fn keep(&self, sequence: u64) {
+        self.state().memory.keep(sequence);
+    }
+}
+
+/// Looking at pointers.
+impl PointerTable {
+    /// Counts and bytes by tier.
+    pub fn stats(&self) -> Stats {
+        self.state().stats()
+    }
+
+    /// How many contexts have a pointer.
+    pub fn len(&self) -> usize {
+        self.state().pointers.len()
+    }
+
+    /// Whether there is no pointer.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the call's context has a pointer.
+    pub fn contains(&self, sequence: u64) -> bool {
+        self.state().pointers.contains_key(&sequence)
+    }
+
+    /// The pointer of a call's context.
+    pub fn get(&self, sequence: u64) -> Option<Pointer> {
+        self.state().pointers.get(&sequence).cloned()
+    }
+
+    /// The size of a call's context in bytes.
+    pub fn size_of(&self, sequence: u64) -> Option<u64> {
+        Some(self.state().pointers.get(&sequence)?.size)
+    }
+
+    /// The pointer of a call's context, and its record when memory has that.
+    pub fn with_cached<R>(
+        &self,
+        sequence: u64,
+        read: impl FnOnce(&Pointer) -> Option<R>,
+    ) -> Option<(R, Option<Held>)> {
+        let state = self.state();
+        let read = read(state.pointers.get(&sequence)?)?;
+        Some((read, state.memory.get(sequence).cloned()))
+    }
+
+    /// The pointer of a file that this manager saved: `None` when there is none, `Some(None)` when the
+    /// context is not on disk.
+    pub fn written(&self, filename: &str) -> Option<Option<Pointer>> {
+        let state = self.state();
+        let sequence = state.sequence_of(filename)?;
+        Some(state.pointers.get(&sequence).filter(|pointer| pointer.on_disk).cloned())
+    }
+
+    /// The contexts of queries (JSON tokens).
+    pub fn of_queries(&self, tokens: &[String]) -> Vec<u64> {
+        let state = self.state();
+        tokens.iter().flat_map(|token| state.by_query.get(token)).copied().collect()
+    }
+
+    /// The contexts of tasks (JSON tokens).
+    pub fn of_tasks(&self, tokens: &[String]) -> Vec<u64> {
+        let state = self.state();
+        tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
+    }
+
+    /// Calls `visit` with those of the contexts that have a pointer.
+    pub fn visit(&self, sequences: &[u64], mut visit: impl FnMut(u64, &Pointer)) {
+        let pointers = &self.state().pointers;
+        let known = sequences.iter().filter_map(|number| pointers.get_key_value(number));
+        known.for_each(|(&sequence, pointer)| visit(sequence, pointer));
+    }
+
+    /// Calls `visit` with at most `limit` pointers from call number `start` on; returns the number at which
+    /// the next visit starts.
+    pub fn visit_from(
+        &self,
+        start: u64,
+        limit: usize,
+        mut visit: impl FnMut(u64, &Pointer),
+    ) -> Option<u64> {
+        self.state().visit_from(start, limit, |sequence, pointer, _| visit(sequence, pointer))
+    }
+
+    /// As [`PointerTable::visit_from`], without contexts of which neither memory nor disk has the record.
+    pub fn visit_stored_from(
+        &self,
+        start: u64,
+        limit: usize,
+        mut visit: impl FnMut(u64, &Pointer),
+    ) -> Option<u64> {
+        self.state().visit_from(start, limit, |sequence, pointer, memory| {
+            if pointer.on_disk || memory.get(sequence).is_some() {
+                visit(sequence, pointer);
+            }
+        })
+    }
+
+    /// At most `limit` pointers from call number `start` on, in the order of the calls.
+    pub fn rows_from(&self, start: u64, limit: usize) -> Rows {
+        let state = self.state();
+        let pointers = state.pointers.range(start..).take(limit);
+        rows(pointers.map(|(&number, pointer)| (number, pointer)))
+    }
+
+    /// At most `limit` pointers, newest first: of a tool (a JSON token) and of calls before that of a
+    /// file, when those are given. `None` when this manager has no such file.
+    pub fn latest_rows(
+        &self,
+        tool_name: Option<&str>,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Option<Rows> {
+        let state = self.state();
+        let end = match before {
+            Some(filename) => state.sequence_of(filename)?,
+            None => u64::MAX,
+        };
+        let latest = state.pointers.range(..end).rev().filter(|(_, pointer)| {
+            tool_name.is_none_or(|tool_name| pointer.tool_name() == tool_name)
+        });
+        Some(rows(latest.take(limit).map(|(&number, pointer)| (number, pointer))))
+    }
+
+    /// The pointers of a query (a JSON token).
+    pub fn rows_of_query(&self, query: &str) -> Rows {
+        let state = self.state();
+        state.rows_of(state.by_query.get(query))
+    }
+
+    /// The pointers of a task (a JSON token).
+    pub fn rows_of_task(&self, task: &str) -> Rows {
+        let state = self.state();
+        state.rows_of(state.by_task.get(task))
+    }
+}
+
+impl State {
+    fn rows_of(&self, sequences: &[u64]) -> Rows {
+        rows(sequences.iter().filter_map(|&number| Some((number, self.pointers.get(&number)?))))
+    }
+}
+
+fn rows<'a>(pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> Rows {
+    let mut sequences = Vec::new();
+    let mut text = String::from("[");
+    for (sequence, pointer) in pointers {
+        if !sequences.is_empty() {
+            text.push(',');
+        }
+        sequences.push(sequence);
+        pointer.write_row(&mut text);
+    }
+    text.push(']');
+    (sequences, text)
+}

@@ -1,0 +1,108 @@
+//! One session's outputs in one directory: the parts of a manager, and the managers beside it.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use storage::FileSystem;
+
+use super::{
+    context_directory::ContextDirectory, handle, options::ManagerOptions,
+    output_index::OutputIndex, pointer_table::PointerTable,
+};
+use crate::{debug::Debug, error::Result};
+
+/// The parts that the operations of a manager work on. None of them knows another, except that the index
+/// reads records from the directory.
+pub(super) struct Session {
+    pub options: Arc<ManagerOptions>,
+    /// The session's id as a JSON token.
+    pub token: Arc<str>,
+    pub debug: Debug,
+    pub directory: Arc<ContextDirectory>,
+    pub pointers: PointerTable,
+    pub index: Arc<OutputIndex>,
+}
+
+/// This process's sessions, for what only memory knows, with the scopes of their disks.
+type Sessions = Mutex<Vec<(u64, Weak<Session>)>>;
+
+fn sessions() -> &'static Sessions {
+    static SESSIONS: OnceLock<Sessions> = OnceLock::new();
+    SESSIONS.get_or_init(Mutex::default)
+}
+
+impl Session {
+    /// A session; touches no file.
+    pub fn new(
+        options: ManagerOptions,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
+        let options = Arc::new(options);
+        let directory =
+            Arc::new(ContextDirectory::new(Arc::clone(&options), file_system, debug.clone()));
+        let session = Arc::new(Self {
+            token: Arc::from(json_text::string_token(&options.session)),
+            debug,
+            pointers: PointerTable::new(options.memory_budget),
+            index: Arc::new(OutputIndex::new(options.index_budget, Arc::clone(&directory))),
+            directory,
+            options,
+        });
+        if let Some(scope) = session.directory.scope() {
+            let mut sessions = sessions().lock().unwrap_or_else(PoisonError::into_inner);
+            // Only when the list would grow: looking through it at every construction is quadratic.
+            if sessions.len() == sessions.capacity() {
+                sessions.retain(|(_, session)| session.strong_count() > 0);
+            }
+            sessions.push((scope, Arc::downgrade(&session)));
+        }
+        session
+    }
+
+    /// This process's sessions on the same disk, this one among them; with an injected file system this
+    /// one only.
+    pub fn neighbours(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        let Some(own) = self.directory.scope() else { return vec![Arc::clone(self)] };
+        let sessions = sessions().lock().unwrap_or_else(PoisonError::into_inner);
+        let same_disk = sessions.iter().filter(|(scope, _)| *scope == own);
+        same_disk.filter_map(|(_, session)| session.upgrade()).collect()
+    }
+
+    /// The path below the directory that `path` means, which may be a handle as well.
+    ///
+    /// # Errors
+    /// `OutsideDirectory` when it leads elsewhere, `NotFound` for a handle that is not known.
+    pub async fn locate(&self, path: &str) -> Result<String> {
+        if handle::is_handle(path) {
+            return self.filename_of(path);
+        }
+        self.directory.locate(path).await
+    }
+
+    /// As [`Session::locate`], without I/O: symbolic links are not followed.
+    ///
+    /// # Errors
+    /// As [`Session::locate`].
+    pub fn locate_by_spelling(&self, path: &str) -> Result<String> {
+        if handle::is_handle(path) {
+            return self.filename_of(path);
+        }
+        self.directory.locate_by_spelling(path)
+    }
+
+    fn filename_of(&self, handle: &str) -> Result<String> {
+        self.pointers.filename_of(handle).ok_or_else(|| handle::not_found(handle))
+    }
+
+    /// The number of the call that saved the context at `path`, from the path alone: it takes no lock.
+    pub fn recognise(&self, path: &str) -> Option<u64> {
+        self.pointers.recognise(self.directory.filename_in(path)?)
+    }
+
+    /// Gives the session's lease up when nothing needs it: no save is in flight and no file is left.
+    pub fn release_when_unused(&self) {
+        // The lease ends after the lock on the calls: it touches files.
+        let released = self.pointers.when_unused(|| self.directory.close());
+        drop(released);
+    }
+}

@@ -1,0 +1,93 @@
+use super::*;
+
+const BOUNDS: SnippetBounds = SnippetBounds { count: 3, length: 80 };
+
+fn index(results: &[&str]) -> Index {
+    let index = Index::new();
+    for (sequence, result) in (0..).zip(results) {
+        index.add(sequence, &Document { result, ..Document::default() });
+    }
+    index
+}
+
+fn search(query: &str, indexes: &[&Index]) -> TextSearch {
+    TextSearch::new(&SearchSyntax::parse(query).unwrap(), BOUNDS, indexes)
+}
+
+fn of(result: &str) -> StoredTexts<'_> {
+    StoredTexts { result: FieldText { raw: result, plain: result }, ..StoredTexts::default() }
+}
+
+fn is_hit(query: &str, text: &str) -> bool {
+    search(query, &[&index(&[text])]).examine(&of(text), false, false).is_some()
+}
+
+#[test]
+fn several_indexes_are_one_collection() {
+    let texts = ["login form", "login page error", "other", "login error error"];
+    let all = index(&texts);
+    let first = index(&texts[..2]);
+    let second = Index::new();
+    for (sequence, result) in (2..).zip(&texts[2..]) {
+        second.add(sequence, &Document { result, ..Document::default() });
+    }
+    let one = search("login error", &[&all]).rank(&[&all], None, &|_| true);
+    let two = search("login error", &[&first, &second]).rank(&[&first, &second], None, &|_| true);
+    assert_eq!(one, two);
+    assert_eq!(one.len(), 3);
+    assert!(one.iter().all(|(_, score)| (0.0..=1.0).contains(score)));
+}
+
+#[test]
+fn conditions_hold() {
+    assert!(is_hit("\"a login form\"", "this is A  LOGIN form"));
+    assert!(!is_hit("\"a login form\"", "a form for login"));
+    assert!(!is_hit("login -form", "LoginForm"));
+    assert!(!is_hit("login -\"is a\"", "login is a"));
+    assert!(!is_hit("login -fo*", "login forms"));
+    assert!(is_hit("login -the", "login") && !is_hit("login -the", "the login"));
+    assert!(is_hit("absent \"is a\"", "login is a"), "a phrase suffices");
+    assert!(!is_hit("absent", "login"));
+    assert!(is_hit("connecti*", "connections") && !is_hit("connecti*", "connected"));
+    assert!(is_hit("to be or", "TO whom") && !is_hit("to be or", "login"));
+    assert!(is_hit("東京*", "東京都") && !is_hit("login -東京", "東京 login"));
+    assert!(is_hit("login -東京", "京東 login"));
+}
+
+#[test]
+fn phrases_narrow_the_choice() {
+    let index = index(&["login form", "form of login", "LoginForm here", "loginform", "other"]);
+    let having = |query: &str| {
+        let mut found: Vec<u64> =
+            search(query, &[&index]).having_phrases(&[&index]).unwrap().into_iter().collect();
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(having("\"login form\""), [0, 1, 2]);
+    assert_eq!(having("\"LoginForm\""), [2, 3]);
+    assert!(search("\"to be\"", &[&index]).having_phrases(&[&index]).is_none());
+}
+
+#[test]
+fn the_best_places_of_a_long_text_are_shown() {
+    let text = format!("{}\nerror: login failed\n{}", "error\n".repeat(5000), "x\n".repeat(5000));
+    let index = index(&["error", "error", "error login"]);
+    let mut search = search("login error", &[&index]);
+    let examined = search.examine(&of(&text), false, false).unwrap();
+    let best = &examined.snippets[0].1;
+    assert!(best.text.contains("\nerror: login failed\n"), "{best:?}");
+    assert_eq!(best.line, 1 + text[..best.byte_offset].matches('\n').count());
+    assert_eq!(examined.share, 1.0);
+}
+
+#[test]
+fn rare_words_are_told() {
+    let texts = vec!["login"; 30];
+    let index = index(&texts);
+    let mut common = search("login", &[&index]);
+    assert!(!common.note_rare(20) && common.note_rare(31));
+    let mut mixed = search("login needle", &[&index]);
+    assert!(mixed.note_rare(20));
+    assert!(mixed.examine(&of("login"), false, true).is_none());
+    assert!(mixed.examine(&of("login needle"), false, true).is_some());
+}
