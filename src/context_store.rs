@@ -266,10 +266,10 @@ impl NativeStore {
         W: FnOnce(Arc<Store>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let under_way = self.store.begin();
+        let call = self.store.begin();
         let working = work(Arc::clone(&self.store));
         async move {
-            let _under_way = under_way;
+            let _call = call;
             working.await
         }
     }

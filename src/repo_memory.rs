@@ -378,10 +378,10 @@ impl NativeRepoMemory {
         W: FnOnce(Arc<Memory>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let under_way = self.memory.begin();
+        let call = self.memory.begin();
         let working = work(Arc::clone(&self.memory));
         async move {
-            let _under_way = under_way;
+            let _call = call;
             working.await
         }
     }

@@ -148,7 +148,7 @@ pub(super) async fn store(
     sequence: u64,
     request: SaveRequest,
 ) -> Result<Saved> {
-    let _in_flight = session.pointers.guard(sequence);
+    let _call = session.pointers.tracked(sequence);
     let preparing = Arc::clone(session);
     let bytes = request.length_hint();
     let mut prepared = run_long(bytes, move || prepare(&preparing, sequence, request)).await?;

@@ -6,7 +6,7 @@ use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use storage::{AppendError, MakeLine, Pending};
-use tasks::LONG;
+use tasks::{LONG, TrackedCall};
 use tokio::sync::oneshot;
 
 use super::{History, entry::Entry};
@@ -107,7 +107,8 @@ pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<(
 /// An entry on its way to the log.
 #[must_use = "the entry is written when the outcome is awaited, and later ones wait for a long one"]
 pub struct Appending {
-    under_way: UnderWay,
+    history: Arc<History>,
+    call: TrackedCall,
     redacted: oneshot::Receiver<Redacted>,
     long_line: Option<LongLine>,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
@@ -123,7 +124,7 @@ struct LongLine {
 impl History {
     /// Queues an entry: its place among the others is decided now.
     pub fn append(self: &Arc<Self>, entry: NewEntry) -> Appending {
-        let under_way = UnderWay::begin(self);
+        let call = self.appends.track();
         let limit = self.options.max_entry_bytes;
         let (sender, redacted) = oneshot::channel();
         let (history, bytes) = (Arc::clone(self), entry.length_hint());
@@ -145,7 +146,7 @@ impl History {
             let long_line = LongLine { bytes, make, made };
             (log.append_arriving(line, durability, patience), Some(long_line))
         };
-        Appending { under_way, redacted, long_line, pending }
+        Appending { history: Arc::clone(self), call, redacted, long_line, pending }
     }
 
     /// Says once that only one process may write here.
@@ -168,32 +169,6 @@ impl History {
     }
 }
 
-/// An append that [`History::close`] waits for, until it is dropped.
-struct UnderWay {
-    history: Arc<History>,
-    number: u64,
-}
-
-impl UnderWay {
-    fn begin(history: &Arc<History>) -> Self {
-        let mut number = 0;
-        history.appends.send_modify(|appends| {
-            number = appends.next;
-            appends.next += 1;
-            appends.under_way.insert(number);
-        });
-        Self { history: Arc::clone(history), number }
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.history.appends.send_modify(|appends| {
-            appends.under_way.remove(&self.number);
-        });
-    }
-}
-
 impl Appending {
     /// Returns once the entry is where its durability level says; with the entry where secrets were
     /// taken out of it.
@@ -202,14 +177,13 @@ impl Appending {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, `LockTimeout` or
     /// `Io`. Nothing is left behind then.
     pub async fn outcome(self) -> Result<Option<Redacted>> {
-        let Self { under_way, mut redacted, long_line, pending } = self;
+        let Self { history, call: _call, mut redacted, long_line, pending } = self;
         if let Some(LongLine { bytes, make, made }) = long_line {
             // The log receives nothing where it fails, and passes over the entry.
             let line = run_long(bytes, make).await?;
             // The log interrupts the append where it is gone.
             let _ = made.send(line);
         }
-        let history = &under_way.history;
         let outcome = match pending.outcome().await {
             Some(Ok(())) => Ok(redacted.try_recv().ok()),
             Some(Err(AppendError::Line(error))) => Err(error),

@@ -37,7 +37,7 @@ use code_map::RepoMap;
 use redaction::{Redaction, RedactionSession, Report};
 use serde_json::json;
 use storage::{Durability, FileSystem, Log, LogPath, layout};
-use tasks::{CallOrder, CallPlace};
+use tasks::{CallOrder, CallPlace, CallTracker, TrackedCall};
 
 use crate::{
     debug::Debug,
@@ -89,7 +89,7 @@ pub struct Memory {
     record_order: CallOrder,
     /// Summaries are queued in the order of the calls.
     summary_order: CallOrder,
-    under_way: tokio::sync::watch::Sender<usize>,
+    calls: CallTracker,
     inspection: Inspection,
 }
 
@@ -100,15 +100,6 @@ pub struct Redacted<T> {
     pub stored: T,
     /// What was found.
     pub report: Report,
-}
-
-/// An operation that [`Memory::close`] waits for, until it is dropped.
-pub struct UnderWay(Arc<Memory>);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.under_way.send_modify(|count| *count -= 1);
-    }
 }
 
 /// The directory of a repository's memory.
@@ -156,7 +147,7 @@ impl Memory {
             is_described: AtomicBool::new(false),
             record_order: CallOrder::default(),
             summary_order: CallOrder::default(),
-            under_way: tokio::sync::watch::Sender::default(),
+            calls: CallTracker::default(),
             inspection: Inspection::default(),
         })
     }
@@ -185,16 +176,14 @@ impl Memory {
         self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
 
-    /// Marks an operation as begun: [`Memory::close`] waits for it.
-    pub fn begin(self: &Arc<Self>) -> UnderWay {
-        self.under_way.send_modify(|count| *count += 1);
-        UnderWay(Arc::clone(self))
+    /// Begins an operation that [`Memory::close`] waits for, until what is returned is dropped.
+    pub fn begin(&self) -> TrackedCall {
+        self.calls.track()
     }
 
     /// Waits for what has begun.
     pub async fn close(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+        self.calls.wait_for_all().await;
     }
 
     fn writing(&self, redaction: Option<Redaction>) -> Writing {
