@@ -19,12 +19,12 @@ use agent_context_core::{
 use code_map::OnProgress;
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
-use redaction::Redaction;
+use redaction::{Redacted, Redaction};
 use serde::{Deserialize, Serialize};
 use storage::{Durability, FileSystem, LocalDisk, Payload};
 
 use super::{
-    answers::{Outcome, answer, redacted},
+    answers::{Outcome, answer, redacted, redacted_json},
     numbers::whole,
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
@@ -229,8 +229,8 @@ impl NativeRepoMemory {
         self.run(operation, move |memory| {
             let upserted = memory.upsert(draft, redaction);
             async move {
-                let changed = upserted.await?;
-                redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+                let Redacted { stored, report } = upserted.await?;
+                Ok(redacted(Redacted { stored: stored.into_bytes(), report }))
             }
         })
     }
@@ -267,10 +267,7 @@ impl NativeRepoMemory {
         let (summary, redaction): (Summary, _) = (parse(&request)?, self.redaction());
         self.run(operation, move |memory| {
             let appended = memory.append_summary(summary, redaction);
-            async move {
-                let added = appended.await?;
-                redacted(super::answers::json(&added.stored)?, &added.report)
-            }
+            async move { redacted_json(appended.await?) }
         })
     }
 

@@ -67,7 +67,7 @@ use std::{ops::Range, sync::Arc};
 pub use environment::EnvironmentValues;
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Allowed, CustomFind, CustomRule, RedactionOptions};
-pub use report::{Finding, Report};
+pub use report::{Finding, Redacted, Report};
 pub use session::RedactionSession;
 
 use allowed::AllowList;

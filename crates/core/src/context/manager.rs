@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use redaction::Redacted;
 use storage::FileSystem;
 
 use super::{
@@ -57,7 +58,7 @@ impl Manager {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
     /// left behind then.
     pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
-        self.store(sequence, request).await.map(|saved| saved.path)
+        self.store(sequence, request).await.map(|saved| saved.stored.path)
     }
 
     /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
@@ -65,7 +66,7 @@ impl Manager {
     ///
     /// # Errors
     /// As [`Manager::save`].
-    pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Saved> {
+    pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Redacted<Saved>> {
         save::store(&self.session, sequence, request).await
     }
 

@@ -23,7 +23,7 @@ use tasks::{CallTracker, Cancelled};
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
 pub use index::IndexSizes;
-pub use record::{NewEntry, Redacted};
+pub use record::NewEntry;
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{

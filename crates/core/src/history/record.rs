@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use json_text::Encoded;
-use redaction::{Redaction, RedactionSession, Report};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde_json::json;
 use storage::{AppendError, MakeLine, Pending};
 use tasks::{LONG, TrackedCall};
@@ -30,29 +30,21 @@ pub struct NewEntry {
     pub redaction: Option<Redaction>,
 }
 
-/// An entry that does not say what its caller gave: secrets were taken out.
-#[derive(Debug)]
-pub struct Redacted {
-    /// The entry as JavaScript sees it, JSON.
-    pub entry: Vec<u8>,
-    /// What was found.
-    pub report: Report,
-}
+/// An entry as JavaScript sees it, as JSON, with what was redacted in it.
+pub(super) type RedactedEntry = Redacted<Vec<u8>>;
 
-impl Redacted {
-    /// What became of a line on its way; `None` when nothing was found.
-    pub(super) fn of(line: &[u8], pass: RedactionSession) -> Option<Self> {
-        let report = pass.report();
-        if report.is_empty() {
-            return None;
-        }
-        let mut public = Vec::with_capacity(line.len());
-        // A line of ours holds an entry.
-        if let Ok(entry) = Entry::parse(line) {
-            entry.write_public(&mut public);
-        }
-        Some(Self { entry: public, report })
+/// The entry on a line, with what was redacted in it; `None` when nothing was.
+pub(super) fn redacted_entry(line: &[u8], pass: RedactionSession) -> Option<RedactedEntry> {
+    let mut redacted = pass.answer(Vec::new());
+    if redacted.report.is_empty() {
+        return None;
     }
+    redacted.stored.reserve(line.len());
+    // A line of ours holds an entry.
+    if let Ok(entry) = Entry::parse(line) {
+        entry.write_public(&mut redacted.stored);
+    }
+    Some(redacted)
 }
 
 impl NewEntry {
@@ -62,7 +54,7 @@ impl NewEntry {
     }
 
     /// The line without its newline character. JSON text holds none.
-    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<Redacted>)> {
+    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
         let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, redaction } = self;
         let mut pass = RedactionSession::new(redaction);
@@ -87,7 +79,7 @@ impl NewEntry {
         check_size(&tool_name, line.len(), limit)?;
         pass.json(&mut line, 0)?;
         check_size(&tool_name, line.len(), limit)?;
-        let redacted = Redacted::of(&line, pass);
+        let redacted = redacted_entry(&line, pass);
         Ok((line, redacted))
     }
 }
@@ -109,7 +101,7 @@ pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<(
 pub struct Appending {
     history: Arc<History>,
     call: TrackedCall,
-    redacted: oneshot::Receiver<Redacted>,
+    redacted: oneshot::Receiver<RedactedEntry>,
     long_line: Option<LongLine>,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
 }
@@ -176,7 +168,7 @@ impl Appending {
     /// # Errors
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, `LockTimeout` or
     /// `Io`. Nothing is left behind then.
-    pub async fn outcome(self) -> Result<Option<Redacted>> {
+    pub async fn outcome(self) -> Result<Option<RedactedEntry>> {
         let Self { history, call: _call, mut redacted, long_line, pending } = self;
         if let Some(LongLine { bytes, make, made }) = long_line {
             // The log receives nothing where it fails, and passes over the entry.

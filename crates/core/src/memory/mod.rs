@@ -34,7 +34,7 @@ use std::{
 
 use chrono::{SecondsFormat, Utc};
 use code_map::RepoMap;
-use redaction::{Redaction, RedactionSession, Report};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde_json::json;
 use storage::{Durability, FileSystem, Log, LogPath, layout};
 use tasks::{CallOrder, CallPlace, CallTracker, TrackedCall};
@@ -91,15 +91,6 @@ pub struct Memory {
     summary_order: CallOrder,
     calls: CallTracker,
     inspection: Inspection,
-}
-
-/// Something as it is stored, and what was redacted in it.
-#[derive(Debug)]
-pub struct Redacted<T> {
-    /// As it is stored.
-    pub stored: T,
-    /// What was found.
-    pub report: Report,
 }
 
 /// The directory of a repository's memory.
@@ -283,7 +274,7 @@ impl Memory {
         let permit = place.reached().await;
         let change = self.directory.change(self.writing(redaction), apply);
         drop(permit);
-        Ok(Redacted { stored: change.await?, report: pass.report() })
+        Ok(pass.answer(change.await?))
     }
 
     /// Removes a record, after the changes that were called before. Returns whether it was there.

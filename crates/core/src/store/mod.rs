@@ -46,7 +46,7 @@ use std::{
     time::Duration,
 };
 
-use redaction::{RedactionSession, Report};
+use redaction::RedactionSession;
 use storage::{Durability, FileSystem, Payload, layout};
 use tasks::{CallOrder, CallTracker, TrackedCall};
 
@@ -104,15 +104,6 @@ pub struct Store {
     naming: CallOrder,
     calls: CallTracker,
     inspection: Inspection,
-}
-
-/// What became of an entry, and what was redacted in it.
-#[derive(Debug)]
-pub struct Changed<T> {
-    /// As it is stored.
-    pub stored: T,
-    /// What was found.
-    pub report: Report,
 }
 
 impl Store {
