@@ -153,22 +153,6 @@ impl Manager {
         self.session.index.add_vectors(vectors, is_known);
     }
 
-    /// Resolves once everything that was saved before is in the index, whole. Helps with it.
-    pub async fn settle_index(&self) {
-        self.session.index.complete().await;
-    }
-
-    /// Does what indexing left to do, rather than leaving it to the background.
-    pub fn maintain_index(&self) {
-        self.session.index.maintain();
-    }
-
-    /// What the index takes in memory, in bytes, about.
-    #[must_use]
-    pub fn index_bytes(&self) -> usize {
-        self.session.index.bytes()
-    }
-
     /// Counts and bytes by tier.
     #[must_use]
     pub fn stats(&self) -> Stats {

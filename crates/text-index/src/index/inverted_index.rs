@@ -187,7 +187,8 @@ impl Index {
     }
 
     /// What it takes in memory, about.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
         self.published.load().bytes()
     }
 
