@@ -61,6 +61,8 @@ use directory::{Directory, Writing};
 pub struct MemoryOptions {
     /// Where it is: `<root>/repos/<repository's hash>`.
     pub directory: PathBuf,
+    /// What the paths of its files begin with, where that is not the directory and the system's separator.
+    pub prefix: Option<String>,
     /// Which repository it is about, where it was opened by a workspace.
     pub repository: Option<Repository>,
     /// The root of what its map shows, canonical.
@@ -112,8 +114,10 @@ impl Memory {
         file_system: &Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let directory = Directory::of(file_system, &options.directory);
-        let prefix = format!("{}{}", options.directory.display(), std::path::MAIN_SEPARATOR);
+        let prefix = options.prefix.clone().unwrap_or_else(|| {
+            format!("{}{}", options.directory.display(), std::path::MAIN_SEPARATOR)
+        });
+        let directory = Directory::of(file_system, &options.directory, &prefix);
         let log_path = LogPath {
             directory: options.directory.clone(),
             prefix,
@@ -127,7 +131,7 @@ impl Memory {
         let map = options
             .workspace
             .as_deref()
-            .and_then(|workspace| mapping::map_of(file_system, workspace, &options.directory));
+            .map(|workspace| mapping::map_of(file_system, workspace, &options.directory));
         Arc::new(Self {
             options,
             directory,
