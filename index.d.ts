@@ -1217,7 +1217,8 @@ interface RepoHashOptions {
 interface RepoMemoryOptions extends RepoHashOptions {
     /**
      * The directory that holds the memories of all repositories, each in `repos/<repoHash>/` below it, created on demand for the
-     * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded.
+     * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded. With a `fileSystem`
+     * its `resolvePath` says what the path means.
      * @default '~/.codex-toolloop'
      */
     root?: string | null | undefined;
@@ -1227,6 +1228,25 @@ interface RepoMemoryOptions extends RepoHashOptions {
      * @default 'full'
      */
     durability?: 'full' | 'process' | null | undefined;
+    /**
+     * Takes the place of the local disk for what is remembered: records and summaries, which one process alone may write then.
+     * The workspace is read from the local disk in any case: what git says about it, and the source files of the map, which
+     * lists them by a walk of its own. Of the map nothing is kept in `fileSystem`, which holds texts; it lives in memory.
+     */
+    fileSystem?: IFileSystem | null | undefined;
+    /**
+     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+     * it may still come.
+     * @default 10000
+     */
+    fileSystemTimeout?: number | null | undefined;
+    /**
+     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+     * resolves. The local disk is always waited for.
+     * @default 30000
+     */
+    closeTimeout?: number | null | undefined;
     /**
      * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
      * `ERR_CONTEXT_LOCK_TIMEOUT`.
@@ -1478,7 +1498,7 @@ type RepoMemoryMigration = ({
     /** The hash under which it was remembered. */
     fromRepoHash: string;
     fromWorkspace?: null | undefined;
-}) & Omit<RepoMemoryOptions, 'onDebug'> & {
+}) & Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** Where the repository is now. */
     workspace: string;
 };
@@ -1549,7 +1569,7 @@ declare class RepoMemory {
     static migrate(options: RepoMemoryMigration): Promise<MigrateReport>;
     /** 64 hexadecimal digits that stand for the repository. */
     get repoHash(): string;
-    /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute. */
+    /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute; in the `fileSystem`, where there is one. */
     get directory(): string;
     /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
     get workspace(): string | undefined;
@@ -1638,7 +1658,10 @@ declare class RepoMemory {
      * ```
      */
     workflow(runId: string): Workflow;
-    /** Waits for every call made before, whether it succeeds or fails. The memory can be used again afterwards. */
+    /**
+     * Waits for every call made before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer than
+     * `closeTimeout`. The memory can be used again afterwards.
+     */
     close(): Promise<void>;
     /** `await using`: the block waits for its changes. */
     [Symbol.asyncDispose](): Promise<void>;

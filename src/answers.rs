@@ -1,7 +1,7 @@
 //! Answers that cross as JSON.
 
 use agent_context_core::Error;
-use redaction::Report;
+use redaction::Redacted;
 use serde::Serialize;
 use storage::Payload;
 
@@ -9,21 +9,31 @@ use super::{redaction::findings, runtime::Answer};
 
 pub type Outcome<T> = std::result::Result<T, Error>;
 
-pub fn json(value: &impl Serialize) -> Outcome<Payload> {
+fn json_text(value: &impl Serialize) -> Outcome<Vec<u8>> {
     serde_json::to_vec(value)
-        .map(Payload::new)
         .map_err(|error| Error::internal(format!("the answer is no JSON: {error}")))
 }
 
 pub fn answer(value: &impl Serialize) -> Outcome<Answer> {
-    Ok(Answer::Texts(vec![json(value)?]))
+    Ok(Answer::Texts(vec![Payload::new(json_text(value)?)]))
 }
 
-/// What is stored, and what was found in it where that is anything.
-pub fn redacted(stored: Payload, report: &Report) -> Outcome<Answer> {
-    let mut texts = vec![stored];
+/// What is stored and, where something was redacted in it, what was found.
+pub fn redacted(answer: Redacted<Vec<u8>>) -> Answer {
+    Answer::Texts(redacted_texts(answer))
+}
+
+/// As [`redacted`], of what is to be made JSON.
+pub fn redacted_json(answer: Redacted<impl Serialize>) -> Outcome<Answer> {
+    let Redacted { stored, report } = answer;
+    Ok(redacted(Redacted { stored: json_text(&stored)?, report }))
+}
+
+/// The texts of [`redacted`].
+pub fn redacted_texts(Redacted { stored, report }: Redacted<Vec<u8>>) -> Vec<Payload> {
+    let mut texts = vec![Payload::new(stored)];
     if !report.is_empty() {
-        texts.push(Payload::new(findings(report).into_bytes()));
+        texts.push(Payload::new(findings(&report).into_bytes()));
     }
-    Ok(Answer::Texts(texts))
+    texts
 }

@@ -9,7 +9,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context_core::{
     Error, Trust,
-    history::{Filter, History, HistoryOptions, NewEntry, Policy, Redacted, Summary},
+    history::{Filter, History, HistoryOptions, NewEntry, Policy, Summary},
 };
 use napi::{
     Env, Result,
@@ -22,10 +22,11 @@ use serde_json::json;
 use storage::{Durability, LogPath, Payload};
 
 use super::{
+    answers::{redacted, redacted_texts},
     file_system::{self, NativeFileSystem},
     numbers::{size, whole},
     outbox::{Outbox, Queue},
-    redaction::{NativeRedactor, RedactionSource, findings},
+    redaction::{NativeRedactor, RedactionSource},
     request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable},
     text::Utf8,
@@ -92,11 +93,6 @@ fn texts(texts: Vec<Vec<u8>>) -> Answer {
     Answer::Texts(texts.into_iter().map(Payload::new).collect())
 }
 
-/// The entry, and what was found in it.
-fn redacted_texts(Redacted { entry, report }: Redacted) -> Vec<Vec<u8>> {
-    vec![entry, findings(&report).into_bytes()]
-}
-
 #[napi]
 impl NativeHistory {
     #[napi(constructor)]
@@ -149,7 +145,7 @@ impl NativeHistory {
         run(&self.queue, operation, async move {
             Ok(match appending.outcome().await? {
                 None => Answer::Text(String::new()),
-                Some(redacted) => texts(redacted_texts(redacted)),
+                Some(entry) => redacted(entry),
             })
         })?;
         Ok(())
@@ -230,9 +226,9 @@ impl NativeHistory {
                 "bytesBefore": report.bytes_before,
                 "bytesAfter": report.bytes_after,
             });
-            let mut answer = vec![report.to_string().into_bytes()];
+            let mut answer = vec![Payload::new(report.to_string().into_bytes())];
             answer.extend(redacted.map(redacted_texts).into_iter().flatten());
-            Ok(texts(answer))
+            Ok(Answer::Texts(answer))
         })?;
         Ok(())
     }

@@ -18,7 +18,7 @@ use napi::{
     bindgen_prelude::{ClassInstance, Unknown},
 };
 use napi_derive::napi;
-use redaction::Redaction;
+use redaction::{Redacted, Redaction};
 use serde::{Deserialize, Serialize};
 use storage::{Durability, Payload};
 
@@ -236,8 +236,8 @@ impl NativeManager {
         let sequence = manager.begin_save();
         let reports_redaction = self.reports_redaction;
         run(&self.queue, operation, async move {
-            let Saved { path, offloaded, tool_name, report } =
-                manager.store(sequence, request).await?;
+            let Redacted { stored, report } = manager.store(sequence, request).await?;
+            let Saved { path, offloaded, tool_name } = stored;
             let is_told = reports_redaction && !report.is_empty();
             let told = is_told.then(|| {
                 serde_json::json!({ "findings": report, "toolName": tool_name, "filepath": path })

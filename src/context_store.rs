@@ -5,16 +5,16 @@ use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
 
 use agent_context_core::{
     Trust,
-    store::{Changed, Policy, Store, StoreOptions},
+    store::{Policy, Store, StoreOptions},
 };
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
 use redaction::Redaction;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use storage::Durability;
 
 use super::{
-    answers::{Outcome, answer, json, redacted},
+    answers::{Outcome, answer, redacted_json},
     file_system::{self, NativeFileSystem},
     numbers::whole,
     outbox::{Outbox, Queue},
@@ -70,11 +70,6 @@ pub fn directory_fault(#[napi(ts_arg_type = "string")] name: Utf8) -> Option<Str
     agent_context_core::store::directory_name_error(&name.into_string()).map(str::to_owned)
 }
 
-/// What is stored, and what was found in it where that is anything.
-fn changed<T: Serialize>(changed: &Changed<T>) -> Outcome<Answer> {
-    redacted(json(&changed.stored)?, &changed.report)
-}
-
 #[napi]
 impl NativeStore {
     #[napi(constructor)]
@@ -111,7 +106,7 @@ impl NativeStore {
         let (draft, redaction) = (parse(&request)?, self.redaction());
         self.run(operation, move |store| {
             let written = store.write(draft, redaction);
-            async move { changed(&written.await?) }
+            async move { redacted_json(written.await?) }
         })
     }
 
@@ -136,7 +131,7 @@ impl NativeStore {
         let (update, redaction) = (parse(&request)?, self.redaction());
         self.run(operation, move |store| {
             let updated = store.update(update, redaction);
-            async move { changed(&updated.await?) }
+            async move { redacted_json(updated.await?) }
         })
     }
 
@@ -150,7 +145,7 @@ impl NativeStore {
         let (supersession, redaction) = (parse(&request)?, self.redaction());
         self.run(operation, move |store| {
             let superseded = store.supersede(supersession, redaction);
-            async move { changed(&superseded.await?) }
+            async move { redacted_json(superseded.await?) }
         })
     }
 
@@ -266,10 +261,10 @@ impl NativeStore {
         W: FnOnce(Arc<Store>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let under_way = self.store.begin();
+        let call = self.store.begin();
         let working = work(Arc::clone(&self.store));
         async move {
-            let _under_way = under_way;
+            let _call = call;
             working.await
         }
     }

@@ -63,7 +63,7 @@ pub struct Queue {
     is_awake: AtomicBool,
     is_closed: AtomicBool,
     /// Operations whose outcome is not posted yet.
-    under_way: AtomicUsize,
+    pending: AtomicUsize,
     messages: Mutex<Waiting>,
     texts: Mutex<HashMap<u32, VecDeque<Payload>>>,
     contents: Mutex<HashMap<u32, Payload>>,
@@ -84,10 +84,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    /// An operation begins: it is under way until what is returned is finished or dropped.
-    pub fn begin(self: &Arc<Self>) -> UnderWay {
-        self.under_way.fetch_add(1, Ordering::AcqRel);
-        UnderWay(Arc::clone(self))
+    /// Begins an operation: its outcome is pending until what is returned is finished or dropped.
+    pub fn begin(self: &Arc<Self>) -> PendingOutcome {
+        self.pending.fetch_add(1, Ordering::AcqRel);
+        PendingOutcome(Arc::clone(self))
     }
 
     /// Queues a message and wakes the JavaScript thread unless it is about to look anyway.
@@ -201,17 +201,17 @@ impl Queue {
     }
 }
 
-/// An operation under way.
-pub struct UnderWay(Arc<Queue>);
+/// An operation whose outcome is not posted yet.
+pub struct PendingOutcome(Arc<Queue>);
 
-impl UnderWay {
+impl PendingOutcome {
     /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome does: while
     /// others are about to finish, it waits for some of them.
     pub async fn finish(self, message: Message) {
         let queue = Arc::clone(&self.0);
         drop(self);
         let (count, waited) = queue.push(message);
-        let has_others = queue.under_way.load(Ordering::Acquire) > 0;
+        let has_others = queue.pending.load(Ordering::Acquire) > 0;
         if has_others && count < BATCH && waited < PATIENCE {
             // Everything that is ready to run comes first.
             tokio::task::yield_now().await;
@@ -220,9 +220,9 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingOutcome {
     fn drop(&mut self) {
-        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
+        self.0.pending.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -253,7 +253,7 @@ impl Outbox {
             wake,
             is_awake: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-            under_way: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
             messages: Mutex::default(),
             texts: Mutex::default(),
             contents: Mutex::default(),

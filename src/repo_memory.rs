@@ -19,12 +19,13 @@ use agent_context_core::{
 use code_map::OnProgress;
 use napi::{Result, bindgen_prelude::ClassInstance};
 use napi_derive::napi;
-use redaction::Redaction;
+use redaction::{Redacted, Redaction};
 use serde::{Deserialize, Serialize};
 use storage::{Durability, FileSystem, LocalDisk, Payload};
 
 use super::{
-    answers::{Outcome, answer, redacted},
+    answers::{Outcome, answer, redacted, redacted_json},
+    file_system::{self, NativeFileSystem},
     numbers::whole,
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
@@ -38,9 +39,8 @@ use super::{
 pub struct NativeRepoMemoryOptions {
     /// Number of the memory's hooks in its environment.
     pub id: u32,
-    /// The directory that holds `repos`, absolute.
-    pub root: String,
-    pub repo_hash: String,
+    /// `repos/<repoHash>` below the root, absolute.
+    pub directory: String,
     /// Which repository it is about, as `repoIdentity` answers it; absent when opened by hash.
     pub identity: Option<String>,
     pub is_durable: bool,
@@ -49,6 +49,7 @@ pub struct NativeRepoMemoryOptions {
     pub max_summary_bytes: f64,
     pub trust_locks: bool,
     pub allow_shared: bool,
+    pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
 }
 
@@ -117,10 +118,6 @@ pub struct NativeRepoMemory {
     packs: Arc<Mutex<HashMap<u32, Option<Pack>>>>,
 }
 
-fn disk() -> Arc<dyn FileSystem> {
-    Arc::new(LocalDisk)
-}
-
 /// Answers with the identity of the repository that a workspace belongs to: `repoHash`, and what else
 /// the constructor takes.
 #[napi]
@@ -159,6 +156,7 @@ pub fn migrate_repo_memory(
         };
         let options = MemoryOptions {
             directory: PathBuf::new(),
+            prefix: None,
             repository: None,
             workspace: None,
             durability: durability(request.is_durable),
@@ -168,8 +166,9 @@ pub fn migrate_repo_memory(
         };
         let debug = Debug::default();
         let root = request.root;
+        let disk: Arc<dyn FileSystem> = Arc::new(LocalDisk);
         let moved =
-            memory::migrate(&disk(), &root, origin, &identity, &options, redaction, &debug).await?;
+            memory::migrate(&disk, &root, origin, &identity, &options, redaction, &debug).await?;
         answer(&moved)
     })
     .map(drop)
@@ -204,9 +203,11 @@ impl NativeRepoMemory {
             Some(known) => (Some(known.repository), Some(PathBuf::from(known.workspace))),
             None => (None, None),
         };
-        let directory = memory::directory_of(&PathBuf::from(options.root), &options.repo_hash);
+        let prefix = options.file_system.as_ref().map(|file_system| file_system.prefix.clone());
+        let file_system = file_system::of(&queue, options.file_system);
         let options = MemoryOptions {
-            directory,
+            directory: PathBuf::from(options.directory),
+            prefix,
             repository,
             workspace,
             durability: durability(options.is_durable),
@@ -214,7 +215,7 @@ impl NativeRepoMemory {
             summaries: bounds(options.max_summaries, options.max_summary_bytes),
             trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
-        let memory = Memory::new(options, &disk(), debug);
+        let memory = Memory::new(options, &file_system, debug);
         Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })
     }
 
@@ -229,8 +230,8 @@ impl NativeRepoMemory {
         self.run(operation, move |memory| {
             let upserted = memory.upsert(draft, redaction);
             async move {
-                let changed = upserted.await?;
-                redacted(Payload::new(changed.stored.into_bytes()), &changed.report)
+                let Redacted { stored, report } = upserted.await?;
+                Ok(redacted(Redacted { stored: stored.into_bytes(), report }))
             }
         })
     }
@@ -267,10 +268,7 @@ impl NativeRepoMemory {
         let (summary, redaction): (Summary, _) = (parse(&request)?, self.redaction());
         self.run(operation, move |memory| {
             let appended = memory.append_summary(summary, redaction);
-            async move {
-                let added = appended.await?;
-                redacted(super::answers::json(&added.stored)?, &added.report)
-            }
+            async move { redacted_json(appended.await?) }
         })
     }
 
@@ -378,10 +376,10 @@ impl NativeRepoMemory {
         W: FnOnce(Arc<Memory>) -> F + Send + 'static,
         F: Future<Output = Outcome<Answer>> + Send + 'static,
     {
-        let under_way = self.memory.begin();
+        let call = self.memory.begin();
         let working = work(Arc::clone(&self.memory));
         async move {
-            let _under_way = under_way;
+            let _call = call;
             working.await
         }
     }

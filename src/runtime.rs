@@ -90,7 +90,7 @@ where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
     let runtime = runtime()?;
-    let under_way = queue.begin();
+    let pending = queue.begin();
     let told = ToldWhenPanicking { queue: Arc::clone(queue), operation };
     let task = runtime.spawn(async move {
         let _told = told;
@@ -99,7 +99,7 @@ where
             Ok(Answer::Texts(texts)) => Message::Texts(operation, texts),
             Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
         };
-        under_way.finish(message).await;
+        pending.finish(message).await;
     });
     Ok(task.abort_handle())
 }

@@ -1,7 +1,7 @@
 /** Paths as callers spell them, on the local disk or in an injected file system. */
 
 import { homedir } from 'node:os'
-import { resolve, sep } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import type { NativeFileSystem } from '#addon'
 import { checkObject } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -59,6 +59,20 @@ export function resolveDirectory(
   if (fileSystem === undefined) {
     return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }
   }
+  return { directory, prefix: prefixOf(directory, fileSystem) }
+}
+
+/** A directory below an absolute one, and what the paths in it begin with. */
+export function directoryBelow(
+  root: string,
+  names: readonly string[],
+  fileSystem: IFileSystem | undefined,
+): { directory: string; prefix: string } {
+  if (fileSystem === undefined) {
+    const directory = join(root, ...names)
+    return { directory, prefix: directory + sep }
+  }
+  const directory = checkAnswer(fileSystem.joinPath(root, ...names), 'joinPath')
   return { directory, prefix: prefixOf(directory, fileSystem) }
 }
 

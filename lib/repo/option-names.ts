@@ -16,7 +16,7 @@ const REPO_HASH: Names<RepoHashOptions> = {
   branchScope: true,
 }
 
-const REPO_STORAGE: Names<Omit<RepoMemoryOptions, 'onDebug'>> = {
+const REPO_STORAGE: Names<Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>> = {
   ...REPO_HASH,
   root: true,
   durability: true,
@@ -36,6 +36,9 @@ export const repoMemoryOptions = knownOptions<RepoMemoryLocation & RepoMemoryOpt
   ...REPO_STORAGE,
   workspace: true,
   repoHash: true,
+  fileSystem: true,
+  fileSystemTimeout: true,
+  closeTimeout: true,
   onDebug: true,
 })
 

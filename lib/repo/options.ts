@@ -1,11 +1,13 @@
 /** Which repository a memory is about, and the options that it is opened with. */
 
-import { isAbsolute, join, sep } from 'node:path'
+import { isAbsolute, sep } from 'node:path'
 import process from 'node:process'
 import type { NativeRepoMemoryOptions } from '#addon'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, invalidArgument } from '../arguments/errors.ts'
-import { resolveDirectory } from '../native/file-system.ts'
+import { checkCloseTimeout, checkFileSystemTimeout } from '../arguments/timeouts.ts'
+import { checkFileSystem, directoryBelow, resolveDirectory } from '../native/file-system.ts'
+import type { IFileSystem } from '../native/types.ts'
 import type { BranchScope, RepoMemoryLocation, RepoMemoryOptions } from './types.ts'
 
 export const DEFAULT_REPO_MEMORY_ROOT = '~/.codex-toolloop'
@@ -18,11 +20,20 @@ const REPO_HASH = /^[0-9a-f]{64}$/
 /** A repository by a folder in it, or by its hash. */
 export type CheckedLocation = { readonly workspace: string } | { readonly repoHash: string }
 
-/** What the native memory is told, without what only this side or the identity knows. */
-export type CheckedRepoOptions = Omit<NativeRepoMemoryOptions, 'id' | 'repoHash' | 'identity'>
+/** What the native memory is told, without what only this side or the identity knows, and where memories are. */
+export type CheckedRepoOptions = Omit<NativeRepoMemoryOptions, 'id' | 'directory' | 'identity' | 'fileSystem'> & {
+  readonly root: string
+}
 
-/** What of the options says where a memory is, and how it is changed. */
+/** What of the options says where memories are, and how they are changed. */
 export type CheckedStorage = Omit<CheckedRepoOptions, 'hasDebug'>
+
+/** The file system of a memory that is not on the local disk, and how long it is waited for. */
+export interface CheckedFileSystem {
+  readonly fileSystem: IFileSystem | undefined
+  readonly fileSystemTimeout: number
+  readonly closeTimeout: number
+}
 
 /** Reads what was passed to a call; whatever stops that has a code. */
 export function reading<T>(call: string, read: () => T): T {
@@ -33,17 +44,29 @@ export function reading<T>(call: string, read: () => T): T {
   }
 }
 
-/** Checks the options, those of redaction aside. */
-export function checkRepoOptions(options: RepoMemoryOptions): CheckedRepoOptions {
+/** Checks the options, those of redaction and of the file system aside. */
+export function checkRepoOptions(options: RepoMemoryOptions, fileSystem?: IFileSystem): CheckedRepoOptions {
   optional(options.onDebug, 'onDebug', checkFunction)
-  return { ...checkStorage(options), hasDebug: typeof options.onDebug === 'function' }
+  return { ...checkStorage(options, fileSystem), hasDebug: typeof options.onDebug === 'function' }
+}
+
+/** Checks the file system that is to take the place of the local disk. */
+export function checkRepoFileSystem(options: RepoMemoryOptions): CheckedFileSystem {
+  return {
+    fileSystem: optional(options.fileSystem, 'fileSystem', checkFileSystem),
+    fileSystemTimeout: checkFileSystemTimeout(options.fileSystemTimeout),
+    closeTimeout: checkCloseTimeout(options.closeTimeout),
+  }
 }
 
 /** Checks where a memory is, and how it is changed. */
-export function checkStorage(options: Omit<RepoMemoryOptions, 'onDebug'>): CheckedStorage {
+export function checkStorage(
+  options: Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>,
+  fileSystem?: IFileSystem,
+): CheckedStorage {
   const root = optional(options.root, 'root', checkPath) ?? DEFAULT_REPO_MEMORY_ROOT
   return {
-    root: resolveDirectory(root, 'root', undefined).directory,
+    root: resolveDirectory(root, 'root', fileSystem).directory,
     isDurable: (optional(options.durability, 'durability', checkDurability) ?? 'full') === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxSummaries: checkBound(options.maxSummaries ?? DEFAULT_MAXIMUM_SUMMARIES, 'maxSummaries'),
@@ -90,9 +113,13 @@ export function checkRepoHash(value: string, name: string): string {
   return value
 }
 
-/** The directory of a repository's memory. */
-export function repoDirectory(root: string, repoHash: string): string {
-  return join(root, REPOSITORIES, repoHash)
+/** The directory of a repository's memory, and what the paths in it begin with. */
+export function repoDirectory(
+  root: string,
+  repoHash: string,
+  fileSystem: IFileSystem | undefined,
+): { directory: string; prefix: string } {
+  return directoryBelow(root, [REPOSITORIES, repoHash], fileSystem)
 }
 
 function checkBound(value: number, name: string): number {

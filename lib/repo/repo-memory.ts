@@ -1,12 +1,12 @@
 /** `RepoMemory`: the public face of the native memory. */
 
-import { join } from 'node:path'
 import { NativeRepoMemory } from '#addon'
 import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
 import { contextError } from '../arguments/errors.ts'
 import { readCancellation } from '../arguments/known-options.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
-import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { describeFileSystem } from '../native/file-system.ts'
 import { checkRedaction, joinFindings, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding, RedactionReport } from '../redaction/types.ts'
 import { type Identity, identityOf } from './identity.ts'
@@ -14,9 +14,11 @@ import { checkRepoMap, parseRepoMap, parseSymbols } from './map.ts'
 import { migrate } from './migration.ts'
 import { repoHashOptions, repoMemoryOptions } from './option-names.ts'
 import {
+  type CheckedFileSystem,
   type CheckedRepoOptions,
   checkBranchScope,
   checkLocation,
+  checkRepoFileSystem,
   checkRepoOptions,
   checkWorkspace,
   reading,
@@ -55,12 +57,14 @@ class Opened {
   readonly repoHash: string
   readonly identity: Identity | undefined
   readonly options: CheckedRepoOptions
+  readonly place: CheckedFileSystem
   readonly hooks: Hooks
 
-  constructor(where: string | Identity, options: CheckedRepoOptions, hooks: Hooks) {
+  constructor(where: string | Identity, options: CheckedRepoOptions, place: CheckedFileSystem, hooks: Hooks) {
     this.identity = typeof where === 'string' ? undefined : where
     this.repoHash = typeof where === 'string' ? where : where.repoHash
     this.options = options
+    this.place = place
     this.hooks = hooks
   }
 }
@@ -82,6 +86,8 @@ export class RepoMemory {
   readonly #native: NativeRepoMemory
   readonly #repoHash: string
   readonly #directory: string
+  readonly #prefix: string
+  readonly #closeTimeout: number
   readonly #workspace: string | undefined
   readonly #hooks: Hooks
 
@@ -92,18 +98,24 @@ export class RepoMemory {
         'RepoMemory has no public constructor: use await RepoMemory.open({ workspace })',
       )
     }
-    const { repoHash, identity, options, hooks } = opened
+    const { repoHash, identity, options, place, hooks } = opened
+    const { fileSystem, fileSystemTimeout, closeTimeout } = place
+    const { root, ...more } = options
+    const { directory, prefix } = repoDirectory(root, repoHash, fileSystem)
     this.#repoHash = repoHash
-    this.#directory = repoDirectory(options.root, repoHash)
+    this.#directory = directory
+    this.#prefix = prefix
+    this.#closeTimeout = closeTimeout
     this.#workspace = identity?.workspace
     this.#hooks = hooks
     this.#native = new NativeRepoMemory(
       outbox,
       {
-        ...options,
+        ...more,
         id: registerHooks(hooks),
-        repoHash,
+        directory,
         ...(identity === undefined ? {} : { identity: identity.text }),
+        ...(fileSystem === undefined ? {} : { fileSystem: describeFileSystem(fileSystem, prefix, fileSystemTimeout) }),
       },
       hooks.redaction?.redactor.native,
     )
@@ -119,21 +131,23 @@ export class RepoMemory {
    * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
    */
   static async open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory> {
-    const { location, branchScope, checked, hooks } = reading('open', () => {
+    const { location, branchScope, place, checked, hooks } = reading('open', () => {
       repoMemoryOptions(options, 'options')
+      const place = checkRepoFileSystem(options)
       return {
+        place,
         location: checkLocation(options),
         branchScope: checkBranchScope(options.branchScope),
-        checked: checkRepoOptions(options),
+        checked: checkRepoOptions(options, place.fileSystem),
         hooks: {
-          fileSystem: undefined,
+          fileSystem: place.fileSystem,
           onDebug: options.onDebug ?? undefined,
           redaction: checkRedaction(options.redaction, 'redaction'),
         },
       }
     })
     const where = 'repoHash' in location ? location.repoHash : await identityOf(hooks, location.workspace, branchScope)
-    return new RepoMemory(new Opened(where, checked, hooks))
+    return reading('open', () => new RepoMemory(new Opened(where, checked, place, hooks)))
   }
 
   /**
@@ -170,7 +184,7 @@ export class RepoMemory {
     return this.#repoHash
   }
 
-  /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute. */
+  /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute; in the `fileSystem`, where there is one. */
   get directory(): string {
     return this.#directory
   }
@@ -337,13 +351,12 @@ export class RepoMemory {
     })
   }
 
-  /** Waits for every call made before, whether it succeeds or fails. The memory can be used again afterwards. */
+  /**
+   * Waits for every call made before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer than
+   * `closeTimeout`. The memory can be used again afterwards.
+   */
   async close(): Promise<void> {
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.close(operation),
-      () => {},
-    )
+    return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
   /** `await using`: the block waits for its changes. */
@@ -391,7 +404,7 @@ export class RepoMemory {
     more?: Pick<RedactionReport, 'entryId'>,
   ): void {
     if (findings.length > 0) {
-      const filepath = join(this.#directory, file)
+      const filepath = this.#prefix + file
       reportRedaction(this.#hooks.redaction, { kind, filepath, ...more, findings })
     }
   }

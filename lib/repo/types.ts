@@ -1,6 +1,7 @@
 /** Public types of the memory of repositories. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
+import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /**
@@ -31,7 +32,8 @@ export interface RepoHashOptions {
 export interface RepoMemoryOptions extends RepoHashOptions {
   /**
    * The directory that holds the memories of all repositories, each in `repos/<repoHash>/` below it, created on demand for the
-   * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded.
+   * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded. With a `fileSystem`
+   * its `resolvePath` says what the path means.
    * @default '~/.codex-toolloop'
    */
   root?: string | null | undefined
@@ -41,6 +43,25 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
+  /**
+   * Takes the place of the local disk for what is remembered: records and summaries, which one process alone may write then.
+   * The workspace is read from the local disk in any case: what git says about it, and the source files of the map, which
+   * lists them by a walk of its own. Of the map nothing is kept in `fileSystem`, which holds texts; it lives in memory.
+   */
+  fileSystem?: IFileSystem | null | undefined
+  /**
+   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
+   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
+   * it may still come.
+   * @default 10000
+   */
+  fileSystemTimeout?: number | null | undefined
+  /**
+   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
+   * resolves. The local disk is always waited for.
+   * @default 30000
+   */
+  closeTimeout?: number | null | undefined
   /**
    * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
    * `ERR_CONTEXT_LOCK_TIMEOUT`.
@@ -331,7 +352,7 @@ export type RepoMemoryMigration = (
       fromWorkspace?: null | undefined
     }
 ) &
-  Omit<RepoMemoryOptions, 'onDebug'> & {
+  Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
     /** Where the repository is now. */
     workspace: string
   }

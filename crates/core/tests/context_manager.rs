@@ -127,7 +127,8 @@ async fn a_handle_is_the_same_wherever_the_call_is_made() {
             details: Some(Box::new(Details { offload, ..Details::default() })),
             ..request("t", &arguments, &json!("x".repeat(1000)))
         };
-        let Saved { path, offloaded: found, .. } = manager.store(sequence, request).await.unwrap();
+        let saved = manager.store(sequence, request).await.unwrap().stored;
+        let Saved { path, offloaded: found, .. } = saved;
         let found = found.unwrap();
         let by_handle = manager.load(&found.handle).await.unwrap();
         assert_eq!(by_handle, manager.load(&path).await.unwrap());

@@ -17,31 +17,35 @@ use agent_context_core::{
 };
 use contexts::{options, save};
 use serde_json::json;
+use simulator::{DiskHooks, FileHooks, HookedDisk, HookedFile};
 use storage::{
-    Access, Contents, Disk, Durability, FileEntry, FileError, FileResult, Lease, LocalDisk,
-    LockAttempt, OpenFile, live_sessions, sync_ancestors,
+    Access, Disk, Durability, FileError, FileResult, Lease, LocalDisk, LockAttempt, OpenFile,
+    live_sessions, sync_ancestors,
 };
 
 /// Called with an operation and its path; an error refuses the operation.
 type Hook = dyn FnMut(&str, &Path) -> io::Result<()> + Send;
 
 /// The local disk, which notes what it is asked to bring to the medium, and plays tricks on demand.
+type WatchedDisk = HookedDisk<LocalDisk, Watch>;
+
+/// What is noted, and the tricks.
 #[derive(Clone)]
-struct WatchedDisk {
+struct Watch {
     scope: u64,
     has_locks: bool,
     synced: Arc<Mutex<Vec<PathBuf>>>,
     hook: Arc<Mutex<Box<Hook>>>,
 }
 
-impl Default for WatchedDisk {
+impl Default for Watch {
     fn default() -> Self {
         let hook: Box<Hook> = Box::new(|_, _| Ok(()));
         Self { scope: 1, has_locks: true, synced: Arc::default(), hook: Arc::new(Mutex::new(hook)) }
     }
 }
 
-impl WatchedDisk {
+impl Watch {
     fn on(&self, hook: impl FnMut(&str, &Path) -> io::Result<()> + Send + 'static) {
         *self.hook.lock().unwrap() = Box::new(hook);
     }
@@ -55,93 +59,46 @@ impl WatchedDisk {
     fn synced(&self) -> Vec<PathBuf> {
         std::mem::take(&mut *self.synced.lock().unwrap())
     }
-
-    fn manager(&self, options: ManagerOptions) -> Arc<Manager> {
-        Manager::new(options, Arc::new(self.clone()), Debug::default())
-    }
 }
 
-impl Disk for WatchedDisk {
-    fn create_directories(&self, path: &Path) -> FileResult<()> {
-        LocalDisk.create_directories(path)
-    }
-    fn canonical(&self, path: &Path) -> FileResult<PathBuf> {
-        LocalDisk.canonical(path)
-    }
-    fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
-        self.ask("write", path)?;
-        LocalDisk.write_new(path, contents, sync)
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {
-        LocalDisk.rename_new(from, to)
-    }
-    fn rename_over(&self, from: &Path, to: &Path) -> FileResult<()> {
-        LocalDisk.rename_over(from, to)
-    }
-    fn sync_directory(&self, path: &Path) -> FileResult<()> {
-        self.synced.lock().unwrap().push(path.to_owned());
-        self.ask("fsync", path)?;
-        LocalDisk.sync_directory(path)
-    }
-    fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
-        LocalDisk.read(root, relative, limit)
-    }
-    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
-        LocalDisk.list(directory)
-    }
-    fn directories(&self, directory: &Path) -> FileResult<Vec<String>> {
-        LocalDisk.directories(directory)
-    }
-    fn remove(&self, path: &Path) -> FileResult<bool> {
-        LocalDisk.remove(path)
-    }
-    fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
-        let operation = if access == Access::Read { "open" } else { "created" };
-        if access == Access::Read {
-            self.ask(operation, path)?;
+fn manager_on(disk: &WatchedDisk, options: ManagerOptions) -> Arc<Manager> {
+    Manager::new(options, Arc::new(disk.clone()), Debug::default())
+}
+
+impl DiskHooks for Watch {
+    fn before(&self, call: &'static str, path: &Path) -> FileResult<()> {
+        match call {
+            "write_new" => self.ask("write", path),
+            "sync_directory" => {
+                self.synced.lock().unwrap().push(path.to_owned());
+                self.ask("fsync", path)
+            }
+            "open" => self.ask("open", path),
+            _ => Ok(()),
         }
-        let file = LocalDisk.open(path, access)?;
+    }
+    fn opened(
+        &self,
+        path: &Path,
+        access: Access,
+        file: Box<dyn OpenFile>,
+    ) -> FileResult<Box<dyn OpenFile>> {
         if access != Access::Read {
-            self.ask(operation, path)?;
+            self.ask("created", path)?;
         }
-        Ok(if self.has_locks { file } else { Box::new(WithoutLocks(file)) })
+        Ok(if self.has_locks { file } else { Box::new(HookedFile::new(file, WithoutLocks)) })
     }
-    fn scope(&self) -> u64 {
+    fn scope(&self, _of_disk: u64) -> u64 {
         self.scope
     }
 }
 
-/// A file where the file system has no locks.
-struct WithoutLocks(Box<dyn OpenFile>);
+/// The file system has no locks.
+struct WithoutLocks;
 
-impl OpenFile for WithoutLocks {
-    fn length(&self) -> FileResult<u64> {
-        self.0.length()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
-        self.0.read_at(offset, buffer)
-    }
-    fn append(&self, bytes: &[u8]) -> FileResult<()> {
-        self.0.append(bytes)
-    }
-    fn truncate(&self, length: u64) -> FileResult<()> {
-        self.0.truncate(length)
-    }
-    fn sync(&self) -> FileResult<()> {
-        self.0.sync()
-    }
-    fn try_lock(&self) -> FileResult<LockAttempt> {
-        Ok(LockAttempt::Unsupported)
-    }
-    fn unlock(&self) {}
-    fn is_linked(&self) -> bool {
-        self.0.is_linked()
-    }
-    fn is_at(&self, path: &Path) -> bool {
-        self.0.is_at(path)
-    }
-    fn identity(&self) -> u64 {
-        self.0.identity()
+impl FileHooks for WithoutLocks {
+    fn has_locks(&self) -> bool {
+        false
     }
 }
 
@@ -177,8 +134,9 @@ async fn the_way_to_the_directory_is_synchronised_once_and_the_directory_with_ev
     let (_folder, root) = folder();
     let directory = root.join("a/b");
     let disk = WatchedDisk::default();
-    let first = disk.manager(full(&directory));
-    let second = disk.manager(ManagerOptions { session: "other".to_owned(), ..full(&directory) });
+    let first = manager_on(&disk, full(&directory));
+    let second =
+        manager_on(&disk, ManagerOptions { session: "other".to_owned(), ..full(&directory) });
     save(&first, "t", &json!({}), &json!(1)).await.unwrap();
     let mut expected = ancestors(&directory);
     expected.push(directory.clone());
@@ -196,7 +154,7 @@ async fn the_way_to_the_directory_is_synchronised_once_and_the_directory_with_ev
 async fn saves_at_once_share_the_way() {
     let (_folder, directory) = folder();
     let disk = WatchedDisk::default();
-    let manager = disk.manager(full(&directory));
+    let manager = manager_on(&disk, full(&directory));
     let saves: Vec<_> = (0..32)
         .map(|number| {
             let manager = Arc::clone(&manager);
@@ -218,7 +176,7 @@ async fn a_save_fails_with_the_way_to_its_directory_and_leaves_nothing() {
     let directory = root.join("a");
     let disk = WatchedDisk::default();
     refuse_sync_of(&disk, &root);
-    let manager = disk.manager(full(&directory));
+    let manager = manager_on(&disk, full(&directory));
     let error = save(&manager, "t", &json!({}), &json!(1)).await.unwrap_err();
     assert_eq!(error.code, Code::Io);
     assert!(error.message.contains("the medium is gone"), "{}", error.message);
@@ -251,7 +209,7 @@ fn ancestors_that_cannot_be_opened_are_left_out_and_others_are_not() {
 async fn removals_are_on_the_medium_before_they_are_acknowledged() {
     let (_folder, directory) = folder();
     let disk = WatchedDisk::default();
-    let manager = disk.manager(full(&directory));
+    let manager = manager_on(&disk, full(&directory));
     let path = save(&manager, "t", &json!({}), &json!(1)).await.unwrap();
     disk.synced();
     assert!(manager.forget(&path).await.unwrap());
@@ -278,16 +236,16 @@ async fn removals_are_on_the_medium_before_they_are_acknowledged() {
         durability,
         ..options(&directory)
     };
-    let writing = disk.manager(named(Durability::Process));
+    let writing = manager_on(&disk, named(Durability::Process));
     let path = save(&writing, "t", &json!({}), &json!(4)).await.unwrap();
     writing.close(writing.calls()).await;
     drop(writing);
-    let clearing = disk.manager(named(Durability::Full));
+    let clearing = manager_on(&disk, named(Durability::Full));
     assert!(disk.synced().is_empty());
     assert_eq!(clearing.clear(clearing.begin_clear()).await.unwrap(), 1);
     assert_eq!(disk.synced(), [directory.as_path()]);
     assert!(!Path::new(&path).exists());
-    let nowhere = disk.manager(full(&directory.join("missing")));
+    let nowhere = manager_on(&disk, full(&directory.join("missing")));
     assert_eq!(nowhere.clear_directory(nowhere.begin_clear()).await.unwrap(), 0);
 }
 
@@ -295,7 +253,7 @@ async fn removals_are_on_the_medium_before_they_are_acknowledged() {
 async fn a_removal_that_did_not_reach_the_medium_is_told_and_made_good() {
     let (_folder, directory) = folder();
     let disk = WatchedDisk::default();
-    let manager = disk.manager(full(&directory));
+    let manager = manager_on(&disk, full(&directory));
     let one = save(&manager, "t", &json!({}), &json!(1)).await.unwrap();
     save(&manager, "t", &json!({}), &json!(2)).await.unwrap();
     refuse_sync_of(&disk, &directory);
@@ -319,12 +277,15 @@ async fn nothing_waits_for_the_medium_where_that_is_not_promised() {
     let (_folder, root) = folder();
     let directory = root.join("a");
     let disk = WatchedDisk::default();
-    let manager = disk.manager(ManagerOptions {
-        memory_budget: 0,
-        index_budget: usize::MAX,
-        persist_all: false,
-        ..options(&directory)
-    });
+    let manager = manager_on(
+        &disk,
+        ManagerOptions {
+            memory_budget: 0,
+            index_budget: usize::MAX,
+            persist_all: false,
+            ..options(&directory)
+        },
+    );
     let path = save(&manager, "t", &json!({}), &json!(1)).await.unwrap();
     assert_eq!(manager.stats().spills, 1);
     save(&manager, "t", &json!({}), &json!("x".repeat(2000))).await.unwrap();
@@ -339,7 +300,7 @@ async fn nothing_waits_for_the_medium_where_that_is_not_promised() {
 async fn what_memory_alone_held_goes_without_the_medium() {
     let (_folder, directory) = folder();
     let disk = WatchedDisk::default();
-    let manager = disk.manager(ManagerOptions { persist_all: false, ..full(&directory) });
+    let manager = manager_on(&disk, ManagerOptions { persist_all: false, ..full(&directory) });
     let path = save(&manager, "t", &json!({}), &json!(1)).await.unwrap();
     save(&manager, "t", &json!({}), &json!(2)).await.unwrap();
     assert!(manager.forget(&path).await.unwrap());
@@ -367,11 +328,10 @@ async fn a_context_that_is_leaving_memory_is_gone_when_its_removal_is_acknowledg
     for is_forgotten in [true, false] {
         let (_folder, directory) = folder();
         let disk = WatchedDisk::default();
-        let manager = disk.manager(ManagerOptions {
-            persist_all: false,
-            memory_budget: 1000,
-            ..full(&directory)
-        });
+        let manager = manager_on(
+            &disk,
+            ManagerOptions { persist_all: false, memory_budget: 1000, ..full(&directory) },
+        );
         let first = save(&manager, "t", &json!({}), &json!("x".repeat(500))).await.unwrap();
         let (release, begins) = hold_up(&disk);
         // Numbered before the clearing, or after: a later save moves earlier contexts, too.
@@ -407,11 +367,11 @@ async fn a_context_that_is_leaving_memory_is_gone_when_its_removal_is_acknowledg
 #[tokio::test]
 async fn disks_of_their_own_share_nothing_though_the_paths_are_the_same() {
     let (_folder, directory) = folder();
-    let disks = [2, 3].map(|scope| WatchedDisk { scope, ..WatchedDisk::default() });
+    let disks = [2, 3].map(|scope| HookedDisk::new(LocalDisk, Watch { scope, ..Watch::default() }));
     let mut paths = Vec::new();
     let managers: Vec<_> = disks
         .iter()
-        .map(|disk| disk.manager(ManagerOptions { persist_all: false, ..full(&directory) }))
+        .map(|disk| manager_on(disk, ManagerOptions { persist_all: false, ..full(&directory) }))
         .collect();
     for manager in &managers {
         paths.push(save(manager, "t", &json!({}), &json!(1)).await.unwrap());
@@ -496,7 +456,7 @@ fn a_lease_that_cannot_be_read_may_be_anybodys() {
 #[test]
 fn without_locks_nobody_is_known_to_be_dead() {
     let (_folder, directory) = folder();
-    let disk = WatchedDisk { has_locks: false, ..WatchedDisk::default() };
+    let disk = HookedDisk::new(LocalDisk, Watch { has_locks: false, ..Watch::default() });
     let lease = acquire(&disk, &directory);
     assert!(live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
     assert!(lease.is_in_place(), "it was not taken for a dead one's");

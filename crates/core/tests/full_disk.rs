@@ -22,7 +22,7 @@ use support::{
     At,
     child::{self, Running},
     contexts, evidence, histories,
-    named_disk::NamedDisk,
+    named_disk::NAMED_DISK,
     tracer::Tracer,
 };
 
@@ -141,7 +141,7 @@ async fn save_on_full(disk: &SmallDisk, pages: usize, named: bool) -> bool {
     let full = if pages.is_multiple_of(2) { Durability::Full } else { Durability::Process };
     let options = contexts::options(&directory, "saver", full);
     let manager =
-        if named { contexts::manager_on(NamedDisk, options) } else { contexts::manager(options) };
+        if named { contexts::manager_on(NAMED_DISK, options) } else { contexts::manager(options) };
     let kept = contexts::save(&manager, "stays", &contexts::text(0, SIZE / 5)).await.unwrap();
     let before = contexts::contexts(&directory);
     let filler = disk.fill(pages);

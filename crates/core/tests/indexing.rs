@@ -4,7 +4,7 @@
 
 mod contexts;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context_core::{
     Debug,
@@ -99,7 +99,7 @@ async fn a_search_that_is_given_up_loses_no_output() {
     save_texts(&manager, 30, 700_000).await;
     for _ in 0..20 {
         let given_up = Arc::clone(&manager);
-        let task = tokio::spawn(async move { given_up.settle_index().await });
+        let task = tokio::spawn(async move { found(&given_up, "needle").await });
         tokio::task::yield_now().await;
         task.abort();
         let _ = task.await;
@@ -152,7 +152,12 @@ async fn the_index_stays_within_its_budget() {
     }
     assert_eq!(found(&manager, &word("file", 0)).await.len(), 1);
     assert_eq!(found(&manager, &word("w", 239_807)).await.len(), 1);
-    manager.maintain_index();
-    assert!(manager.index_bytes() < 2 * BUDGET, "{}", manager.index_bytes());
-    assert!(found(&manager, &word("w", 7)).await.is_empty());
+    // The oldest results leave the index in the background. Its bytes are tested in text-index.
+    let thinned = async {
+        while !found(&manager, &word("w", 7)).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), thinned).await.unwrap();
+    assert_eq!(found(&manager, &word("file", 0)).await.len(), 1);
 }

@@ -23,7 +23,7 @@ use support::{
     At,
     child::{self, Running},
     contexts, evidence, histories, mutations,
-    named_disk::NamedDisk,
+    named_disk::NAMED_DISK,
 };
 
 const TEST: &str = "random_kill";
@@ -75,7 +75,7 @@ fn save(role: &str, directory: &Path) {
     support::runtime().block_on(async {
         let options = contexts::options(directory, role, Durability::Process);
         let manager: Arc<Manager> = if role.ends_with("named") {
-            contexts::manager_on(NamedDisk, options)
+            contexts::manager_on(NAMED_DISK, options)
         } else {
             contexts::manager(options)
         };

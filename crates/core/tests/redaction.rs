@@ -13,7 +13,7 @@ use agent_context_core::{
 };
 use contexts::{options, request, save};
 use json_text::Encoded;
-use redaction::{EnvironmentValues, Redaction, RedactionOptions, Redactor};
+use redaction::{EnvironmentValues, Redacted, Redaction, RedactionOptions, Redactor};
 use serde_json::{Value, json};
 use storage::{Durability, LocalDisk, LogPath};
 
@@ -90,7 +90,8 @@ fn secrets_everywhere() -> SaveRequest {
 async fn a_context_holds_no_secret_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let manager = manager(folder.path());
-    let saved = manager.store(manager.begin_save(), secrets_everywhere()).await.unwrap();
+    let Redacted { stored: saved, report } =
+        manager.store(manager.begin_save(), secrets_everywhere()).await.unwrap();
     let shown = [
         everything(folder.path()),
         manager.pointers_from(0, 10).1,
@@ -98,7 +99,7 @@ async fn a_context_holds_no_secret_anywhere() {
         saved.path.clone(),
         saved.tool_name,
         saved.offloaded.unwrap().placeholder.unwrap(),
-        format!("{:?}", saved.report),
+        format!("{:?}", report),
     ];
     for (place, text) in shown.iter().enumerate() {
         for number in 1..10 {
@@ -106,7 +107,7 @@ async fn a_context_holds_no_secret_anywhere() {
         }
     }
     assert!(shown[0].contains("described [REDACTED:") && shown[0].contains("the rest"));
-    assert_eq!(saved.report.total(), 9);
+    assert_eq!(report.total(), 9);
     assert_eq!(manager.stats().redactions, 9);
     let found = |query: String| SearchRequest {
         query,
@@ -135,9 +136,9 @@ async fn names_and_handles_tell_nothing_of_a_secret() {
             ..request("tool", &json!({ "a": secret(number) }), &json!(1))
         };
         let saved = manager.store(manager.begin_save(), request).await.unwrap();
-        let name = saved.path.rsplit('/').next().unwrap().to_owned();
+        let name = saved.stored.path.rsplit('/').next().unwrap().to_owned();
         let hash = name.split('_').nth(1).unwrap().to_owned();
-        told.push((hash, saved.offloaded.unwrap().handle));
+        told.push((hash, saved.stored.offloaded.unwrap().handle));
     }
     assert_eq!(told[0], told[1], "a digest of a secret can be guessed");
 }
@@ -237,7 +238,7 @@ async fn a_history_holds_no_secret_and_says_what_it_holds() {
     let text = everything(folder.path());
     assert!((1..6).all(|number| !text.contains(&secret(number))), "{text}");
     assert_eq!(redacted.report.total(), 5);
-    let told: Value = serde_json::from_slice(&redacted.entry).unwrap();
+    let told: Value = serde_json::from_slice(&redacted.stored).unwrap();
     let read: Vec<Value> =
         serde_json::from_slice(&history.read(1, usize::MAX).await.unwrap().concat()).unwrap();
     assert_eq!(told, read[0]);
@@ -255,7 +256,7 @@ async fn a_history_holds_no_secret_and_says_what_it_holds() {
     let summary = Some(Summary { line: line.clone(), redaction: redaction() });
     let (_, redacted) = history.compact(plan().await, summary).await.unwrap();
     assert!(!everything(folder.path()).contains(&secret(6)));
-    let told: Value = serde_json::from_slice(&redacted.unwrap().entry).unwrap();
+    let told: Value = serde_json::from_slice(&redacted.unwrap().stored).unwrap();
     assert_eq!(told["id"], "y");
 
     assert!(history.append(entry(None)).outcome().await.unwrap().is_none());

@@ -11,6 +11,7 @@ use json_text::{ScanError, Token};
 use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
+    json_offsets::{Offsets, escaped},
     names::{self, NameClass},
     private_key,
     split_key::{self, Part},
@@ -155,7 +156,7 @@ fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Ve
             continue;
         }
         let content = raw.get(1..raw.len() - 1).unwrap_or_default();
-        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let mut offsets = Offsets::new(content);
         let start = token.start + 1;
         parts.push(Edit {
             range: start + offsets.of(range.start)..start + offsets.of(range.end),
@@ -422,7 +423,7 @@ impl<'a> JsonWalker<'a> {
             return Ok(());
         }
         let content = raw.get(1..raw.len() - 1).unwrap_or_default();
-        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
+        let mut offsets = Offsets::new(content);
         for edit in found {
             let range = at + 1 + offsets.of(edit.range.start)..at + 1 + offsets.of(edit.range.end);
             self.edits.push(Edit {
@@ -479,66 +480,4 @@ fn is_key_line(text: &str) -> bool {
         && line
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-}
-
-/// The inside of a string token.
-fn escaped(text: &str) -> String {
-    let token = json_text::string_token(text);
-    token.get(1..token.len() - 1).unwrap_or_default().to_owned()
-}
-
-/// Where in a string token's content the parts of its text stand.
-struct Offsets<'a> {
-    content: &'a [u8],
-    raw: usize,
-    decoded: usize,
-}
-
-impl Offsets<'_> {
-    /// Of ever greater offsets in the text.
-    fn of(&mut self, decoded: usize) -> usize {
-        while self.decoded < decoded {
-            let at = |ahead: usize| self.content.get(self.raw + ahead).copied();
-            let Some(byte) = at(0) else { break };
-            let (raw, length) = match (byte, at(1)) {
-                (b'\\', Some(b'u')) => self.unicode_escape(),
-                (b'\\', _) => (2, 1),
-                _ => (1, 1),
-            };
-            self.raw += raw;
-            self.decoded += length;
-        }
-        self.raw
-    }
-
-    /// Bytes of an escape `\uXXXX`, or of two that are one character, and of the character.
-    fn unicode_escape(&self) -> (usize, usize) {
-        let unit = |from: usize| {
-            let digits = self.content.get(self.raw + from + 2..self.raw + from + 6)?;
-            (self.content.get(self.raw + from..self.raw + from + 2) == Some(b"\\u"))
-                .then(|| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
-                .flatten()
-        };
-        let first = unit(0).unwrap_or_default();
-        match (first, unit(6)) {
-            (0xD800..=0xDBFF, Some(0xDC00..=0xDFFF)) => (12, 4),
-            _ => (6, char::from_u32(u32::from(first)).map_or(3, char::len_utf8)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn offsets_follow_every_escape() {
-        let content = br#"a\n\u00e9\ud83d\ude00\ud800x\\"#;
-        let raw = [b"\"", &content[..], b"\""].concat();
-        let text = json_text::decode_string(&raw).unwrap();
-        let mut offsets = Offsets { content, raw: 0, decoded: 0 };
-        let found: Vec<usize> = text.char_indices().map(|(at, _)| offsets.of(at)).collect();
-        assert_eq!(found, [0, 1, 3, 9, 21, 27, 28]);
-        assert_eq!(offsets.of(text.len()), content.len());
-    }
 }

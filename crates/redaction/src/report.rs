@@ -47,3 +47,12 @@ impl Report {
         self.findings.iter().map(|finding| finding.count).sum()
     }
 }
+
+/// The answer of an operation that redacts what it stores.
+#[derive(Debug)]
+pub struct Redacted<T> {
+    /// What is stored.
+    pub stored: T,
+    /// What was redacted in it.
+    pub report: Report,
+}

@@ -11,6 +11,7 @@ use super::{
     command_line::Flags,
     dotted_token,
     expression::Expression,
+    hit::Hit,
     replacement,
     rules::{Detector, Method, NAMES, PatternRule, RULES},
     skipped::Skipped,
@@ -57,14 +58,6 @@ enum Seek {
     Vendor(usize),
     /// A name that may be followed by a secret.
     Name,
-}
-
-/// A secret in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hit {
-    pub range: Range<usize>,
-    /// The rule's number.
-    pub rule: usize,
 }
 
 /// Where in a text something may be: the anchors of all rules.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Redaction, Report};
+use super::{Redacted, Redaction, Report};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Takes the secrets out of the parts of a record. Without a redaction they stay what they are.
@@ -96,6 +96,12 @@ impl RedactionSession {
     #[must_use]
     pub fn report(self) -> Report {
         self.report
+    }
+
+    /// What is stored, with what was found.
+    #[must_use]
+    pub fn answer<T>(self, stored: T) -> Redacted<T> {
+        Redacted { stored, report: self.report }
     }
 }
 

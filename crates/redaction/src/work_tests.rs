@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, thread};
 
-use super::{Edit, Redaction, RedactionOptions, Redactor, Report, UNSCANNED, Work, rules::RULES};
+use super::{
+    Redaction, RedactionOptions, Redactor, Report, UNSCANNED, json_walker::Edit, rules::RULES,
+    work::Work,
+};
 
 #[path = "../../../fuzz/src/repeated.rs"]
 mod repeated;

@@ -8,6 +8,7 @@
 //! - *long*: longer than [`LONG`] bytes, of a text: redacting, parsing or copying it takes milliseconds.
 //! - [`Cancelled`]: a flag that the work examines, set when its caller stops waiting.
 //! - [`CallOrder`]: lets calls on one object take effect in the order in which they were made.
+//! - [`CallTracker`]: knows which calls on one object have not ended; `close` waits for them.
 
 #![cfg_attr(
     not(test),
@@ -16,10 +17,12 @@
 
 mod blocking;
 mod call_order;
+mod call_tracker;
 mod parallel;
 
 pub use blocking::{
     Cancelled, Interrupted, LONG, MAX_LONG_THREADS, in_place, run_blocking, run_long,
 };
 pub use call_order::{CallOrder, CallPlace};
+pub use call_tracker::{CallTracker, Calls, TrackedCall};
 pub use parallel::{filter_map_on_all_cores, map_on_few_threads, thread_count};

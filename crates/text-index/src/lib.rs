@@ -37,7 +37,7 @@ mod tests;
 pub use highlight::snippets::{FieldText, Snippet};
 pub use index::announced::{Announced, LateText};
 pub use index::batch::Batch;
-pub use index::document::Document;
+pub use index::fields::Document;
 pub use index::inverted_index::Index;
 pub use index::sequences::Sequences;
 pub use index::stored_segment::StoredSegment;
@@ -48,7 +48,7 @@ pub use query::search_syntax::{Excluded, SearchSyntax, SyntaxError};
 pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
 pub use scoring::boosts::{Boosts, Scored, boost};
 pub use scoring::explain::TermMatch;
-pub use scoring::search::{Hit, Ranked, RankedList, Which};
+pub use scoring::ranked::{Hit, Ranked, RankedList, Which};
 
 /// Calls `emit` with each index term of a text: words without stop words, stemmed, and beside every
 /// compound identifier its pieces.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use proptest::prelude::*;
 
 use crate::analysis::tokens::tokenize;
+use crate::index::fields::{FIELD_COUNT, FIELDS};
 use crate::index::postings::Frequencies;
-use crate::scoring::ranking::{FIELD_COUNT, FIELDS};
 use crate::*;
 
 fn described<'a>(description: &'a str, timestamp: i64) -> Document<'a> {

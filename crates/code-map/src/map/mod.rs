@@ -142,8 +142,9 @@ struct State {
 static MAPS: Registry<(u64, PathBuf, PathBuf), RepoMap> = Registry::new();
 
 impl RepoMap {
-    /// The map of a workspace, whose path is canonical, with its cache in the directory `indexes`, which
-    /// is made when it is first written to. Touches no file.
+    /// The map of a workspace, whose path is canonical, with its cache in the directory `indexes` of
+    /// `file_system`, which is made when it is first written to. A file system that is no disk holds texts,
+    /// and no cache. Touches no file.
     pub fn of(
         disk: &Arc<dyn Disk>,
         file_system: &Arc<dyn FileSystem>,
@@ -257,8 +258,9 @@ impl RepoMap {
             return;
         }
         let name = layout::symbols(&self.workspace);
-        let contents = self.disk.read(&self.indexes, Path::new(&name), cache::MAX_FILE);
-        let files = contents.ok().and_then(|contents| {
+        let disk = self.file_system.disk();
+        let contents = disk.map(|disk| disk.read(&self.indexes, Path::new(&name), cache::MAX_FILE));
+        let files = contents.and_then(FileResult::ok).and_then(|contents| {
             cache::decode(&contents.bytes, &self.head(rules), self.limits.files)
         });
         let files = Arc::new(files.unwrap_or_default());
@@ -338,6 +340,9 @@ impl RepoMap {
     /// Writes the cache when enough has changed since it was written: that takes longer than to read and
     /// parse a few files once more.
     fn save(&self, options: &RefreshOptions, runtime: &Handle) {
+        if self.file_system.disk().is_none() {
+            return;
+        }
         let (rules, files) = {
             let mut state = self.state();
             let many = self.limits.unsaved.min(state.files.len() / 100).max(1);

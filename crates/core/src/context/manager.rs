@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use redaction::Redacted;
 use storage::FileSystem;
 
 use super::{
@@ -57,7 +58,7 @@ impl Manager {
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
     /// left behind then.
     pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
-        self.store(sequence, request).await.map(|saved| saved.path)
+        self.store(sequence, request).await.map(|saved| saved.stored.path)
     }
 
     /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
@@ -65,7 +66,7 @@ impl Manager {
     ///
     /// # Errors
     /// As [`Manager::save`].
-    pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Saved> {
+    pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Redacted<Saved>> {
         save::store(&self.session, sequence, request).await
     }
 
@@ -150,22 +151,6 @@ impl Manager {
     pub fn add_vectors(&self, vectors: impl Iterator<Item = (u64, Vector)>) {
         let is_known = |sequence| self.session.pointers.contains(sequence);
         self.session.index.add_vectors(vectors, is_known);
-    }
-
-    /// Resolves once everything that was saved before is in the index, whole. Helps with it.
-    pub async fn settle_index(&self) {
-        self.session.index.complete().await;
-    }
-
-    /// Does what indexing left to do, rather than leaving it to the background.
-    pub fn maintain_index(&self) {
-        self.session.index.maintain();
-    }
-
-    /// What the index takes in memory, in bytes, about.
-    #[must_use]
-    pub fn index_bytes(&self) -> usize {
-        self.session.index.bytes()
     }
 
     /// Counts and bytes by tier.

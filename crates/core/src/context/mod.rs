@@ -14,7 +14,6 @@ mod file_head;
 mod filter;
 mod handle;
 mod held;
-mod in_flight;
 mod indexer;
 mod indexing;
 mod lifecycle;

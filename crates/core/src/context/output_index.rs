@@ -137,16 +137,6 @@ impl OutputIndex {
             indexer::request(this);
         }
     }
-
-    /// Does what additions and removals left to do, rather than leaving it to the background.
-    pub fn maintain(&self) {
-        self.words.maintain();
-    }
-
-    /// What the index takes in memory, in bytes, about.
-    pub fn bytes(&self) -> usize {
-        self.words.bytes()
-    }
 }
 
 impl Indexing for OutputIndex {

@@ -13,10 +13,10 @@ use storage::{
     Payload,
     layout::{self, ContextStamp},
 };
+use tasks::{CallTracker, Calls, TrackedCall};
 
 use super::{
     held::Held,
-    in_flight::{Calls, InFlight, InFlightGuard},
     pointer::Pointer,
     state::{State, Stats, Taken},
 };
@@ -28,7 +28,7 @@ pub(super) type Rows = (Vec<u64>, String);
 ///
 /// The state's lock is held for a moment at a time, and never while a file is read or written.
 pub(super) struct PointerTable {
-    in_flight: InFlight,
+    saves: CallTracker,
     state: Mutex<State>,
     /// Gives every context the random part of its name.
     identities: RandomState,
@@ -57,7 +57,7 @@ impl PointerTable {
     /// An empty table whose memory cache keeps at most `memory_budget` bytes.
     pub fn new(memory_budget: usize) -> Self {
         Self {
-            in_flight: InFlight::default(),
+            saves: CallTracker::default(),
             state: Mutex::new(State::new(memory_budget)),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),
@@ -74,33 +74,33 @@ impl PointerTable {
 impl PointerTable {
     /// Numbers a save, in the order of the calls.
     pub fn begin(&self) -> u64 {
-        self.in_flight.begin()
+        self.saves.begin()
     }
 
-    /// The save is over when the guard is dropped.
-    pub fn guard(&self, sequence: u64) -> InFlightGuard<'_> {
-        self.in_flight.guard(sequence)
+    /// Ends the save when what is returned is dropped.
+    pub fn tracked(&self, sequence: u64) -> TrackedCall {
+        self.saves.tracked(sequence)
     }
 
     /// How many saves were called so far.
     pub fn calls(&self) -> u64 {
-        self.in_flight.next()
+        self.saves.next()
     }
 
     /// Waits until no save below `sequence` is in flight.
     pub async fn wait_before(&self, sequence: u64) {
-        self.in_flight.wait_before(sequence).await;
+        self.saves.wait_before(sequence).await;
     }
 
     /// Waits until the save is not in flight.
     pub async fn wait_for(&self, sequence: u64) {
-        self.in_flight.wait_for(sequence).await;
+        self.saves.wait_for(sequence).await;
     }
 
     /// Waits for the saves in flight: one of them may be writing the file of a context that is gone, and
     /// removes it then.
     pub async fn wait_for_all(&self) {
-        self.wait_before(self.calls()).await;
+        self.saves.wait_for_all().await;
     }
 
     /// Runs `action` when no save is in flight and no file is left. No save begins meanwhile.
@@ -119,7 +119,7 @@ impl PointerTable {
     }
 
     fn when<R>(&self, is_so: impl FnOnce(&Calls) -> bool, action: impl FnOnce() -> R) -> Option<R> {
-        let calls = self.in_flight.calls();
+        let calls = self.saves.calls();
         is_so(&calls).then(action)
     }
 }

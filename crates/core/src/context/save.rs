@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use json_text::Encoded;
-use redaction::{Redaction, RedactionSession, Report};
+use redaction::{Redacted, Redaction, RedactionSession, Report};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{
@@ -117,8 +117,6 @@ pub struct Saved {
     pub offloaded: Option<Offloaded>,
     /// The tool's name as it is stored.
     pub tool_name: String,
-    /// What was redacted.
-    pub report: Report,
 }
 
 /// A context ready to be written. Nothing in it was not redacted.
@@ -147,8 +145,8 @@ pub(super) async fn store(
     session: &Arc<Session>,
     sequence: u64,
     request: SaveRequest,
-) -> Result<Saved> {
-    let _in_flight = session.pointers.guard(sequence);
+) -> Result<Redacted<Saved>> {
+    let _call = session.pointers.tracked(sequence);
     let preparing = Arc::clone(session);
     let bytes = request.length_hint();
     let mut prepared = run_long(bytes, move || prepare(&preparing, sequence, request)).await?;
@@ -166,7 +164,7 @@ pub(super) async fn store(
         "Context saved",
         || json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk }),
     );
-    Ok(Saved { path, offloaded, tool_name, report })
+    Ok(Redacted { stored: Saved { path, offloaded, tool_name }, report })
 }
 
 fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Prepared> {

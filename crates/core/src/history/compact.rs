@@ -12,7 +12,7 @@ use super::{
     Cancelled, History,
     entry::{Entry, trim},
     recall::{Recalled, texts},
-    record::{Redacted, check_size},
+    record::{RedactedEntry, check_size, redacted_entry},
     run_blocking,
 };
 use crate::error::{Code, Error, Result};
@@ -155,7 +155,7 @@ impl History {
         &self,
         plan: Plan,
         summary: Option<Summary>,
-    ) -> Result<(CompactReport, Option<Redacted>)> {
+    ) -> Result<(CompactReport, Option<RedactedEntry>)> {
         let mut head = Vec::new();
         let mut redacted = None;
         if let Some(Summary { line, redaction }) = summary {
@@ -167,7 +167,7 @@ impl History {
                 return Err(Error::new(Code::InvalidArgument, "the summary is no entry"));
             }
             check_size("summary", head.len(), self.options.max_entry_bytes)?;
-            redacted = Redacted::of(&head, pass);
+            redacted = redacted_entry(&head, pass);
             head.push(b'\n');
         }
         let bytes_before = plan.length;

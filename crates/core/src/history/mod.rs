@@ -10,7 +10,6 @@ mod record;
 mod verify;
 
 use std::{
-    collections::BTreeSet,
     path::PathBuf,
     sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
@@ -19,12 +18,12 @@ use std::{
 use storage::{
     Disk, Durability, FileError, FileSystem, Log, LogError, LogPath, LogReader, LogRegistry,
 };
-use tasks::Cancelled;
+use tasks::{CallTracker, Cancelled};
 
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
 pub use index::IndexSizes;
-pub use record::{NewEntry, Redacted};
+pub use record::NewEntry;
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{
@@ -60,16 +59,9 @@ pub struct History {
     index_sizes: IndexSizes,
     /// Held while the index is extended, by threads that may block.
     indexing: Mutex<()>,
-    appends: tokio::sync::watch::Sender<Appends>,
+    appends: CallTracker,
     told_unlocked: AtomicBool,
     inspection: Inspection,
-}
-
-/// Appends by their numbers, in the order of the calls.
-#[derive(Default)]
-struct Appends {
-    next: u64,
-    under_way: BTreeSet<u64>,
 }
 
 static LOGS: LogRegistry<Error> = LogRegistry::new();
@@ -105,7 +97,7 @@ impl History {
             index: Mutex::default(),
             index_sizes,
             indexing: Mutex::default(),
-            appends: tokio::sync::watch::Sender::default(),
+            appends: CallTracker::default(),
             told_unlocked: AtomicBool::new(false),
             inspection: Inspection::default(),
         })
@@ -159,11 +151,7 @@ impl History {
 
     /// Waits for every append queued so far.
     pub async fn close(&self) {
-        let next = self.appends.borrow().next;
-        let is_over =
-            |appends: &Appends| appends.under_way.first().is_none_or(|&first| first >= next);
-        // The sender lives as long as `self`.
-        let _ = self.appends.subscribe().wait_for(is_over).await;
+        self.appends.wait_for_all().await;
     }
 
     fn failed(&self, what: &str, error: LogError) -> Error {

@@ -3,10 +3,10 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use json_text::Encoded;
-use redaction::{Redaction, RedactionSession, Report};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde_json::json;
 use storage::{AppendError, MakeLine, Pending};
-use tasks::LONG;
+use tasks::{LONG, TrackedCall};
 use tokio::sync::oneshot;
 
 use super::{History, entry::Entry};
@@ -30,29 +30,21 @@ pub struct NewEntry {
     pub redaction: Option<Redaction>,
 }
 
-/// An entry that does not say what its caller gave: secrets were taken out.
-#[derive(Debug)]
-pub struct Redacted {
-    /// The entry as JavaScript sees it, JSON.
-    pub entry: Vec<u8>,
-    /// What was found.
-    pub report: Report,
-}
+/// An entry as JavaScript sees it, as JSON, with what was redacted in it.
+pub(super) type RedactedEntry = Redacted<Vec<u8>>;
 
-impl Redacted {
-    /// What became of a line on its way; `None` when nothing was found.
-    pub(super) fn of(line: &[u8], pass: RedactionSession) -> Option<Self> {
-        let report = pass.report();
-        if report.is_empty() {
-            return None;
-        }
-        let mut public = Vec::with_capacity(line.len());
-        // A line of ours holds an entry.
-        if let Ok(entry) = Entry::parse(line) {
-            entry.write_public(&mut public);
-        }
-        Some(Self { entry: public, report })
+/// The entry on a line, with what was redacted in it; `None` when nothing was.
+pub(super) fn redacted_entry(line: &[u8], pass: RedactionSession) -> Option<RedactedEntry> {
+    let mut redacted = pass.answer(Vec::new());
+    if redacted.report.is_empty() {
+        return None;
     }
+    redacted.stored.reserve(line.len());
+    // A line of ours holds an entry.
+    if let Ok(entry) = Entry::parse(line) {
+        entry.write_public(&mut redacted.stored);
+    }
+    Some(redacted)
 }
 
 impl NewEntry {
@@ -62,7 +54,7 @@ impl NewEntry {
     }
 
     /// The line without its newline character. JSON text holds none.
-    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<Redacted>)> {
+    fn line(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
         let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, redaction } = self;
         let mut pass = RedactionSession::new(redaction);
@@ -87,7 +79,7 @@ impl NewEntry {
         check_size(&tool_name, line.len(), limit)?;
         pass.json(&mut line, 0)?;
         check_size(&tool_name, line.len(), limit)?;
-        let redacted = Redacted::of(&line, pass);
+        let redacted = redacted_entry(&line, pass);
         Ok((line, redacted))
     }
 }
@@ -107,8 +99,9 @@ pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<(
 /// An entry on its way to the log.
 #[must_use = "the entry is written when the outcome is awaited, and later ones wait for a long one"]
 pub struct Appending {
-    under_way: UnderWay,
-    redacted: oneshot::Receiver<Redacted>,
+    history: Arc<History>,
+    call: TrackedCall,
+    redacted: oneshot::Receiver<RedactedEntry>,
     long_line: Option<LongLine>,
     pending: Pending<Error, std::result::Result<(), AppendError<Error>>>,
 }
@@ -123,7 +116,7 @@ struct LongLine {
 impl History {
     /// Queues an entry: its place among the others is decided now.
     pub fn append(self: &Arc<Self>, entry: NewEntry) -> Appending {
-        let under_way = UnderWay::begin(self);
+        let call = self.appends.track();
         let limit = self.options.max_entry_bytes;
         let (sender, redacted) = oneshot::channel();
         let (history, bytes) = (Arc::clone(self), entry.length_hint());
@@ -145,7 +138,7 @@ impl History {
             let long_line = LongLine { bytes, make, made };
             (log.append_arriving(line, durability, patience), Some(long_line))
         };
-        Appending { under_way, redacted, long_line, pending }
+        Appending { history: Arc::clone(self), call, redacted, long_line, pending }
     }
 
     /// Says once that only one process may write here.
@@ -168,32 +161,6 @@ impl History {
     }
 }
 
-/// An append that [`History::close`] waits for, until it is dropped.
-struct UnderWay {
-    history: Arc<History>,
-    number: u64,
-}
-
-impl UnderWay {
-    fn begin(history: &Arc<History>) -> Self {
-        let mut number = 0;
-        history.appends.send_modify(|appends| {
-            number = appends.next;
-            appends.next += 1;
-            appends.under_way.insert(number);
-        });
-        Self { history: Arc::clone(history), number }
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.history.appends.send_modify(|appends| {
-            appends.under_way.remove(&self.number);
-        });
-    }
-}
-
 impl Appending {
     /// Returns once the entry is where its durability level says; with the entry where secrets were
     /// taken out of it.
@@ -201,15 +168,14 @@ impl Appending {
     /// # Errors
     /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, `LockTimeout` or
     /// `Io`. Nothing is left behind then.
-    pub async fn outcome(self) -> Result<Option<Redacted>> {
-        let Self { under_way, mut redacted, long_line, pending } = self;
+    pub async fn outcome(self) -> Result<Option<RedactedEntry>> {
+        let Self { history, call: _call, mut redacted, long_line, pending } = self;
         if let Some(LongLine { bytes, make, made }) = long_line {
             // The log receives nothing where it fails, and passes over the entry.
             let line = run_long(bytes, make).await?;
             // The log interrupts the append where it is gone.
             let _ = made.send(line);
         }
-        let history = &under_way.history;
         let outcome = match pending.outcome().await {
             Some(Ok(())) => Ok(redacted.try_recv().ok()),
             Some(Err(AppendError::Line(error))) => Err(error),

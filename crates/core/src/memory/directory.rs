@@ -58,6 +58,8 @@ pub(super) struct Directory {
     /// As the caller spells it.
     pub path: PathBuf,
     pub files: SharedFiles,
+    /// `memory.json`.
+    memory: PathBuf,
     queue: Mutex<Queue>,
 }
 
@@ -65,13 +67,14 @@ static DIRECTORIES: Registry<(u64, PathBuf), Directory> = Registry::new();
 
 impl Directory {
     /// What all memories of this directory share. Touches no file.
-    pub fn of(file_system: &Arc<dyn FileSystem>, path: &Path) -> Arc<Self> {
+    pub fn of(file_system: &Arc<dyn FileSystem>, path: &Path, prefix: &str) -> Arc<Self> {
         DIRECTORIES.get_or_insert_with((file_system.scope(), path.to_owned()), || {
             let lock = path.join(layout::lock(layout::MEMORY));
             let is_replacement = layout::is_memory_replacement;
             Arc::new(Self {
                 file_system: Arc::clone(file_system),
                 path: path.to_owned(),
+                memory: PathBuf::from(format!("{prefix}{}", layout::MEMORY)),
                 files: SharedFiles::new(Arc::clone(file_system), lock, is_replacement),
                 queue: Mutex::default(),
             })
@@ -84,7 +87,7 @@ impl Directory {
 
     /// The file of conventions, decisions and notes.
     pub fn memory(&self) -> PathBuf {
-        self.path.join(layout::MEMORY)
+        self.memory.clone()
     }
 
     /// What `memory.json` holds; nothing where there is none.

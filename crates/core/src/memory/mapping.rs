@@ -8,7 +8,7 @@ use code_map::{
 use redaction::Redaction;
 use serde::Deserialize;
 use serde_json::json;
-use storage::{FileSystem, layout};
+use storage::{FileSystem, LocalDisk, layout};
 
 use super::{Memory, pack::RenderMap};
 use crate::{
@@ -26,14 +26,16 @@ pub struct MapRequest {
     pub focus: Vec<String>,
 }
 
-/// The map of a workspace, with its cache in the memory's directory.
+/// The map of a workspace, with its cache in the memory's directory. The workspace is read from the local
+/// disk where the memory is in an injected file system: its files are listed by a walk of the map's own, and
+/// were read there to identify the repository.
 pub(super) fn map_of(
     file_system: &Arc<dyn FileSystem>,
     workspace: &Path,
     directory: &Path,
-) -> Option<Arc<RepoMap>> {
-    let disk = file_system.disk()?;
-    Some(RepoMap::of(&disk, file_system, workspace, &directory.join(layout::INDEXES)))
+) -> Arc<RepoMap> {
+    let disk = file_system.disk().unwrap_or_else(|| Arc::new(LocalDisk));
+    RepoMap::of(&disk, file_system, workspace, &directory.join(layout::INDEXES))
 }
 
 impl Memory {

@@ -34,10 +34,10 @@ use std::{
 
 use chrono::{SecondsFormat, Utc};
 use code_map::RepoMap;
-use redaction::{Redaction, RedactionSession, Report};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde_json::json;
 use storage::{Durability, FileSystem, Log, LogPath, layout};
-use tasks::{CallOrder, CallPlace};
+use tasks::{CallOrder, CallPlace, CallTracker, TrackedCall};
 
 use crate::{
     debug::Debug,
@@ -61,6 +61,8 @@ use directory::{Directory, Writing};
 pub struct MemoryOptions {
     /// Where it is: `<root>/repos/<repository's hash>`.
     pub directory: PathBuf,
+    /// What the paths of its files begin with, where that is not the directory and the system's separator.
+    pub prefix: Option<String>,
     /// Which repository it is about, where it was opened by a workspace.
     pub repository: Option<Repository>,
     /// The root of what its map shows, canonical.
@@ -89,26 +91,8 @@ pub struct Memory {
     record_order: CallOrder,
     /// Summaries are queued in the order of the calls.
     summary_order: CallOrder,
-    under_way: tokio::sync::watch::Sender<usize>,
+    calls: CallTracker,
     inspection: Inspection,
-}
-
-/// Something as it is stored, and what was redacted in it.
-#[derive(Debug)]
-pub struct Redacted<T> {
-    /// As it is stored.
-    pub stored: T,
-    /// What was found.
-    pub report: Report,
-}
-
-/// An operation that [`Memory::close`] waits for, until it is dropped.
-pub struct UnderWay(Arc<Memory>);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.under_way.send_modify(|count| *count -= 1);
-    }
 }
 
 /// The directory of a repository's memory.
@@ -130,8 +114,10 @@ impl Memory {
         file_system: &Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let directory = Directory::of(file_system, &options.directory);
-        let prefix = format!("{}{}", options.directory.display(), std::path::MAIN_SEPARATOR);
+        let prefix = options.prefix.clone().unwrap_or_else(|| {
+            format!("{}{}", options.directory.display(), std::path::MAIN_SEPARATOR)
+        });
+        let directory = Directory::of(file_system, &options.directory, &prefix);
         let log_path = LogPath {
             directory: options.directory.clone(),
             prefix,
@@ -145,7 +131,7 @@ impl Memory {
         let map = options
             .workspace
             .as_deref()
-            .and_then(|workspace| mapping::map_of(file_system, workspace, &options.directory));
+            .map(|workspace| mapping::map_of(file_system, workspace, &options.directory));
         Arc::new(Self {
             options,
             directory,
@@ -156,7 +142,7 @@ impl Memory {
             is_described: AtomicBool::new(false),
             record_order: CallOrder::default(),
             summary_order: CallOrder::default(),
-            under_way: tokio::sync::watch::Sender::default(),
+            calls: CallTracker::default(),
             inspection: Inspection::default(),
         })
     }
@@ -185,16 +171,14 @@ impl Memory {
         self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
 
-    /// Marks an operation as begun: [`Memory::close`] waits for it.
-    pub fn begin(self: &Arc<Self>) -> UnderWay {
-        self.under_way.send_modify(|count| *count += 1);
-        UnderWay(Arc::clone(self))
+    /// Begins an operation that [`Memory::close`] waits for, until what is returned is dropped.
+    pub fn begin(&self) -> TrackedCall {
+        self.calls.track()
     }
 
     /// Waits for what has begun.
     pub async fn close(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+        self.calls.wait_for_all().await;
     }
 
     fn writing(&self, redaction: Option<Redaction>) -> Writing {
@@ -294,7 +278,7 @@ impl Memory {
         let permit = place.reached().await;
         let change = self.directory.change(self.writing(redaction), apply);
         drop(permit);
-        Ok(Redacted { stored: change.await?, report: pass.report() })
+        Ok(pass.answer(change.await?))
     }
 
     /// Removes a record, after the changes that were called before. Returns whether it was there.

@@ -2,14 +2,14 @@
 
 use std::{ops::Range, sync::Arc};
 
-use redaction::{Redaction, RedactionSession};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde_json::json;
 use storage::{
     AppendError, FileError, LinesForwards, LogError, LogReader, LogRegistry, LogSnapshot, Rewrite,
 };
 use tasks::CallPlace;
 
-use super::{Memory, Redacted, directory::timed_out, now, summary::Summary};
+use super::{Memory, directory::timed_out, now, summary::Summary};
 use crate::{
     blocking::run_blocking,
     error::{Code, Error, Result},
@@ -87,7 +87,7 @@ impl Memory {
                 || json!({ "path": self.log_path.file(), "error": error.to_string() }),
             );
         }
-        Ok(Redacted { stored, report: pass.report() })
+        Ok(pass.answer(stored))
     }
 
     /// Queues a line, given without its newline character, behind those that were queued before.

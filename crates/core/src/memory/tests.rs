@@ -23,6 +23,7 @@ fn repository() -> Repository {
 fn memory_with(root: &Path, summaries: SummaryBounds) -> Arc<Memory> {
     let options = MemoryOptions {
         directory: directory_of(root, &hash()),
+        prefix: None,
         repository: Some(repository()),
         workspace: None,
         durability: Durability::Process,
@@ -308,6 +309,7 @@ mod migration {
         let disk: Arc<dyn FileSystem> = Arc::new(LocalDisk);
         let options = MemoryOptions {
             directory: directory_of(root, &identity.repo_hash),
+            prefix: None,
             repository: Some(Repository::of(identity)),
             ..memory_in(root).options.clone()
         };
@@ -429,6 +431,7 @@ async fn changes_in_flight_are_written_together() {
     let memory = Memory::new(
         MemoryOptions {
             directory: directory_of(Path::new("/root"), &hash()),
+            prefix: None,
             repository: Some(repository()),
             workspace: None,
             durability: Durability::Full,

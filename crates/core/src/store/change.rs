@@ -2,14 +2,14 @@
 
 use std::{path::Path, sync::Arc};
 
-use redaction::{Redaction, RedactionSession};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde::Deserialize;
 use storage::{Durability, Payload};
 use tasks::CallPlace;
 
 use super::{
-    Change, Changed, Document, Entry, EntryType, Location, Store, add_missing, check_links,
-    corrupt, entry, finished, time, write::read_back,
+    Change, Document, Entry, EntryType, Location, Store, add_missing, check_links, corrupt, entry,
+    finished, time, write::read_back,
 };
 use crate::{
     blocking::run_long,
@@ -75,7 +75,7 @@ impl Store {
         self: &Arc<Self>,
         update: Update,
         redaction: Option<Redaction>,
-    ) -> impl Future<Output = Result<Changed<Entry>>> + Send + use<> {
+    ) -> impl Future<Output = Result<Redacted<Entry>>> + Send + use<> {
         let (store, place) = (Arc::clone(self), self.order.exclusive());
         async move { store.update_at(place, update, redaction).await }
     }
@@ -85,7 +85,7 @@ impl Store {
         place: CallPlace,
         mut update: Update,
         redaction: Option<Redaction>,
-    ) -> Result<Changed<Entry>> {
+    ) -> Result<Redacted<Entry>> {
         let location = Location::parse(&update.path)?;
         check_links(&update.links)?;
         let mut pass = RedactionSession::new(redaction);
@@ -101,7 +101,7 @@ impl Store {
         let level = self.options.durability;
         let (text, pass) = self.replace_entry(&root, &location, document, level, pass).await?;
         let stored = read_back(&location, text).await?;
-        Ok(Changed { stored, report: pass.report() })
+        Ok(pass.answer(stored))
     }
 
     /// A line for a changelog, by this agent, now.

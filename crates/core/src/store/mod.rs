@@ -46,9 +46,9 @@ use std::{
     time::Duration,
 };
 
-use redaction::{RedactionSession, Report};
+use redaction::RedactionSession;
 use storage::{Durability, FileSystem, Payload, layout};
-use tasks::CallOrder;
+use tasks::{CallOrder, CallTracker, TrackedCall};
 
 use crate::{
     debug::Debug,
@@ -102,26 +102,8 @@ pub struct Store {
     order: CallOrder,
     /// New entries get their names in the order of the calls.
     naming: CallOrder,
-    under_way: tokio::sync::watch::Sender<usize>,
+    calls: CallTracker,
     inspection: Inspection,
-}
-
-/// What became of an entry, and what was redacted in it.
-#[derive(Debug)]
-pub struct Changed<T> {
-    /// As it is stored.
-    pub stored: T,
-    /// What was found.
-    pub report: Report,
-}
-
-/// An operation that [`Store::close`] waits for, until it is dropped.
-pub struct UnderWay(Arc<Store>);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.under_way.send_modify(|count| *count -= 1);
-    }
 }
 
 impl Store {
@@ -143,21 +125,19 @@ impl Store {
             is_named_well: OnceLock::new(),
             order: CallOrder::default(),
             naming: CallOrder::default(),
-            under_way: tokio::sync::watch::Sender::default(),
+            calls: CallTracker::default(),
             inspection: Inspection::default(),
         })
     }
 
-    /// Marks an operation as begun: [`Store::close`] waits for it.
-    pub fn begin(self: &Arc<Self>) -> UnderWay {
-        self.under_way.send_modify(|count| *count += 1);
-        UnderWay(Arc::clone(self))
+    /// Begins an operation that [`Store::close`] waits for, until what is returned is dropped.
+    pub fn begin(&self) -> TrackedCall {
+        self.calls.track()
     }
 
     /// Waits for what has begun, and keeps what is known of the entries for other processes.
     pub async fn close(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+        self.calls.wait_for_all().await;
         if let Some(index) = self.shared.known_index() {
             index.save(&self.debug).await;
         }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use redaction::Redaction;
+use redaction::{Redacted, Redaction};
 use serde::{Deserialize, Serialize};
 use tasks::CallPlace;
 
 use super::{
-    Changed, Draft, Entry, Location, Store, add_missing, changelog, entry,
+    Draft, Entry, Location, Store, add_missing, changelog, entry,
     journal::{self, Journal},
     time,
     write::read_back,
@@ -46,7 +46,7 @@ impl Store {
         self: &Arc<Self>,
         supersession: Supersession,
         redaction: Option<Redaction>,
-    ) -> impl Future<Output = Result<Changed<Superseded>>> + Send + use<> {
+    ) -> impl Future<Output = Result<Redacted<Superseded>>> + Send + use<> {
         let (store, place) = (Arc::clone(self), self.order.exclusive());
         let called = time::now();
         async move { store.supersede_at(place, called, supersession, redaction).await }
@@ -58,7 +58,7 @@ impl Store {
         called: i64,
         supersession: Supersession,
         redaction: Option<Redaction>,
-    ) -> Result<Changed<Superseded>> {
+    ) -> Result<Redacted<Superseded>> {
         let Supersession { path, mut replacement, reason } = supersession;
         let old = Location::parse(&path)?;
         add_missing(&mut replacement.links, [path]);
@@ -101,6 +101,6 @@ impl Store {
             old: read_back(&old, text).await?,
             replacement: read_back(&location, prepared.text).await?,
         };
-        Ok(Changed { stored, report: pass.report() })
+        Ok(pass.answer(stored))
     }
 }

@@ -5,14 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use redaction::{Redaction, RedactionSession};
+use redaction::{Redacted, Redaction, RedactionSession};
 use serde::Deserialize;
 use storage::{Payload, layout};
 use tasks::CallPlace;
 
 use super::{
-    Changed, Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links,
-    finished, shared::Reserved, slug, time,
+    Document, Entry, EntryType, Location, NewEntry, Store, add_missing, check_links, finished,
+    shared::Reserved, slug, time,
 };
 use crate::{
     blocking::run_long,
@@ -60,7 +60,7 @@ impl Store {
         self: &Arc<Self>,
         draft: Draft,
         redaction: Option<Redaction>,
-    ) -> impl Future<Output = Result<Changed<Entry>>> + Send + use<> {
+    ) -> impl Future<Output = Result<Redacted<Entry>>> + Send + use<> {
         let places = (self.order.shared(), self.naming.exclusive());
         let (store, called) = (Arc::clone(self), time::now());
         async move { store.write_at(places, called, draft, redaction).await }
@@ -72,14 +72,14 @@ impl Store {
         called: i64,
         draft: Draft,
         redaction: Option<Redaction>,
-    ) -> Result<Changed<Entry>> {
+    ) -> Result<Redacted<Entry>> {
         let (prepared, pass) = self.prepare(draft, called, redaction).await?;
         let _permit = place.reached().await;
         let root = self.own_root().await?;
         let location = self.create_entry(&root, &prepared, naming).await?;
         self.note(&location);
         let stored = read_back(&location, prepared.text).await?;
-        Ok(Changed { stored, report: pass.report() })
+        Ok(pass.answer(stored))
     }
 
     /// Checks a draft, takes the secrets out and makes its text, as of the time of the call.

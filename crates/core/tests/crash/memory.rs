@@ -43,6 +43,7 @@ fn identity(digit: char) -> Identity {
 fn options(digit: char, durability: Durability) -> MemoryOptions {
     MemoryOptions {
         directory: directory_of(Path::new(ROOT), &hash(digit)),
+        prefix: None,
         repository: Some(Repository::of(&identity(digit))),
         workspace: None,
         durability,

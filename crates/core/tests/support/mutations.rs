@@ -22,7 +22,7 @@ use storage::{
     layout,
 };
 
-use super::{child, contexts, histories, named_disk::NamedDisk};
+use super::{child, contexts, histories, named_disk::NAMED_DISK};
 
 /// What can be done to a directory of contexts, to a history, to a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl Actor {
         let options = child_options(mutation, directory);
         match mutation {
             Mutation::Save { named: true, .. } => {
-                actor.manager = Some(contexts::manager_on(NamedDisk, options));
+                actor.manager = Some(contexts::manager_on(NAMED_DISK, options));
             }
             Mutation::Append { full, .. } => {
                 let options = histories::options(directory, durability(full));
@@ -273,7 +273,7 @@ impl Actor {
             contexts::text(round, SIZE).replace('/', "\\/")
         );
         let contents = Payload::new(record.into_bytes());
-        let file_system: &dyn FileSystem = if named { &NamedDisk } else { &LocalDisk };
+        let file_system: &dyn FileSystem = if named { &NAMED_DISK } else { &LocalDisk };
         storage::create_file(
             file_system,
             target,

@@ -38,6 +38,7 @@
 #![cfg_attr(not(test), deny(unused_crate_dependencies))]
 
 mod calls;
+mod hooked;
 mod image;
 mod journal;
 mod medium;
@@ -58,6 +59,7 @@ use std::{
 
 use storage::{FileError, FileResult, Ownership};
 
+pub use hooked::{DiskHooks, FileHooks, HookedDisk, HookedFile};
 pub use survival::Survival;
 
 use self::{

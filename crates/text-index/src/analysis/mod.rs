@@ -2,6 +2,7 @@
 
 pub(crate) mod characters;
 pub(crate) mod dates;
+pub(crate) mod stop_words;
 pub(crate) mod thesaurus;
 pub(crate) mod tokens;
 pub(crate) mod words;

@@ -286,7 +286,7 @@ pub(crate) fn hash(term: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::stop_words::StopWords;
+    use crate::analysis::stop_words::StopWords;
 
     fn term(words: &mut Words, word: &str) -> Option<String> {
         match words.token(word) {

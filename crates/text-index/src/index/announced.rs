@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::index::document::{Document, DocumentTerms};
+use crate::index::document_terms::DocumentTerms;
+use crate::index::fields::Document;
 use crate::index::tail::TailDocument;
 
 /// Gives a document whole when it is asked to.

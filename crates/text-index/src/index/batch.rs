@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::index::document::Document;
+use crate::index::fields::Document;
 use crate::index::inverted_index::Index;
 use crate::index::segment::Segment;
 use crate::index::slots::SLOTS;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::analysis::words::hash;
-use crate::scoring::ranking::FIELD_COUNT;
+use crate::index::fields::FIELD_COUNT;
 
 const LEAST_TABLE: usize = 512;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 use crate::index::announced::{Announced, LateText};
-use crate::index::document::Document;
+use crate::index::fields::Document;
 use crate::index::maintenance::{Snapshot, Sources};
 use crate::index::segment::Segment;
 use crate::index::slots::Slots;
@@ -14,9 +14,8 @@ use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::scoring::explain::{TermMatch, explain};
-use crate::scoring::search::{
-    Hit, Ranked, RankedList, TermStatistics, rank, rank_best, search, statistics,
-};
+use crate::scoring::ranked::{Hit, Ranked, RankedList};
+use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
 
 /// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
 const PATIENCE: usize = 8;
@@ -188,7 +187,8 @@ impl Index {
     }
 
     /// What it takes in memory, about.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
         self.published.load().bytes()
     }
 

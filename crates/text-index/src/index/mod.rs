@@ -1,13 +1,15 @@
-//! The inverted index: documents and their postings, mutable and immutable blocks of them, published views.
+//! The inverted index: documents, their fields and postings, mutable and immutable blocks of them, published views.
 
 pub(crate) mod announced;
 pub(crate) mod batch;
 pub(crate) mod collector;
-pub(crate) mod document;
+pub(crate) mod document_terms;
+pub(crate) mod fields;
 pub(crate) mod inverted_index;
 pub(crate) mod maintenance;
 pub(crate) mod merge;
 pub(crate) mod postings;
+pub(crate) mod row;
 pub(crate) mod segment;
 pub(crate) mod sequences;
 pub(crate) mod slots;

@@ -1,7 +1,7 @@
 //! One term in one document as 32 bits: the document's place in its segment and
 //! how often each field has the term.
 
-use crate::scoring::ranking::FIELD_COUNT;
+use crate::index::fields::FIELD_COUNT;
 
 const BITS_PER_FIELD: u32 = 3;
 

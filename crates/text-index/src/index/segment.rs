@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::analysis::stop_words::StopWords;
+use crate::index::fields::{Lengths, RESULT_FIELDS};
 use crate::index::postings::Posting;
+use crate::index::row::Row;
 use crate::index::start::Start;
 use crate::index::tail::TailDocument;
-use crate::query::stop_words::StopWords;
-use crate::scoring::ranking::{Lengths, RESULT_FIELDS, Totals};
+use crate::scoring::ranking::Totals;
 
 /// Terms that one entry of the directory stands for, on average.
 const TERMS_PER_BUCKET: usize = 4;
@@ -234,16 +236,6 @@ impl Segment {
     pub(crate) fn postings_of(&self, number: usize) -> &[Posting] {
         self.postings.get(range(&self.posting_ends, number)).unwrap_or_default()
     }
-}
-
-/// What is kept of a document beside its terms.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) sequence: u64,
-    pub(crate) timestamp: i64,
-    pub(crate) group: u64,
-    pub(crate) stop_words: StopWords,
-    pub(crate) lengths: Lengths,
 }
 
 fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {

@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::stop_words::StopWords;
 use crate::analysis::words::hash;
+use crate::index::fields::Lengths;
 use crate::index::inverted_index::Index;
 use crate::index::postings::{MAXIMUM_DOCUMENTS, Posting};
-use crate::index::segment::{Row, Segment, SegmentBuilder};
-use crate::query::stop_words::StopWords;
-use crate::scoring::ranking::Lengths;
+use crate::index::row::Row;
+use crate::index::segment::{Segment, SegmentBuilder};
 
 /// A segment as plain data. Small numbers take little room in compact formats, so what ascends is
 /// written as differences.

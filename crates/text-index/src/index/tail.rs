@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::index::document::{Document, DocumentTerms};
-use crate::index::segment::Row;
+use crate::index::document_terms::DocumentTerms;
+use crate::index::fields::Document;
+use crate::index::row::Row;
 use crate::index::slots::Slots;
 
 /// A tail of few long documents is full, too: a query looks at each of their terms.

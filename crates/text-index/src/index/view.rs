@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::index::announced::Announced;
-use crate::index::document::DocumentTerms;
+use crate::index::document_terms::DocumentTerms;
 use crate::index::maintenance::Snapshot;
 use crate::index::segment::Segment;
 use crate::index::tail::{Tail, TailDocument};

@@ -6,7 +6,7 @@ use crate::query::completions::shorter_terms;
 use crate::query::free_text::Query;
 use crate::query::matcher::{Matcher, plain};
 use crate::query::search_syntax::SearchSyntax;
-use crate::scoring::search::{Ranked, Which};
+use crate::scoring::ranked::{Ranked, Which};
 
 /// Terms that one prefix stands for at most.
 const MAXIMUM_TERMS: usize = 128;

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, is_ascii_separator, tokenize, tokenize_all};
 use crate::analysis::words::begins_stop_word;
 use crate::index::inverted_index::Index;
@@ -15,7 +16,6 @@ use crate::query::having::Having;
 use crate::query::matcher::{Matcher, has_unsegmented, plain};
 use crate::query::phrase::Phrase;
 use crate::query::search_syntax::{Excluded, SearchSyntax};
-use crate::query::stop_words::StopWords;
 use crate::query::text_search::{certain_terms, exclusions, has_date};
 
 /// A shorter word is not taken for the beginning of another, in characters.

@@ -2,7 +2,7 @@
 //! has: the most similar ones.
 
 use crate::analysis::words::hash;
-use crate::index::document::DocumentTerms;
+use crate::index::document_terms::DocumentTerms;
 use crate::index::segment::Segment;
 use crate::index::start::Start;
 use crate::query::free_text::{Origin, Query, QueryTerm};

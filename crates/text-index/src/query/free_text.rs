@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::stop_words::StopWords;
 use crate::analysis::thesaurus::{SYNONYM_WEIGHT, synonyms};
 use crate::analysis::tokens::{Token, tokenize_all};
 use crate::analysis::words::hash;
-use crate::query::stop_words::StopWords;
 use crate::scoring::ranking::query_weight;
 
 /// No more of a query is read: a whole conversation may be handed in as one.

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::stop_words::StopWords;
 use crate::analysis::words::hash;
-use crate::index::document::DocumentTerms;
+use crate::index::document_terms::DocumentTerms;
 use crate::index::inverted_index::Index;
 use crate::index::postings::Posting;
 use crate::index::segment::Segment;
@@ -11,7 +12,6 @@ use crate::index::sequences::Sequences;
 use crate::index::start::Start;
 use crate::index::tail::TailDocument;
 use crate::index::view::View;
-use crate::query::stop_words::StopWords;
 
 /// What an index has now.
 pub(crate) struct Having<'v> {

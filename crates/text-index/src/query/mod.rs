@@ -11,5 +11,5 @@ pub(crate) mod matcher;
 pub(crate) mod phrase;
 pub(crate) mod prefixes;
 pub(crate) mod search_syntax;
-pub(crate) mod stop_words;
 pub(crate) mod text_search;
+pub(crate) mod unindexed;

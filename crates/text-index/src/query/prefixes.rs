@@ -42,7 +42,7 @@ pub(crate) fn expand(indexes: &[&Index], prefix: &str) -> Vec<Box<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::document::Document;
+    use crate::index::fields::Document;
 
     #[test]
     fn terms_and_stems_are_expanded() {

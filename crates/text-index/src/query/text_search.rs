@@ -8,14 +8,15 @@ use crate::analysis::dates::iso_date;
 use crate::analysis::tokens::{is_ascii_separator, tokenize};
 use crate::highlight::snippets::{FieldText, Snippet, bytes_of, cut};
 use crate::highlight::windows::{Window, Windows};
-use crate::index::document::Document;
+use crate::index::fields::Document;
 use crate::index::inverted_index::Index;
 use crate::query::free_text::Query;
 use crate::query::matcher::{Matcher, has_unsegmented, words_of};
 use crate::query::phrase::Phrase;
 use crate::query::prefixes::expand;
 use crate::query::search_syntax::{Excluded, SearchSyntax};
-use crate::scoring::search::{Ranked, RankedList, TermStatistics, Which};
+use crate::scoring::ranked::{Ranked, RankedList, Which};
+use crate::scoring::search::TermStatistics;
 
 /// A text in which everything was seen is looked at so many bytes further for better places.
 const SETTLED_AFTER: usize = 4 * 1024 * 1024;

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 
+use crate::index::fields::Lengths;
 use crate::index::postings::{Posting, skip_to};
 use crate::index::segment::Segment;
 use crate::scoring::best::Best;
 use crate::scoring::groups::GroupScores;
-use crate::scoring::ranking::{Lengths, Scorer};
-use crate::scoring::search::{Ranked, Which};
+use crate::scoring::ranked::{Ranked, Which};
+use crate::scoring::ranking::Scorer;
 
 /// To look whether the remaining terms can still bring in a document pays from
 /// so many postings on.

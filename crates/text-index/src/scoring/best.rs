@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::scoring::search::Ranked;
+use crate::scoring::ranked::Ranked;
 
 /// Keeps up to twice the limit and drops the worse half when that is full, which
 /// costs less than a heap.
@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scoring::search::Which;
+    use crate::scoring::ranked::Which;
 
     proptest! {
         #[test]

@@ -2,11 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::index::document::DocumentTerms;
+use crate::index::document_terms::DocumentTerms;
+use crate::index::fields::{DOCUMENT_FIELDS, Lengths};
 use crate::index::postings::Frequencies;
 use crate::index::view::View;
 use crate::query::free_text::{Query, QueryTerm};
-use crate::scoring::ranking::{DOCUMENT_FIELDS, Lengths, Scorer};
+use crate::scoring::ranking::Scorer;
 use crate::scoring::search::Evaluation;
 
 /// What one term contributes to the score of a document.

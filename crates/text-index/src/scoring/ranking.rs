@@ -1,78 +1,7 @@
-//! What makes one document better than another: the fields and BM25 over them.
+//! What makes one document better than another: BM25 over the fields.
 
-use crate::analysis::tokens::cut;
-use crate::index::document::Document;
+use crate::index::fields::{FIELD_COUNT, FIELDS, Lengths};
 use crate::index::postings::Frequencies;
-
-/// A part of a document that is indexed.
-pub(crate) struct Field {
-    pub(crate) text: for<'a> fn(&Document<'a>) -> &'a str,
-    pub(crate) weight: f32,
-    /// How far a long text is held against it: 0 not at all, 1 in proportion (BM25's b).
-    pub(crate) length_normalisation: f32,
-    /// No more of the text is indexed.
-    pub(crate) maximum_bytes: usize,
-}
-
-/// A further field is one line here.
-pub(crate) const FIELDS: &[Field] = &[
-    Field {
-        text: |document| document.name,
-        weight: 1.0,
-        length_normalisation: 0.75,
-        maximum_bytes: 1024,
-    },
-    Field {
-        text: |document| document.description,
-        weight: 1.0,
-        length_normalisation: 0.9,
-        maximum_bytes: 4096,
-    },
-    Field {
-        text: |document| document.arguments,
-        weight: 1.0,
-        length_normalisation: 0.75,
-        maximum_bytes: 8192,
-    },
-    Field {
-        text: |document| document.result,
-        weight: 0.5,
-        length_normalisation: 0.75,
-        maximum_bytes: 1024 * 1024,
-    },
-    Field {
-        text: |document| opening(document.result),
-        weight: 0.3,
-        length_normalisation: 0.0,
-        maximum_bytes: OPENING_BYTES,
-    },
-];
-
-/// The places among [`FIELDS`] that say what the result says.
-pub(crate) const RESULT_FIELDS: [usize; 2] = [3, 4];
-
-/// The beginning of a result says more of what it is about than any other part:
-/// a title, a signature, a first sentence.
-const OPENING_BYTES: usize = 128;
-
-/// The first words of a text: all of them are words of the whole text.
-fn opening(text: &str) -> &str {
-    if text.len() <= OPENING_BYTES {
-        return text;
-    }
-    let start = cut(text, OPENING_BYTES);
-    let end = start.rfind(|character: char| character.is_whitespace() || !character.is_ascii());
-    start.get(..end.unwrap_or(0)).unwrap_or_default()
-}
-
-/// The number of fields.
-pub(crate) const FIELD_COUNT: usize = FIELDS.len();
-
-/// The fields that a document has of its own; the others repeat a part of one.
-pub(crate) const DOCUMENT_FIELDS: usize = 4;
-
-/// Tokens in each field of one document.
-pub(crate) type Lengths = [u16; FIELD_COUNT];
 
 /// How soon further occurrences stop to count (BM25's k1).
 const SATURATION: f32 = 1.6;
@@ -207,15 +136,6 @@ mod tests {
             scorer.score(Frequencies::from_counts(&[9, 99, 999, 0, 0]), &[1, 1, 1, 0, 0])
                 <= MAXIMUM_SCORE
         );
-    }
-
-    #[test]
-    fn an_opening_ends_with_a_word() {
-        assert_eq!(opening("a short text"), "a short text");
-        let long = "word ".repeat(40);
-        assert_eq!(opening(&long).len(), 124);
-        assert_eq!(opening(&"x".repeat(200)), "");
-        assert_eq!(opening(&"é".repeat(100)).chars().count(), 63);
     }
 
     #[test]

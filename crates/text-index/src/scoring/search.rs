@@ -2,73 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::index::document::{Document, DocumentTerms, match_query};
+use crate::index::document_terms::DocumentTerms;
+use crate::index::fields::{Document, Lengths};
 use crate::index::postings::{Frequencies, Posting};
 use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::expansion::Expansion;
 use crate::query::free_text::{Origin, Query, QueryTerm};
-use crate::query::stop_words;
+use crate::query::unindexed::match_query;
 use crate::scoring::accumulator::{Accumulator, Plan, WeightedTerm};
 use crate::scoring::best::Best;
-use crate::scoring::boosts::Scored;
 use crate::scoring::groups::GroupScores;
-use crate::scoring::ranking::{Lengths, MAXIMUM_SCORE, Scorer, Totals};
-
-/// Documents that were found, best first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RankedList<T> {
-    /// The score of a document that has every part of the query more often than any has.
-    /// Where nothing is added to scores they stay below it.
-    pub maximum: f32,
-    /// The documents.
-    pub hits: Vec<T>,
-}
-
-/// A document that [`crate::Index::search`] found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
-    /// The sequence number it was added with.
-    pub sequence: u64,
-    /// How good it is, for this query and state of the index.
-    pub score: f32,
-    /// The timestamp it was added with.
-    pub timestamp: i64,
-}
-
-/// A document that [`crate::Index::rank`] ranked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranked {
-    /// Which document.
-    pub which: Which,
-    /// How good it is, for this query and these documents.
-    pub score: f32,
-    /// Its group, 0 for none.
-    pub group: u64,
-    /// How good its group is as a whole: the best score of every term among the documents of the
-    /// group that were ranked, summed.
-    pub group_score: f32,
-    /// Its timestamp.
-    pub timestamp: i64,
-}
-
-impl Ranked {
-    /// The document at its place among the candidates.
-    pub fn at(&self, position: usize) -> Scored {
-        let Self { score, group, group_score, timestamp, .. } = *self;
-        Scored { position, score, group, group_score, timestamp }
-    }
-}
-
-/// One of the documents that are ranked together. Of documents that are equal
-/// in all else the greater is first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Which {
-    /// By its position among the documents handed in.
-    Foreign(usize),
-    /// By its sequence in the index.
-    Known(u64),
-}
+use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
+use crate::scoring::ranking::{MAXIMUM_SCORE, Scorer, Totals};
+use crate::scoring::stop_word_ranking;
 
 pub(crate) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
     let RankedList { maximum, hits } = if query.stop_words().is_empty() {
@@ -77,7 +24,7 @@ pub(crate) fn search(view: &View, query: &Query, limit: Option<usize>) -> Ranked
         let hits = evaluation.run(&terms, Best::new(limit), &|_| true, None);
         RankedList { maximum: evaluation.maximum(&terms), hits }
     } else {
-        stop_words::rank(view, query.stop_words(), &|_| true, &[], Best::new(limit))
+        stop_word_ranking::rank(view, query.stop_words(), &|_| true, &[], Best::new(limit))
     };
     let hit = |Ranked { which, score, timestamp, .. }| match which {
         Which::Known(sequence) => Some(Hit { sequence, score, timestamp }),
@@ -93,7 +40,7 @@ pub(crate) fn rank(
     foreign: &[Document<'_>],
 ) -> RankedList<Ranked> {
     if !query.stop_words().is_empty() {
-        return stop_words::rank(view, query.stop_words(), known, foreign, Best::new(None));
+        return stop_word_ranking::rank(view, query.stop_words(), known, foreign, Best::new(None));
     }
     let evaluation = Evaluation::new(view, query, foreign);
     let terms = evaluation.weighted_terms();
@@ -116,7 +63,7 @@ pub(crate) fn rank_best(
 ) -> RankedList<Ranked> {
     let best = Best::new(limit);
     if !query.stop_words().is_empty() {
-        return stop_words::rank(view, query.stop_words(), known, foreign, best);
+        return stop_word_ranking::rank(view, query.stop_words(), known, foreign, best);
     }
     let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
     evaluation.add_foreign(query, foreign, |_| {});

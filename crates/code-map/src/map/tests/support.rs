@@ -10,9 +10,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use storage::{
-    Access, Contents, Disk, FileEntry, FileError, FileResult, FileSystem, LocalDisk, OpenFile,
-};
+use simulator::{DiskHooks, HookedDisk};
+use storage::{FileEntry, FileError, FileResult, FileSystem, LocalDisk};
 use tasks::Cancelled;
 
 use super::super::{
@@ -25,8 +24,11 @@ use crate::symbols::{Definition, FileSymbols, NotParsed, Reference, SymbolKind};
 pub const NEEDS_TOO_MUCH_MEMORY: &str = "needs too much memory";
 
 /// The local disk, watched.
+pub type WatchedDisk = HookedDisk<LocalDisk, Watch>;
+
+/// What is watched, and what goes wrong.
 #[derive(Clone, Default)]
-pub struct WatchedDisk {
+pub struct Watch {
     reads: Arc<Mutex<Vec<String>>>,
     pub writes: Arc<AtomicUsize>,
     /// Times and versions tell no more than the second, as on some file systems.
@@ -37,7 +39,7 @@ pub struct WatchedDisk {
     pub is_full: Arc<AtomicBool>,
 }
 
-impl WatchedDisk {
+impl Watch {
     /// Source files that were read since the last call, in order.
     pub fn reads(&self) -> Vec<String> {
         let mut reads = std::mem::take(&mut *self.reads.lock().unwrap());
@@ -54,65 +56,39 @@ impl WatchedDisk {
     }
 }
 
-impl Disk for WatchedDisk {
-    fn create_directories(&self, path: &Path) -> FileResult<()> {
-        Disk::create_directories(&LocalDisk, path)
-    }
-    fn canonical(&self, path: &Path) -> FileResult<PathBuf> {
-        Disk::canonical(&LocalDisk, path)
-    }
-    fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
-        if self.is_full.load(Ordering::SeqCst) {
-            let error = std::io::ErrorKind::StorageFull.into();
-            return Err(FileError::system("write", path, error));
-        }
-        self.writes.fetch_add(1, Ordering::SeqCst);
-        Disk::write_new(&LocalDisk, path, contents, sync)
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {
-        Disk::rename_new(&LocalDisk, from, to)
-    }
-    fn rename_over(&self, from: &Path, to: &Path) -> FileResult<()> {
-        Disk::rename_over(&LocalDisk, from, to)
-    }
-    fn sync_directory(&self, path: &Path) -> FileResult<()> {
-        Disk::sync_directory(&LocalDisk, path)
-    }
-    fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
-        let name = relative.to_str().unwrap();
-        if !name.ends_with(".index") {
-            self.reads.lock().unwrap().push(name.to_owned());
-        }
-        self.check(relative)?;
-        Disk::read(&LocalDisk, root, relative, limit)
-    }
-    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
-        Disk::list(&LocalDisk, directory)
-    }
-    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
-        // Another path than that by which it is read.
-        self.check(&Path::new("looked at").join(name))?;
-        let entry = Disk::entry(&LocalDisk, directory, name)?;
-        Ok(entry.map(|mut entry| {
-            // So that tests can make files old.
-            entry.written = entry.modified;
-            if self.is_coarse.load(Ordering::SeqCst) {
-                let coarse = |time: i64| time - time.rem_euclid(1000);
-                entry.modified = entry.modified.map(coarse);
-                entry.written = entry.modified;
-                entry.version = entry.modified.map(|time| time as u64);
+impl DiskHooks for Watch {
+    fn before(&self, call: &'static str, path: &Path) -> FileResult<()> {
+        match call {
+            "write_new" => {
+                if self.is_full.load(Ordering::SeqCst) {
+                    let error = std::io::ErrorKind::StorageFull.into();
+                    return Err(FileError::system("write", path, error));
+                }
+                self.writes.fetch_add(1, Ordering::SeqCst);
+                Ok(())
             }
-            entry
-        }))
+            "read" => {
+                let name = path.to_str().unwrap();
+                if !name.ends_with(".index") {
+                    self.reads.lock().unwrap().push(name.to_owned());
+                }
+                self.check(path)
+            }
+            // Another path than that by which it is read.
+            "entry" => self.check(&Path::new("looked at").join(path.file_name().unwrap())),
+            _ => Ok(()),
+        }
     }
-    fn remove(&self, path: &Path) -> FileResult<bool> {
-        Disk::remove(&LocalDisk, path)
-    }
-    fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
-        Disk::open(&LocalDisk, path, access)
-    }
-    fn scope(&self) -> u64 {
-        0
+    fn listed(&self, mut entry: FileEntry) -> FileEntry {
+        // So that tests can make files old.
+        entry.written = entry.modified;
+        if self.is_coarse.load(Ordering::SeqCst) {
+            let coarse = |time: i64| time - time.rem_euclid(1000);
+            entry.modified = entry.modified.map(coarse);
+            entry.written = entry.modified;
+            entry.version = entry.modified.map(|time| time as u64);
+        }
+        entry
     }
 }
 

@@ -10,17 +10,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use storage::{
-    Access, Children, Contents, Disk, FileEntry, FileError, FileResult, FileSystem, LocalDisk,
-    OpenFile,
-};
+use simulator::{DiskHooks, HookedDisk};
+use storage::{FileEntry, FileError, FileResult, FileSystem, LocalDisk};
 
 use super::super::{EntryIndex, Filter, Limits, Location};
 use crate::debug::Debug;
 
 /// The local disk, watched.
+pub type WatchedDisk = HookedDisk<LocalDisk, Watch>;
+
+/// What is watched, and what goes wrong.
 #[derive(Clone, Default)]
-pub struct WatchedDisk {
+pub struct Watch {
     reads: Arc<AtomicUsize>,
     listings: Arc<AtomicUsize>,
     /// Times and versions tell no more than the second, as on some file systems.
@@ -29,7 +30,7 @@ pub struct WatchedDisk {
     pub closed: Arc<Mutex<Vec<String>>>,
 }
 
-impl WatchedDisk {
+impl Watch {
     /// Entries that were read since the last call.
     pub fn reads(&self) -> usize {
         self.reads.swap(0, Ordering::SeqCst)
@@ -48,8 +49,25 @@ impl WatchedDisk {
         }
         Ok(())
     }
+}
 
-    fn seen(&self, mut entry: FileEntry) -> FileEntry {
+impl DiskHooks for Watch {
+    fn before(&self, call: &'static str, path: &Path) -> FileResult<()> {
+        match call {
+            "read" => {
+                if path.components().count() > 1 {
+                    self.reads.fetch_add(1, Ordering::SeqCst);
+                }
+                self.check(path)
+            }
+            "list" | "children" => {
+                self.listings.fetch_add(1, Ordering::SeqCst);
+                self.check(path)
+            }
+            _ => Ok(()),
+        }
+    }
+    fn listed(&self, mut entry: FileEntry) -> FileEntry {
         // So that tests can make files old.
         entry.written = entry.modified;
         if self.is_coarse.load(Ordering::SeqCst) {
@@ -59,57 +77,6 @@ impl WatchedDisk {
             entry.version = entry.modified.map(|time| time as u64);
         }
         entry
-    }
-}
-
-impl Disk for WatchedDisk {
-    fn create_directories(&self, path: &Path) -> FileResult<()> {
-        Disk::create_directories(&LocalDisk, path)
-    }
-    fn canonical(&self, path: &Path) -> FileResult<PathBuf> {
-        Disk::canonical(&LocalDisk, path)
-    }
-    fn write_new(&self, path: &Path, contents: &[u8], sync: bool) -> FileResult<()> {
-        Disk::write_new(&LocalDisk, path, contents, sync)
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> FileResult<()> {
-        Disk::rename_new(&LocalDisk, from, to)
-    }
-    fn rename_over(&self, from: &Path, to: &Path) -> FileResult<()> {
-        Disk::rename_over(&LocalDisk, from, to)
-    }
-    fn sync_directory(&self, path: &Path) -> FileResult<()> {
-        Disk::sync_directory(&LocalDisk, path)
-    }
-    fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents> {
-        if relative.components().count() > 1 {
-            self.reads.fetch_add(1, Ordering::SeqCst);
-        }
-        self.check(relative)?;
-        Disk::read(&LocalDisk, root, relative, limit)
-    }
-    fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>> {
-        Ok(self.children(directory)?.files)
-    }
-    fn children(&self, directory: &Path) -> FileResult<Children> {
-        self.listings.fetch_add(1, Ordering::SeqCst);
-        self.check(directory)?;
-        let Children { files, directories } = Disk::children(&LocalDisk, directory)?;
-        let files = files.into_iter().map(|entry| self.seen(entry)).collect();
-        Ok(Children { files, directories })
-    }
-    fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
-        let entry = Disk::entry(&LocalDisk, directory, name)?;
-        Ok(entry.map(|entry| self.seen(entry)))
-    }
-    fn remove(&self, path: &Path) -> FileResult<bool> {
-        Disk::remove(&LocalDisk, path)
-    }
-    fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
-        Disk::open(&LocalDisk, path, access)
-    }
-    fn scope(&self) -> u64 {
-        0
     }
 }
 

@@ -1,38 +1,11 @@
-//! A document and the terms of it.
+//! The terms of a document.
 
+use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, tokenize_all};
-use crate::analysis::words::hash;
 use crate::index::collector::Collector;
+use crate::index::fields::{Document, FIELDS, Lengths};
 use crate::index::postings::Frequencies;
 use crate::index::start::Start;
-use crate::query::free_text::Query;
-use crate::query::stop_words::StopWords;
-use crate::scoring::ranking::{FIELD_COUNT, FIELDS, Lengths};
-
-/// What is indexed of one stored context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Document<'a> {
-    /// The name of the tool.
-    pub name: &'a str,
-    /// What the pointer says about it.
-    pub description: &'a str,
-    /// Keys and string values of the arguments, separated by spaces.
-    pub arguments: &'a str,
-    /// The text of the result: as much of it as is to be indexed.
-    pub result: &'a str,
-    /// Documents of one group were made for one purpose, such as one query; 0 is no group.
-    pub group: u64,
-    /// Milliseconds since 1970; of equally good documents the later is first.
-    pub timestamp: i64,
-}
-
-impl Document<'_> {
-    /// Whether all of its text is indexed: of a very long one only the beginning is.
-    #[must_use]
-    pub fn is_short(&self) -> bool {
-        FIELDS.iter().all(|field| (field.text)(self).len() <= field.maximum_bytes)
-    }
-}
 
 /// The distinct terms of one document, ordered by hash, then text.
 #[derive(Debug)]
@@ -134,7 +107,10 @@ fn signature_bit(hash: u32) -> u64 {
 }
 
 /// Calls `emit` with each token of each field; the number of terms in each.
-fn for_each_token(document: &Document<'_>, mut emit: impl FnMut(usize, Token<'_>)) -> Lengths {
+pub(crate) fn for_each_token(
+    document: &Document<'_>,
+    mut emit: impl FnMut(usize, Token<'_>),
+) -> Lengths {
     let mut lengths = Lengths::default();
     for ((number, field), length) in FIELDS.iter().enumerate().zip(&mut lengths) {
         tokenize_all((field.text)(document), field.maximum_bytes, |token| {
@@ -156,32 +132,11 @@ pub(crate) fn stop_words(document: &Document<'_>) -> StopWords {
     stop_words
 }
 
-/// How often a document has the terms of a query (in `frequencies`, replaced),
-/// without an index of the document. `see` is shown all terms of the document.
-pub(crate) fn match_query(
-    document: &Document<'_>,
-    query: &Query,
-    frequencies: &mut Vec<Frequencies>,
-    mut see: impl FnMut(&str),
-) -> Lengths {
-    let mut counts = vec![[0_u32; FIELD_COUNT]; query.terms().len()];
-    let lengths = for_each_token(document, |field, token| {
-        let Token::Term(token) = token else { return };
-        see(token);
-        let counts =
-            query.position(hash(token), token).and_then(|position| counts.get_mut(position));
-        if let Some(count) = counts.and_then(|counts| counts.get_mut(field)) {
-            *count += 1;
-        }
-    });
-    frequencies.clear();
-    frequencies.extend(counts.iter().map(Frequencies::from_counts));
-    lengths
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::words::hash;
+    use crate::index::fields::FIELD_COUNT;
 
     const DOCUMENT: Document<'_> = Document {
         name: "read_file",
@@ -209,17 +164,6 @@ mod tests {
                 .iter()
                 .all(|(number, text, frequencies)| number == hash(text) && !frequencies.is_empty())
         );
-    }
-
-    #[test]
-    fn matching_without_an_index_gives_the_same() {
-        let query = Query::builder().text("login file path absent tsx", 1.0).build();
-        let terms = DocumentTerms::new(&DOCUMENT);
-        let mut frequencies = Vec::new();
-        assert_eq!(match_query(&DOCUMENT, &query, &mut frequencies, |_| {}), terms.lengths);
-        let expected: Vec<Frequencies> =
-            query.terms().iter().map(|term| terms.find(term.hash, &term.text)).collect();
-        assert_eq!(frequencies, expected);
     }
 
     #[test]

@@ -1,0 +1,354 @@
+//! Takes the secrets out of texts and JSON, pass by pass, until nothing else is found.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    environment::EnvironmentValues,
+    error::{Error, ErrorKind, Result},
+    hit::{Hit, merged},
+    json_walker::{self, Edit, NotRedacted},
+    names::NameClass,
+    private_key,
+    redactor::Redactor,
+    replacement,
+    report::Report,
+    rules::RULES,
+    scanner,
+    view::{self, View},
+    work::Work,
+};
+
+/// Taking secrets out can bring others to light, but not for long.
+const MAX_PASSES: usize = 8;
+
+/// Anchors within so many bytes of a secret may find something else once it is gone.
+const NEAR: usize = 512;
+
+/// A redactor, and the environment's values at the time of a call.
+#[derive(Debug, Clone)]
+pub struct Redaction {
+    redactor: Arc<Redactor>,
+    pub(super) environment: Arc<EnvironmentValues>,
+}
+
+impl Redaction {
+    /// Redacts with the rules of `redactor` and what is secret in the environment.
+    #[must_use]
+    pub fn new(redactor: Arc<Redactor>, environment: Arc<EnvironmentValues>) -> Self {
+        Self { redactor, environment }
+    }
+
+    /// The same number: the same rules. What the environment holds does not count.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.redactor.fingerprint
+    }
+
+    /// The text without its secrets, or `None` when it has none. Hits are added to `report`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`] when it could not be told what is secret: the text must not be written then.
+    pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
+        self.text_by(text, report, |_, _| {})
+    }
+
+    /// As [`Redaction::text`]; what stands on a line stays on the line of that number.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`], as [`Redaction::text`]
+    pub fn lines(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
+        self.text_by(text, report, |secret, replacement| {
+            let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+            let missing = lines(secret).saturating_sub(lines(replacement));
+            replacement.extend(std::iter::repeat_n('\n', missing));
+        })
+    }
+
+    fn text_by(
+        &self,
+        text: &str,
+        report: &mut Report,
+        complete: impl Fn(&str, &mut String),
+    ) -> Result<Option<String>> {
+        let (mut redacted, mut work) = (None, Work::of(text.len()));
+        // All of it first, and then what is near secrets that did not stand apart.
+        let mut parts = Vec::from([Range { start: 0, end: text.len() }]);
+        for _ in 0..MAX_PASSES {
+            let text = redacted.as_deref().unwrap_or(text);
+            let mut edits = self.edits_near(text, &parts, 0, &mut work).map_err(failed)?;
+            if edits.is_empty() {
+                break;
+            }
+            for Edit { range, replacement, .. } in &mut edits {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                complete(secret, replacement);
+            }
+            parts = self.unsettled(text, &edits);
+            redacted = Some(self.apply(text, &edits, report));
+            if parts.is_empty() {
+                break;
+            }
+        }
+        Ok(redacted)
+    }
+
+    /// The parts of the text to come that have to be looked at again once the edits are made.
+    fn unsettled(&self, text: &str, edits: &[Edit]) -> Vec<Range<usize>> {
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let (mut removed, mut added) = (0, 0);
+        for edit in edits {
+            let start = edit.range.start + added - removed;
+            removed += edit.range.len();
+            added += edit.replacement.len();
+            if self.is_apart(text, edit) {
+                continue;
+            }
+            let part = start.saturating_sub(NEAR)..start + edit.replacement.len() + NEAR;
+            match parts.last_mut() {
+                Some(last) if last.end >= part.start => last.end = part.end,
+                _ => parts.push(part),
+            }
+        }
+        parts
+    }
+
+    /// The JSON text of a value without its secrets, or `None` when it has none. Everything else
+    /// keeps its bytes. Strings are looked at as what they say, and under keys that look secret
+    /// they are replaced whole.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`], as [`Redaction::text`], and for what is not JSON.
+    pub fn json(&self, json: &[u8], report: &mut Report) -> Result<Option<Vec<u8>>> {
+        let (mut redacted, mut work) = (None::<Vec<u8>>, Work::of(json.len()));
+        for _ in 0..MAX_PASSES {
+            let json = redacted.as_deref().unwrap_or(json);
+            let edits = json_walker::edits(self, json, 0, &mut work).map_err(failed)?;
+            if edits.is_empty() {
+                break;
+            }
+            let text = std::str::from_utf8(json)
+                .map_err(|_| failed(NotRedacted::Json(json_text::ScanError::Incomplete)))?;
+            let is_settled = edits.iter().all(|edit| is_whole(json, &edit.range));
+            redacted = Some(self.apply(text, &edits, report).into_bytes());
+            if is_settled {
+                break;
+            }
+        }
+        Ok(redacted)
+    }
+
+    /// Whether a secret stands between quotes, on a line of its own or behind its own name: taking it
+    /// out brings nothing else to light. A mask is no label, and may read as something else.
+    fn is_apart(&self, text: &str, edit: &Edit) -> bool {
+        let is_border = |byte: Option<&u8>| {
+            byte.is_none_or(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r'))
+        };
+        let bytes = text.as_bytes();
+        let back =
+            |by: usize| edit.range.start.checked_sub(by).and_then(|before| bytes.get(before));
+        let before = back(1);
+        // `name=secret`, `name = secret`, `name: secret`
+        let sign = if before == Some(&b' ') { back(2) } else { before };
+        let is_named = match sign {
+            Some(b'=') => Some(edit.rule) == self.assignment(),
+            Some(b':') => before == Some(&b' ') && Some(edit.rule) == self.assignment(),
+            _ => false,
+        };
+        !self.redactor.preserves_length
+            && (is_named || is_border(before))
+            && is_border(bytes.get(edit.range.end))
+    }
+
+    fn apply(&self, text: &str, edits: &[Edit], report: &mut Report) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for edit in edits {
+            out.push_str(text.get(at..edit.range.start).unwrap_or_default());
+            out.push_str(&edit.replacement);
+            at = edit.range.end;
+            if let Some(name) = self.redactor.names.get(edit.rule) {
+                report.add(name);
+            }
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+
+    /// The edits that take the secrets out of a text, in order. JSON is walked, in strings of JSON
+    /// (`embedded` is how deep) as well.
+    pub(super) fn edits(
+        &self,
+        text: &str,
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded, work)
+    }
+
+    /// As [`Redaction::edits`], where anchors stand in these parts of a text. JSON is always walked as
+    /// a whole.
+    fn edits_near(
+        &self,
+        text: &str,
+        parts: &[Range<usize>],
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Edit>, NotRedacted> {
+        // What is no JSON in the end is not walked to there.
+        let may_be_json = embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
+        if may_be_json && json_walker::is_json(text.as_bytes()) {
+            match json_walker::edits(self, text.as_bytes(), embedded, work) {
+                Err(NotRedacted::Json(_)) => {}
+                outcome => return outcome,
+            }
+        }
+        let mut hits = self.hits(text, parts, work)?;
+        if let Some(view) = View::of(text) {
+            // Of a secret in colours the colours around it stay.
+            for Hit { range, .. } in &mut hits {
+                *range = view.trimmed(range);
+            }
+            hits.extend(self.hits_in_view(&view, parts, embedded, work)?);
+        }
+        Ok(merged(hits)
+            .into_iter()
+            .map(|Hit { range, rule }| {
+                let secret = text.get(range.clone()).unwrap_or_default();
+                Edit { replacement: self.replacement(secret, rule), range, rule }
+            })
+            .collect())
+    }
+
+    /// The secrets of a text of which a reader sees less than is in it, where anchors stand in these
+    /// parts of it.
+    fn hits_in_view(
+        &self,
+        view: &View,
+        parts: &[Range<usize>],
+        embedded: usize,
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
+        let text = view.text();
+        let is_json = embedded <= json_walker::MAX_EMBEDDED
+            && may_be_json(text)
+            && json_walker::is_json(text.as_bytes());
+        let mut edits = || json_walker::edits(self, text.as_bytes(), embedded, work);
+        let mut hits = match is_json.then(&mut edits) {
+            Some(Ok(edits)) => {
+                edits.into_iter().map(|Edit { range, rule, .. }| Hit { range, rule }).collect()
+            }
+            Some(Err(NotRedacted::Failed(error))) => return Err(NotRedacted::Failed(error)),
+            Some(Err(NotRedacted::Json(_))) | None => {
+                let parts: Vec<_> = parts.iter().map(|part| view.visible(part)).collect();
+                self.hits(text, &parts, work)?
+            }
+        };
+        for Hit { range, .. } in &mut hits {
+            *range = view.original(range);
+        }
+        Ok(hits)
+    }
+
+    /// The secrets of a text that is not JSON, where anchors stand in these parts of it, in no
+    /// particular order.
+    fn hits(
+        &self,
+        text: &str,
+        parts: &[Range<usize>],
+        work: &mut Work,
+    ) -> std::result::Result<Vec<Hit>, NotRedacted> {
+        let redactor = &self.redactor;
+        let (mut hits, mut unpaired) = (Vec::new(), Vec::new());
+        let rules = (redactor.further.as_slice(), redactor.disabled.as_slice());
+        for part in parts {
+            let part = part.start..part.end.min(text.len());
+            redactor.anchors.find(text, part, rules, work, &mut hits, &mut unpaired);
+        }
+        if let Some((view, windows)) = view::without_prefixes(text, &unpaired) {
+            let mut found = Vec::new();
+            // Behind what was not looked at there is nothing to find before its end.
+            let mut unscanned = 0;
+            for window in windows {
+                let part = view.visible(&window);
+                let part = part.start.max(unscanned)..part.end;
+                if part.is_empty() {
+                    continue;
+                }
+                redactor.anchors.find(view.text(), part, rules, work, &mut found, &mut Vec::new());
+                let last = found.last().filter(|hit: &&Hit| hit.rule == scanner::UNSCANNED);
+                unscanned = last.map_or(unscanned, |hit| hit.range.end);
+            }
+            hits.extend(
+                found
+                    .into_iter()
+                    .map(|Hit { range, rule }| Hit { range: view.original(&range), rule }),
+            );
+        }
+        if let Some(rule) = redactor.private_key {
+            private_key::find(text, |range| hits.push(Hit { range, rule }));
+        }
+        let (environment, custom) = (RULES.len(), RULES.len() + 2);
+        if redactor.disabled.get(environment) == Some(&false) {
+            let mut ranges = Vec::new();
+            self.environment.find(text, &mut ranges).map_err(NotRedacted::Failed)?;
+            hits.extend(ranges.into_iter().map(|range| Hit { range, rule: environment }));
+        }
+        let mut own = Vec::new();
+        redactor.custom.find(text, &mut own).map_err(NotRedacted::Failed)?;
+        replacement::without_labels(text, 0, &mut own, |(range, _)| range);
+        hits.extend(own.into_iter().map(|(range, rule)| Hit { range, rule: custom + rule }));
+        hits.retain(|hit| {
+            let secret = text.get(hit.range.clone()).unwrap_or_default();
+            hit.rule == scanner::UNSCANNED || !self.is_allowed(secret)
+        });
+        Ok(hits)
+    }
+
+    pub(super) fn key_class(&self, name: &str) -> NameClass {
+        self.redactor.class(name)
+    }
+
+    pub(super) fn assignment(&self) -> Option<usize> {
+        self.redactor.assignment
+    }
+
+    pub(super) fn private_key(&self) -> Option<usize> {
+        self.redactor.private_key
+    }
+
+    pub(super) fn is_allowed(&self, secret: &str) -> bool {
+        self.redactor.allowed.contains(secret)
+    }
+
+    pub(super) fn replacement(&self, secret: &str, rule: usize) -> String {
+        let name = self.redactor.names.get(rule).map_or("", |name| name);
+        let mut replacement = String::new();
+        replacement::write(secret, name, self.redactor.preserves_length, &mut replacement);
+        replacement
+    }
+}
+
+/// Whether all of a string of JSON goes.
+fn is_whole(json: &[u8], range: &Range<usize>) -> bool {
+    let before = range.start.checked_sub(1).and_then(|before| json.get(before));
+    (before, json.get(range.end)) == (Some(&b'"'), Some(&b'"'))
+}
+
+/// Whether it is worth trying to walk the text as JSON.
+fn may_be_json(text: &str) -> bool {
+    let text = text.trim();
+    matches!(
+        (text.bytes().next(), text.bytes().next_back()),
+        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')) | (Some(b'"'), Some(b'"'))
+    )
+}
+
+fn failed(failure: NotRedacted) -> Error {
+    match failure {
+        NotRedacted::Json(error) => Error::new(
+            ErrorKind::Failed,
+            format!("nothing was written: what should be redacted is no JSON ({error})"),
+        ),
+        NotRedacted::Failed(error) => error,
+    }
+}
