@@ -14,6 +14,14 @@ ready:
 test: build
     node --import tsx --test __test__/*.test.ts
 
+# Storms of processes, secrets through every entry and the crash simulator, again and again: what fails rarely.
+storm rounds="5": build
+    for round in $(seq {{rounds}}); do \
+        cargo test -p agent-context-core --test crash --test kill --test random_kill --test locks && \
+        node --import tsx --test __test__/*.storm.test.ts __test__/*.canary.test.ts __test__/*processes.test.ts \
+        || exit 1; \
+    done
+
 # Side-by-side benchmarks; `just bench --quick` takes a minute.
 bench *parameters:
     npm run bench -- {{parameters}}

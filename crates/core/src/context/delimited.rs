@@ -264,8 +264,12 @@ mod tests {
         fn nothing_in_it_is_a_tag_or_a_control(text in hostile(), max_bytes in 3_usize..60) {
             let shown = harmless(&text);
             let plain: String = shown.chars().filter(|&one| !is_joiner(one)).map(fold).collect();
-            let plain = plain.replace(|one: char| one.is_whitespace() || one == '/', "").replace('_', "-");
-            prop_assert!(!plain.contains("<stored-output"), "{plain}");
+            let plain = plain.replace('_', "-");
+            // White space within the name makes another text of it.
+            let is_tag = |rest: &str| {
+                rest.trim_start_matches(|one: char| one.is_whitespace() || one == '/').starts_with(TAG)
+            };
+            prop_assert!(!plain.split('<').skip(1).any(is_tag), "{plain}");
             prop_assert!(shown.chars().all(|one| one == '\n' || one == '\t' || !(one.is_control() || is_deceptive(one))));
             prop_assert_eq!(&harmless(&shown), &shown, "what is harmless stays as it is");
             let line = harmless_line(&text, max_bytes);
