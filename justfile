@@ -43,6 +43,10 @@ fuzz-memory tries="20000" seed="1":
 fuzz-time texts="10000" seed="1":
     cd fuzz && cargo run --profile timing --example slowest_texts -- {{texts}} {{seed}}
 
+# Licences, sources and duplicates of the crates, and advisories about them (needs cargo-deny, and the network).
+deny:
+    cargo deny --all-features check
+
 # Rust and TypeScript, formatted.
 format:
     npm run format

@@ -25,7 +25,7 @@ pub(super) const UNSCANNED: usize = RULES.len() + 1;
 /// Steps of finding an anchor.
 const ANCHOR_STEPS: usize = 12;
 /// Steps of looking at a name, at least.
-const NAME_STEPS: usize = 90;
+const NAME_STEPS: usize = 100;
 /// Steps of looking at credentials, at least: most text behind the scheme can be decoded.
 const BASIC_STEPS: usize = 250;
 /// An expression that fails has looked at so many bytes, at most.

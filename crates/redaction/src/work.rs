@@ -4,7 +4,7 @@ use std::{cell::Cell, ops::Range};
 
 /// Steps for each byte of a text. A step takes about a nanosecond; ordinary texts take two or three for
 /// each byte.
-const STEPS_PER_BYTE: usize = 16;
+const STEPS_PER_BYTE: usize = 15;
 /// Bytes added to the length of each text: short texts full of secrets take more steps for each byte.
 const ADDED: usize = 1536;
 /// A look may take the steps of so many bytes that come later in its text: those of a long line with cookies.
