@@ -217,7 +217,7 @@ impl Index {
 
     /// What a query sees. The announced documents come first: what is completed meanwhile is in the
     /// snapshot.
-    fn view_of(indexes: &[&Self]) -> View {
+    pub(crate) fn view_of(indexes: &[&Self]) -> View {
         let mut view = View::default();
         for index in indexes {
             let lists = index.announced.load();
@@ -245,21 +245,6 @@ impl Index {
     /// What several indexes as one collection say of each term of a query.
     pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
         statistics(&Self::view_of(indexes), query)
-    }
-
-    /// Calls `visit` with terms and how many documents have each: a term may come several times.
-    pub(crate) fn for_each_term(&self, mut visit: impl FnMut(&str, usize)) {
-        let view = self.view();
-        for segment in &view.segments {
-            for number in 0..segment.term_count() {
-                if let Some((_, term)) = segment.term(number) {
-                    visit(term, segment.postings_of(number).len());
-                }
-            }
-        }
-        for (_, terms) in view.recent() {
-            terms.iter().for_each(|(_, term, _)| visit(term, 1));
-        }
     }
 
     /// What the terms of the query contribute to the scores of documents, most first.
