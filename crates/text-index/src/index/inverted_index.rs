@@ -14,7 +14,7 @@ use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::scoring::explain::{TermMatch, explain};
-use crate::scoring::ranked::{Hit, Ranked, RankedList};
+use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
 
 /// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
@@ -209,6 +209,18 @@ impl Index {
         foreign: &[Document<'_>],
     ) -> RankedList<Ranked> {
         rank(&self.view(), query, known, foreign)
+    }
+
+    /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns
+    /// the positions of those that share a term with the query.
+    #[must_use]
+    pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
+        let ranked = Self::new().rank(query, &|_| false, documents).hits;
+        let positions = ranked.into_iter().filter_map(|hit| match hit.which {
+            Which::Foreign(position) => Some(position),
+            Which::Known(_) => None,
+        });
+        positions.collect()
     }
 
     pub(crate) fn view(&self) -> View {
