@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use storage::{FileError, Line, LogReader, ReadAt};
-use text_index::{Document, Index, Query, Which};
+use text_index::{Document, Index, Query};
 
 use super::{
     Cancelled, History,
@@ -150,14 +150,11 @@ impl History {
         // Of equally good ones the last is first.
         candidates.reverse();
         let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
-        let ranked = Index::new().rank(query, &|_| false, &documents).hits;
+        let ranked = Index::rank_alone(query, &documents);
         let mut entries = Vec::new();
-        for hit in ranked.iter().take(filter.limit) {
-            let candidate = match hit.which {
-                Which::Foreign(number) => candidates.get(number),
-                Which::Known(_) => None,
-            };
-            let Some(candidate) = candidate.filter(|_| !cancelled.is_set()) else { break };
+        for position in ranked.into_iter().take(filter.limit) {
+            let candidate = candidates.get(position).filter(|_| !cancelled.is_set());
+            let Some(candidate) = candidate else { break };
             match self.read_again(reader, candidate)? {
                 Some(entry) => entries.push(entry),
                 None => return Ok(None),

@@ -14,7 +14,7 @@ use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::scoring::explain::{TermMatch, explain};
-use crate::scoring::ranked::{Hit, Ranked, RankedList};
+use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
 
 /// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
@@ -211,13 +211,25 @@ impl Index {
         rank(&self.view(), query, known, foreign)
     }
 
+    /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns
+    /// the positions of those that share a term with the query.
+    #[must_use]
+    pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
+        let ranked = Self::new().rank(query, &|_| false, documents).hits;
+        let positions = ranked.into_iter().filter_map(|hit| match hit.which {
+            Which::Foreign(position) => Some(position),
+            Which::Known(_) => None,
+        });
+        positions.collect()
+    }
+
     pub(crate) fn view(&self) -> View {
         Self::view_of(&[self])
     }
 
     /// What a query sees. The announced documents come first: what is completed meanwhile is in the
     /// snapshot.
-    fn view_of(indexes: &[&Self]) -> View {
+    pub(crate) fn view_of(indexes: &[&Self]) -> View {
         let mut view = View::default();
         for index in indexes {
             let lists = index.announced.load();
@@ -245,21 +257,6 @@ impl Index {
     /// What several indexes as one collection say of each term of a query.
     pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
         statistics(&Self::view_of(indexes), query)
-    }
-
-    /// Calls `visit` with terms and how many documents have each: a term may come several times.
-    pub(crate) fn for_each_term(&self, mut visit: impl FnMut(&str, usize)) {
-        let view = self.view();
-        for segment in &view.segments {
-            for number in 0..segment.term_count() {
-                if let Some((_, term)) = segment.term(number) {
-                    visit(term, segment.postings_of(number).len());
-                }
-            }
-        }
-        for (_, terms) in view.recent() {
-            terms.iter().for_each(|(_, term, _)| visit(term, 1));
-        }
     }
 
     /// What the terms of the query contribute to the scores of documents, most first.

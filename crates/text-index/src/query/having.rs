@@ -1,6 +1,6 @@
-//! Which documents have a term: all of them, without a ranking.
+//! Posting lookup: which documents have a term, and which terms the documents have, without a ranking.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::words::hash;
@@ -25,8 +25,8 @@ impl<'v> Having<'v> {
     }
 
     /// The documents that have the term.
-    pub(crate) fn term(&self, term: &str) -> Sequences {
-        let mut found = Sequences::default();
+    pub(crate) fn term<S: DocumentSet>(&self, term: &str) -> S {
+        let mut found = S::default();
         let hash = hash(term);
         for segment in &self.view.segments {
             self.add(segment, segment.postings(hash, term), &mut found);
@@ -37,6 +37,23 @@ impl<'v> Having<'v> {
             }
         }
         found
+    }
+
+    pub(crate) fn has_term(&self, term: &str) -> bool {
+        !self.term::<Sequences>(term).is_empty()
+    }
+
+    /// The documents that have all of the terms; `None`, which means any document, without terms.
+    pub(crate) fn all_terms<S: DocumentSet>(&self, terms: &[Box<str>]) -> Option<S> {
+        let mut all: Option<S> = None;
+        for term in terms {
+            let found = self.term(term);
+            match &mut all {
+                Some(all) => all.intersect(&found),
+                None => all = Some(found),
+            }
+        }
+        all
     }
 
     /// The documents that have a term with this beginning.
@@ -58,25 +75,41 @@ impl<'v> Having<'v> {
         found
     }
 
-    /// Terms with this beginning: those of the most documents, at most so many.
-    pub(crate) fn terms_beginning(&self, beginning: &str, count: usize) -> Vec<Box<str>> {
-        let mut found: FxHashMap<&str, usize> = FxHashMap::default();
+    /// Calls `visit` with every term that has this beginning, and how many documents have it: a term
+    /// may come several times.
+    pub(crate) fn for_each_term_beginning(
+        &self,
+        beginning: &str,
+        mut visit: impl FnMut(&'v str, usize),
+    ) {
         let start = Start::of(beginning);
+        let in_segments = self.view.segments.iter().flat_map(|segment| {
+            segment.starting_with(start).map(|(term, postings)| (term, postings.len()))
+        });
+        let in_recent = self
+            .recent
+            .iter()
+            .flat_map(|(_, terms)| terms.starting_with(start))
+            .map(|term| (term, 1));
+        for (term, documents) in in_segments.chain(in_recent) {
+            if term.starts_with(beginning) {
+                visit(term, documents);
+            }
+        }
+    }
+
+    /// As [`Having::for_each_term_beginning`], for all terms.
+    pub(crate) fn for_each_term(&self, mut visit: impl FnMut(&'v str, usize)) {
         for segment in &self.view.segments {
-            for (term, postings) in segment.starting_with(start) {
-                *found.entry(term).or_default() += postings.len();
+            for number in 0..segment.term_count() {
+                if let Some((_, term)) = segment.term(number) {
+                    visit(term, segment.postings_of(number).len());
+                }
             }
         }
         for (_, terms) in &self.recent {
-            for term in terms.starting_with(start) {
-                *found.entry(term).or_default() += 1;
-            }
+            terms.iter().for_each(|(_, term, _)| visit(term, 1));
         }
-        found.retain(|term, _| term.starts_with(beginning));
-        let mut terms: Vec<(usize, &str)> =
-            found.into_iter().map(|(term, documents)| (documents, term)).collect();
-        terms.sort_unstable_by(|left, right| right.cmp(left));
-        terms.into_iter().take(count).map(|(_, term)| term.into()).collect()
     }
 
     /// The documents that have all of the stop words.
@@ -100,7 +133,7 @@ impl<'v> Having<'v> {
         found
     }
 
-    fn add(&self, segment: &Segment, postings: &[Posting], found: &mut Sequences) {
+    fn add(&self, segment: &Segment, postings: &[Posting], found: &mut impl DocumentSet) {
         let places = postings.iter().map(|posting| posting.document());
         let places = places.filter(|place| !segment.has_removed() || !segment.is_removed(*place));
         for sequence in places.filter_map(|place| segment.sequence(place)) {
@@ -112,8 +145,36 @@ impl<'v> Having<'v> {
 }
 
 impl Index {
-    /// Calls `ask` with what the index has now.
-    pub(crate) fn having<T>(&self, ask: impl FnOnce(&Having<'_>) -> T) -> T {
-        ask(&Having::new(&self.view()))
+    /// Calls `ask` with what the indexes have now, as one collection.
+    pub(crate) fn having<T>(indexes: &[&Self], ask: impl FnOnce(&Having<'_>) -> T) -> T {
+        ask(&Having::new(&Self::view_of(indexes)))
+    }
+}
+
+/// A set of documents. [`Sequences`] suit one index, hash sets also several, whose sequences may be
+/// far apart.
+pub(crate) trait DocumentSet: Default {
+    fn insert(&mut self, sequence: u64);
+    /// Keeps those that the other has as well.
+    fn intersect(&mut self, other: &Self);
+}
+
+impl DocumentSet for Sequences {
+    fn insert(&mut self, sequence: u64) {
+        Self::insert(self, sequence);
+    }
+
+    fn intersect(&mut self, other: &Self) {
+        Self::intersect(self, other);
+    }
+}
+
+impl DocumentSet for FxHashSet<u64> {
+    fn insert(&mut self, sequence: u64) {
+        Self::insert(self, sequence);
+    }
+
+    fn intersect(&mut self, other: &Self) {
+        self.retain(|sequence| other.contains(sequence));
     }
 }

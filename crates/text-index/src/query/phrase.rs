@@ -9,6 +9,7 @@ use unicode_normalization::char::{compose, is_combining_mark};
 
 use crate::analysis::characters::{Class, class};
 use crate::analysis::dates::{DATE_BYTES, iso_date};
+use crate::analysis::tokens::{is_ascii_separator, tokenize};
 
 /// A phrase to look for. Time is linear in the text, whatever the phrase.
 #[derive(Clone, Debug)]
@@ -80,6 +81,28 @@ impl Phrase {
     fn fallback(&self, matched: usize) -> usize {
         self.fallbacks.get(matched).copied().unwrap_or_default()
     }
+}
+
+/// Whether an ISO date stands anywhere in a text.
+pub(crate) fn has_date(text: &str) -> bool {
+    text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
+}
+
+/// Terms that every text with this phrase has.
+pub(crate) fn certain_terms(phrase: &str) -> Vec<Box<str>> {
+    let runs = phrase.split(|character: char| {
+        u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
+    });
+    // A date takes its neighbours with it, which are no words of their own then.
+    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\'') && !has_date(run));
+    let mut terms = Vec::new();
+    for part in plain.flat_map(|run| run.split(['_', '-'])) {
+        // Whatever its case, it is indexed whole, beside its pieces.
+        let mut whole = None;
+        tokenize(&part.to_ascii_lowercase(), usize::MAX, |term| whole = Some(Box::from(term)));
+        terms.extend(whole);
+    }
+    terms
 }
 
 /// The failure function of Knuth, Morris and Pratt.

@@ -1,9 +1,11 @@
-//! The terms of an index that a prefix may mean.
+//! What a prefix stands for in an index. This is the one place that expands prefixes.
 
 use rustc_hash::FxHashMap;
 
-use crate::index::inverted_index::Index;
+use crate::query::completions::shorter_terms;
 use crate::query::free_text::Query;
+use crate::query::having::Having;
+use crate::query::matcher::plain;
 
 /// Terms that one prefix stands for at most: those of the most documents.
 const MAXIMUM_TERMS: usize = 128;
@@ -12,37 +14,77 @@ const MAXIMUM_SUFFIX: usize = 5;
 /// No shorter term is taken for the stem of a word.
 const MINIMUM_STEM: usize = 3;
 
-/// The terms of the indexes that a word with this beginning may have: those that begin so, and those
-/// that may be what stemming left of one.
-pub(crate) fn expand(indexes: &[&Index], prefix: &str) -> Vec<Box<str>> {
-    let prefix: String = prefix.to_lowercase().replace(['_', '-'], "");
-    let is_meant = |term: &str| {
-        term.starts_with(&prefix)
-            || (term.len() >= MINIMUM_STEM
-                && term.len() + MAXIMUM_SUFFIX >= prefix.len()
-                && prefix.starts_with(term))
-    };
-    let mut counts: FxHashMap<Box<str>, usize> = FxHashMap::default();
-    for index in indexes {
-        index.for_each_term(|term, documents| {
-            if is_meant(term) {
-                *counts.entry(term.into()).or_default() += documents;
+/// Which terms of an index may be those of words with a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixRule {
+    /// Terms with this beginning, and those that stemming makes of words with it and a usual ending.
+    Completions,
+    /// Terms with this beginning, and every term that is itself a beginning of the prefix and long
+    /// enough to be the stem of a word. Prefixes in scripts without spaces count as words.
+    Stems,
+}
+
+/// A prefix to look for.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix {
+    /// With [`PrefixRule::Completions`] as [`plain`] gives it, else as it is written.
+    pub(crate) text: String,
+    /// Terms of words with this prefix that do not begin so themselves. Other words may have them, too.
+    /// [`PrefixRule::Stems`] takes them from the index.
+    pub(crate) shorter: Vec<Box<str>>,
+    rule: PrefixRule,
+}
+
+impl Prefix {
+    pub(crate) fn new(prefix: &str, rule: PrefixRule) -> Self {
+        let (text, shorter) = match rule {
+            PrefixRule::Completions => {
+                let text = plain(prefix, &mut String::new());
+                let shorter = shorter_terms(&text);
+                (text, shorter)
             }
-        });
+            PrefixRule::Stems => (prefix.to_owned(), Vec::new()),
+        };
+        Self { text, shorter, rule }
     }
-    let mut terms: Vec<(usize, Box<str>)> =
-        counts.into_iter().map(|(term, count)| (count, term)).collect();
-    terms.sort_unstable_by(|left, right| right.cmp(left));
-    terms.truncate(MAXIMUM_TERMS);
-    let whole = Query::builder().text(&prefix, 1.0).build();
-    let whole = whole.terms().iter().map(|term| term.text.clone());
-    terms.into_iter().map(|(_, term)| term).chain(whole).collect()
+
+    /// The terms of the collection that a word with this prefix may have.
+    pub(crate) fn expand(&self, having: &Having<'_>) -> Vec<Box<str>> {
+        let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut count = |term, documents| *counts.entry(term).or_default() += documents;
+        let more: Vec<Box<str>> = match self.rule {
+            PrefixRule::Completions => {
+                having.for_each_term_beginning(&self.text, count);
+                let shorter = self.shorter.iter();
+                shorter.filter(|term| having.has_term(term)).cloned().collect()
+            }
+            PrefixRule::Stems => {
+                let prefix = self.text.to_lowercase().replace(['_', '-'], "");
+                having.for_each_term(|term, documents| {
+                    let is_stem = term.len() >= MINIMUM_STEM
+                        && term.len() + MAXIMUM_SUFFIX >= prefix.len()
+                        && prefix.starts_with(term);
+                    if is_stem || term.starts_with(&prefix) {
+                        count(term, documents);
+                    }
+                });
+                let whole = Query::builder().text(&prefix, 1.0).build();
+                whole.terms().iter().map(|term| term.text.clone()).collect()
+            }
+        };
+        let mut terms: Vec<(usize, &str)> =
+            counts.into_iter().map(|(term, documents)| (documents, term)).collect();
+        terms.sort_unstable_by(|left, right| right.cmp(left));
+        let terms = terms.into_iter().take(MAXIMUM_TERMS).map(|(_, term)| Box::from(term));
+        terms.chain(more).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::index::fields::Document;
+    use crate::index::inverted_index::Index;
 
     #[test]
     fn terms_and_stems_are_expanded() {
@@ -53,7 +95,8 @@ mod tests {
             index.add(sequence, &Document { name, ..Document::default() });
         }
         let expanded = |prefix| {
-            let mut terms = expand(&[&index], prefix);
+            let prefix = Prefix::new(prefix, PrefixRule::Stems);
+            let mut terms = Index::having(&[&index], |having| prefix.expand(having));
             terms.sort();
             terms.dedup();
             terms

@@ -4,18 +4,18 @@ use std::ops::{ControlFlow, Range};
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::dates::iso_date;
-use crate::analysis::tokens::{is_ascii_separator, tokenize};
 use crate::highlight::snippets::{FieldText, Snippet, bytes_of, cut};
 use crate::highlight::windows::{Window, Windows};
 use crate::index::fields::Document;
 use crate::index::inverted_index::Index;
-use crate::query::free_text::Query;
-use crate::query::matcher::{Matcher, has_unsegmented, words_of};
+use crate::query::matcher::Matcher;
 use crate::query::phrase::Phrase;
-use crate::query::prefixes::expand;
-use crate::query::search_syntax::{Excluded, SearchSyntax};
-use crate::scoring::ranked::{Ranked, RankedList, Which};
+use crate::query::plan::{Operator, QueryPlan, tokens};
+use crate::query::prefixes::PrefixRule;
+use crate::query::ranking::PlanRanking;
+use crate::query::search_syntax::SearchSyntax;
+use crate::query::verifier::Verifier;
+use crate::scoring::ranked::RankedList;
 use crate::scoring::search::TermStatistics;
 
 /// A text in which everything was seen is looked at so many bytes further for better places.
@@ -69,21 +69,12 @@ pub struct Examined {
     pub evidence: [String; 2],
 }
 
-/// A search query at work.
+/// A search query at work: any word suffices, and the best passages are shown.
 pub struct TextSearch {
-    /// Terms for the index: of the words, of the phrases, and what the prefixes stand for.
-    query: Query,
-    /// The terms of the words alone, in the order of the matcher's numbers.
-    words: Query,
-    /// What each prefix stands for.
-    expansions: Vec<Vec<Box<str>>>,
-    matcher: Matcher,
-    /// How many numbers the matcher has; those of the phrases follow.
-    numbers: usize,
-    phrases: Vec<Phrase>,
-    phrase_texts: Vec<String>,
-    excluded: Matcher,
-    excluded_phrases: Vec<Phrase>,
+    plan: QueryPlan,
+    ranking: PlanRanking,
+    verifier: Verifier,
+    /// By the plan's numbers; those of the phrases follow.
     weights: Vec<u64>,
     /// The score of a document that has everything, as often as counts.
     maximum: f32,
@@ -98,44 +89,14 @@ impl TextSearch {
     /// Prepares a query for indexes, which together are one collection.
     #[must_use]
     pub fn new(syntax: &SearchSyntax, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
-        // What is written without spaces between words is indexed by characters.
-        let (prefixes, spaceless): (Vec<_>, Vec<_>) =
-            syntax.prefixes.iter().cloned().partition(|prefix| !has_unsegmented(prefix));
-        let text = [&*syntax.words, &*spaceless].concat().join("\n");
-        let words = Query::builder().text(&text, 1.0).build();
-        let expansions: Vec<Vec<Box<str>>> =
-            prefixes.iter().map(|prefix| expand(indexes, prefix)).collect();
-        let query = Query::builder()
-            .text(&text, 1.0)
-            .text(&syntax.phrases.join("\n"), 1.0)
-            .keep_stop_words()
-            .build()
-            .with_own_terms(expansions.iter().flatten().cloned());
-        let is_plain = words.is_empty() && prefixes.is_empty() && syntax.phrases.is_empty();
-        let mut stop_words = if is_plain { words_of(&text.to_lowercase()) } else { Vec::new() };
-        stop_words.sort_unstable();
-        stop_words.dedup();
-        let terms = words.terms().iter().map(|term| &*term.text);
-        let matcher = Matcher::new(terms, &prefixes, &stop_words);
-        let numbers = words.terms().len() + prefixes.len() + stop_words.len();
-        let (excluded, excluded_phrases) = exclusions(&syntax.excluded);
-        let (phrase_texts, phrases): (Vec<String>, Vec<Phrase>) = syntax
-            .phrases
-            .iter()
-            .filter_map(|phrase| Some((phrase.clone(), Phrase::new(phrase)?)))
-            .unzip();
+        let plan = QueryPlan::new(syntax, Operator::Any(PrefixRule::Stems));
+        let numbers = plan.number_count();
         let mut search = Self {
-            query,
-            words,
-            expansions,
-            matcher,
-            numbers,
-            weights: vec![WEIGHT_UNIT as u64; numbers + phrases.len()],
+            ranking: plan.ranking(indexes),
+            verifier: plan.verifier(),
+            weights: vec![WEIGHT_UNIT as u64; numbers + plan.phrases.len()],
             rare: vec![true; numbers],
-            phrases,
-            phrase_texts,
-            excluded,
-            excluded_phrases,
+            plan,
             documents: Vec::new(),
             maximum: 0.0,
             bounds,
@@ -147,14 +108,13 @@ impl TextSearch {
     /// Whether an index can tell what has it; else texts have to be read.
     #[must_use]
     pub fn is_indexed(&self) -> bool {
-        !self.query.is_empty()
+        !self.ranking.query.is_empty()
     }
 
     /// Whether texts have to be read to tell what is a hit.
     #[must_use]
     pub fn has_conditions(&self) -> bool {
-        let excludes = !(self.excluded.is_empty() && self.excluded_phrases.is_empty());
-        excludes || !self.phrases.is_empty() || !self.expansions.is_empty()
+        self.verifier.excludes() || !self.plan.phrases.is_empty() || !self.plan.prefixes.is_empty()
     }
 
     /// Notes what is looked for that fewer than `limit` documents of the indexes have; whether
@@ -174,25 +134,18 @@ impl TextSearch {
         limit: Option<usize>,
         accepts: &dyn Fn(u64) -> bool,
     ) -> Vec<(u64, f32)> {
-        let RankedList { maximum, hits } =
-            Index::rank_together(indexes, &self.query, limit, accepts, &[]);
-        let known = hits.into_iter().filter_map(|Ranked { which, score, .. }| match which {
-            Which::Known(sequence) => Some((sequence, self.share(score, maximum))),
-            Which::Foreign(_) => None,
-        });
-        known.collect()
+        let RankedList { maximum, hits } = self.ranking.rank(indexes, limit, accepts);
+        hits.into_iter().map(|(sequence, score)| (sequence, self.share(score, maximum))).collect()
     }
 
     /// The scores of documents that no index has, from 0 to 1, in their order.
     #[must_use]
     pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
         let mut scores = vec![0.0; documents.len()];
-        let ranked = Index::rank_together(indexes, &self.query, None, &|_| false, documents);
-        for Ranked { which, score, .. } in ranked.hits {
-            if let Which::Foreign(position) = which
-                && let Some(slot) = scores.get_mut(position)
-            {
-                *slot = self.share(score, ranked.maximum);
+        let RankedList { maximum, hits } = self.ranking.score(indexes, documents);
+        for (position, score) in hits {
+            if let Some(slot) = scores.get_mut(position) {
+                *slot = self.share(score, maximum);
             }
         }
         scores
@@ -202,23 +155,13 @@ impl TextSearch {
     /// as it is indexed. `None` when that says nothing.
     #[must_use]
     pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
-        let mut having: Option<FxHashSet<u64>> = None;
-        for term in self.phrase_texts.iter().flat_map(|phrase| certain_terms(phrase)) {
-            let query = Query::builder().build().with_own_terms(std::iter::once(term));
-            let ranked = Index::rank_together(
-                indexes,
-                &query,
-                None,
-                &|sequence| having.as_ref().is_none_or(|having| having.contains(&sequence)),
-                &[],
-            );
-            let found = ranked.hits.into_iter().filter_map(|hit| match hit.which {
-                Which::Known(sequence) => Some(sequence),
-                Which::Foreign(_) => None,
-            });
-            having = Some(found.collect());
+        let phrases = self.plan.phrases.iter();
+        let terms: Vec<Box<str>> =
+            phrases.flat_map(|planned| planned.certain_terms.iter().cloned()).collect();
+        if terms.is_empty() {
+            return None;
         }
-        having
+        Index::having(indexes, |having| having.all_terms(&terms))
     }
 
     /// Looks at the texts of a stored output; `None` when it is no hit. `needs_rare`: something must
@@ -230,14 +173,13 @@ impl TextSearch {
         needs_rare: bool,
     ) -> Option<Examined> {
         let fields = [texts.name, texts.description, texts.arguments.plain, texts.result.plain];
-        let has = |phrase: &Phrase| fields.iter().any(|text| phrase.is_in(text));
-        let is_excluded = self.excluded_phrases.iter().any(has)
-            || fields.iter().any(|text| self.excluded.is_in(text));
-        if is_excluded || !self.phrases.iter().all(has) {
+        if !self.verifier.passes(&fields) {
             return None;
         }
-        let Self { matcher, phrases, weights, rare, numbers, bounds, .. } = self;
-        let mut seen: Vec<bool> = vec![false; *numbers];
+        let Self { plan, verifier, weights, rare, bounds, .. } = self;
+        let Verifier { matcher, phrases, .. } = verifier;
+        let numbers = plan.number_count();
+        let mut seen: Vec<bool> = vec![false; numbers];
         seen.resize(weights.len(), true);
         for text in [texts.name, texts.description] {
             let _ = matcher.find(text, |_, number| {
@@ -251,19 +193,18 @@ impl TextSearch {
         for (field, text) in [(Field::Result, texts.result), (Field::Arguments, texts.arguments)] {
             let span = bytes_of(text.plain, bounds.length);
             let mut best = Windows::new(weights, span, bounds.count.max(1));
-            find_all(text.plain, matcher, phrases, *numbers, &mut best);
+            find_all(text.plain, matcher, phrases, numbers, &mut best);
             for (seen, now) in seen.iter_mut().zip(best.seen()) {
                 *seen |= now;
             }
             windows.extend(best.finish().into_iter().map(|window| (field, window)));
         }
-        let looks_for_words = *numbers > 0;
+        let looks_for_words = numbers > 0;
         let counts = |number: usize| !needs_rare || rare.get(number) == Some(&true);
-        let has_some =
-            (0..*numbers).any(|number| seen.get(number) == Some(&true) && counts(number));
+        let has_some = (0..numbers).any(|number| seen.get(number) == Some(&true) && counts(number));
         // What an index knows to match does, if only its terms say so.
         let must_have = looks_for_words
-            && ((phrases.is_empty() && (!is_known || !self.expansions.is_empty())) || needs_rare);
+            && ((phrases.is_empty() && (!is_known || !plan.prefixes.is_empty())) || needs_rare);
         if must_have && !has_some {
             return None;
         }
@@ -296,14 +237,15 @@ impl TextSearch {
 
     /// Takes the weights of what is looked for from the collection.
     fn weigh(&mut self, indexes: &[&Index]) {
-        let statistics = Index::statistics(indexes, &self.query);
+        let query = &self.ranking.query;
+        let statistics = Index::statistics(indexes, query);
         let of = |term: &str| {
-            let number = self.query.number_of(term);
+            let number = query.number_of(term);
             number.and_then(|number| statistics.get(number)).copied().unwrap_or_default()
         };
-        let words = self.words.terms().iter().map(|term| of(&term.text));
+        let words = self.plan.terms.iter().map(|term| of(term));
         // Of what a prefix stands for one suffices.
-        let prefixes = self.expansions.iter().map(|terms| {
+        let prefixes = self.ranking.expansions.iter().map(|terms| {
             let terms = terms.iter().map(|term| of(term));
             terms.fold(TermStatistics::default(), |sum, term| TermStatistics {
                 maximum: sum.maximum.max(term.maximum),
@@ -311,14 +253,10 @@ impl TextSearch {
             })
         });
         let found: Vec<TermStatistics> = words.chain(prefixes).collect();
-        let mut of_phrases: FxHashSet<Box<str>> = FxHashSet::default();
-        for phrase in &self.phrase_texts {
-            tokenize(phrase, usize::MAX, |term| {
-                if self.words.number_of(term).is_none() {
-                    of_phrases.insert(term.into());
-                }
-            });
-        }
+        let in_words: FxHashSet<&str> = self.plan.terms.iter().map(|term| &**term).collect();
+        let of_phrases = self.plan.phrases.iter().flat_map(|planned| tokens(&planned.text));
+        let of_phrases: FxHashSet<Box<str>> =
+            of_phrases.filter(|term| !in_words.contains(&**term)).collect();
         let phrases: f32 = of_phrases.iter().map(|term| of(term).maximum).sum();
         self.maximum = found.iter().map(|term| term.maximum).sum::<f32>() + phrases;
         for (weight, term) in self.weights.iter_mut().zip(&found) {
@@ -326,7 +264,7 @@ impl TextSearch {
         }
         self.documents = found.iter().map(|term| term.documents).collect();
         let heaviest = self.weights.iter().max().copied().unwrap_or(1);
-        for weight in self.weights.iter_mut().skip(self.numbers) {
+        for weight in self.weights.iter_mut().skip(self.plan.number_count()) {
             *weight = heaviest * 2;
         }
     }
@@ -382,62 +320,6 @@ fn share_of(weights: &[u64], seen: &[bool]) -> f32 {
     let all: u64 = weights.iter().sum();
     let there = weights.iter().zip(seen).filter(|(_, seen)| **seen).map(|(weight, _)| weight);
     if all == 0 { 1.0 } else { there.sum::<u64>() as f32 / all as f32 }
-}
-
-/// What excludes a text.
-pub(crate) fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
-    let (mut words, mut prefixes) = (Vec::new(), Vec::new());
-    let mut phrases = Vec::new();
-    for exclusion in excluded {
-        match exclusion {
-            Excluded::Phrase(phrase) => phrases.extend(Phrase::new(phrase)),
-            Excluded::Prefix(prefix) if !has_unsegmented(prefix) => prefixes.push(prefix.clone()),
-            Excluded::Word(word) | Excluded::Prefix(word) => {
-                // Several characters of a script without spaces are a phrase, and so is a date.
-                if has_unsegmented(word) || has_date(word) {
-                    phrases.extend(Phrase::new(word));
-                } else {
-                    words.push(word.clone());
-                }
-            }
-        }
-    }
-    let mut terms: Vec<Box<str>> = Vec::new();
-    let mut stop_words = Vec::new();
-    for word in words {
-        // The last token is the whole word.
-        let mut whole = None;
-        tokenize(&word, usize::MAX, |term| whole = Some(Box::from(term)));
-        match whole {
-            Some(term) => terms.push(term),
-            None => stop_words.push(word),
-        }
-    }
-    terms.sort_unstable();
-    terms.dedup();
-    (Matcher::new(terms.iter().map(|term| &**term), &prefixes, &stop_words), phrases)
-}
-
-/// Whether an ISO date stands anywhere in a text.
-pub(crate) fn has_date(text: &str) -> bool {
-    text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
-}
-
-/// Terms that every text with this phrase has.
-pub(crate) fn certain_terms(phrase: &str) -> Vec<Box<str>> {
-    let runs = phrase.split(|character: char| {
-        u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
-    });
-    // A date takes its neighbours with it, which are no words of their own then.
-    let plain = runs.filter(|run| run.is_ascii() && !run.contains('\'') && !has_date(run));
-    let mut terms = Vec::new();
-    for part in plain.flat_map(|run| run.split(['_', '-'])) {
-        // Whatever its case, it is indexed whole, beside its pieces.
-        let mut whole = None;
-        tokenize(&part.to_ascii_lowercase(), usize::MAX, |term| whole = Some(Box::from(term)));
-        terms.extend(whole);
-    }
-    terms
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
-use text_index::{Index, Query, Which};
+use text_index::{Index, Query};
 
 use super::{
     Memory,
@@ -121,14 +121,7 @@ fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
 /// were.
 fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
     let documents: Vec<text_index::Document<'_>> = entries.iter().map(Entry::document).collect();
-    let hits = Index::new().rank(query, &|_| false, &documents).hits;
-    let mut order: Vec<usize> = hits
-        .iter()
-        .filter_map(|hit| match hit.which {
-            Which::Foreign(number) => Some(number),
-            Which::Known(_) => None,
-        })
-        .collect();
+    let mut order = Index::rank_alone(query, &documents);
     let matched: std::collections::HashSet<usize> = order.iter().copied().collect();
     order.extend((0..entries.len()).filter(|number| !matched.contains(number)));
     let mut slots: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tasks::Cancelled;
-use text_index::{AnyWord, Conditions, SearchSyntax, Sequences, Verdict};
+use text_index::{Operator, PrefixRule, QueryPlan, SearchSyntax, Sequences, Verdict, Verifier};
 
 use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
 use crate::{blocking::run_blocking, error::Result, store::Entry};
@@ -20,14 +20,8 @@ struct Candidate {
     path: Arc<str>,
     /// Its text has to be looked through.
     is_open: bool,
-    /// Nothing says yet that it has one of the words.
-    needs_word: bool,
-}
-
-impl Candidate {
-    fn certain(path: &Arc<str>) -> Self {
-        Self { path: Arc::clone(path), is_open: false, needs_word: false }
-    }
+    /// The index does not say that it has the words.
+    needs_words: bool,
 }
 
 impl EntryIndex {
@@ -76,20 +70,27 @@ impl EntryIndex {
             let found = table.rows().filter(|row| admission.admits(row)).take(filter.limit);
             return Ok(found.map(|row| Arc::clone(&row.path)).collect());
         };
-        let any = filter.ranked.then(|| AnyWord::new(&syntax, &self.text()));
-        let any = any.filter(|any| !any.is_empty());
-        let candidates = match &any {
-            Some(any) => self.ranked(filter, &syntax, any),
-            None => self.newest(filter, &syntax),
+        let any = Operator::Any(PrefixRule::Completions);
+        let ranked = filter.ranked.then(|| QueryPlan::new(&syntax, any));
+        let (plan, candidates) = match ranked.filter(QueryPlan::is_ranked) {
+            Some(plan) => {
+                let candidates = self.ranked(filter, &syntax, &plan);
+                (plan, candidates)
+            }
+            None => {
+                let plan = QueryPlan::new(&syntax, Operator::All);
+                let candidates = self.newest(filter, &syntax, &plan);
+                (plan, candidates)
+            }
         };
-        Ok(self.settle(candidates, filter.limit, &syntax, any.as_ref(), files, cancelled))
+        Ok(self.settle(candidates, filter.limit, &plan, files, cancelled))
     }
 
     /// Candidates that must have all words, newest first.
-    fn newest(&self, filter: &Filter, syntax: &SearchSyntax) -> Vec<Candidate> {
+    fn newest(&self, filter: &Filter, syntax: &SearchSyntax, plan: &QueryPlan) -> Vec<Candidate> {
         let table = self.table();
         let admission = Admission::new(filter, Some(syntax), &table);
-        let judgement = Conditions::all_of(syntax).judge(&self.text());
+        let judgement = plan.judge(&self.text());
         let (mut candidates, mut met) = (Vec::new(), 0);
         for row in table.rows() {
             let verdict = judgement.of(row.sequence, row.is_partial);
@@ -97,7 +98,8 @@ impl EntryIndex {
                 continue;
             }
             let is_open = verdict == Verdict::Open;
-            candidates.push(Candidate { is_open, ..Candidate::certain(&row.path) });
+            let path = Arc::clone(&row.path);
+            candidates.push(Candidate { path, is_open, needs_words: is_open });
             met += usize::from(!is_open);
             if met >= filter.limit {
                 break;
@@ -107,19 +109,20 @@ impl EntryIndex {
     }
 
     /// Candidates that have any word, best first, then those that may have one.
-    fn ranked(&self, filter: &Filter, syntax: &SearchSyntax, any: &AnyWord) -> Vec<Candidate> {
+    fn ranked(&self, filter: &Filter, syntax: &SearchSyntax, plan: &QueryPlan) -> Vec<Candidate> {
         let table = self.table();
         let text = self.text();
         let admission = Admission::new(filter, Some(syntax), &table);
-        let conditions = Conditions::without_words(syntax);
-        let judgement = conditions.judge(&text);
+        let ranking = plan.ranking(&[&text]);
+        let judgement = plan.judge(&text);
         let admitted: Sequences =
             table.rows().filter(|row| admission.admits(row)).map(|row| row.sequence).collect();
         // Where texts decide, any number may be needed.
-        let is_settled = conditions.is_empty() && any.is_certain_of_all();
+        let is_settled = !plan.has_filters() && judgement.has_word_in_all();
         let limit = if is_settled { filter.limit } else { usize::MAX };
         let accepts = |sequence: u64| admitted.contains(sequence);
-        let scores: FxHashMap<u64, f32> = any.rank(&text, limit, &accepts).into_iter().collect();
+        let best = ranking.rank_with_equals(&[&text], limit, &accepts);
+        let scores: FxHashMap<u64, f32> = best.into_iter().collect();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
         for row in table.rows() {
             let score = scores.get(&row.sequence);
@@ -130,13 +133,9 @@ impl EntryIndex {
             if verdict == Verdict::Failed || !admitted.contains(row.sequence) {
                 continue;
             }
-            let is_open = verdict == Verdict::Open;
-            let needs_word = score.is_none() || !any.is_certain(row.sequence);
-            let candidate = Candidate {
-                is_open: is_open || needs_word,
-                needs_word,
-                ..Candidate::certain(&row.path)
-            };
+            let needs_words = score.is_none() || !judgement.has_word(row.sequence);
+            let is_open = verdict == Verdict::Open || needs_words;
+            let candidate = Candidate { path: Arc::clone(&row.path), is_open, needs_words };
             match score {
                 Some(score) => scored.push((*score, candidate)),
                 None => others.push(candidate),
@@ -152,8 +151,7 @@ impl EntryIndex {
         &self,
         candidates: Vec<Candidate>,
         limit: usize,
-        syntax: &SearchSyntax,
-        any: Option<&AnyWord>,
+        plan: &QueryPlan,
         files: &Files,
         cancelled: &Cancelled,
     ) -> Vec<Arc<str>> {
@@ -171,8 +169,8 @@ impl EntryIndex {
             let chunks: Vec<&[Candidate]> =
                 if open == 0 { vec![now] } else { now.chunks(READ).collect() };
             let hits = tasks::map_on_few_threads(&chunks, cancelled, |chunk| {
-                let mut look =
-                    LookThrough { files, syntax, any, tools: None, most: self.max_entry_bytes };
+                let most = self.max_entry_bytes;
+                let mut look = LookThrough { files, plan, verifier: None, most };
                 let hits =
                     chunk.iter().filter(|candidate| !candidate.is_open || look.is_hit(candidate));
                 hits.map(|hit| Arc::clone(&hit.path)).collect::<Vec<_>>()
@@ -189,24 +187,17 @@ impl EntryIndex {
 /// Looks through texts, on one thread.
 struct LookThrough<'s> {
     files: &'s Files,
-    syntax: &'s SearchSyntax,
-    /// Where entries are ranked.
-    any: Option<&'s AnyWord>,
+    plan: &'s QueryPlan,
     /// Large, so made when it is needed.
-    tools: Option<(Conditions, Option<AnyWord>)>,
+    verifier: Option<Verifier>,
     most: u64,
 }
 
 impl LookThrough<'_> {
     fn is_hit(&mut self, candidate: &Candidate) -> bool {
         let Some(texts) = self.texts(&candidate.path) else { return false };
-        let (conditions, any) = self.tools.get_or_insert_with(|| match self.any {
-            Some(any) => (Conditions::without_words(self.syntax), Some(any.another())),
-            None => (Conditions::all_of(self.syntax), None),
-        });
-        let texts = texts.each();
-        let mut has_word = || any.as_mut().is_none_or(|any| any.is_in(&texts));
-        conditions.are_met_by(&texts) && (!candidate.needs_word || has_word())
+        let verifier = self.verifier.get_or_insert_with(|| self.plan.verifier());
+        verifier.is_met_by(&texts.each(), candidate.needs_words)
     }
 
     /// `None` when it is gone or is no entry now.

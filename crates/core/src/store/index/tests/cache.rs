@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use storage::layout;
-use text_index::{AnyWord, Conditions, SearchSyntax};
+use text_index::{Operator, PrefixRule, QueryPlan, SearchSyntax};
 
 use super::{
     super::{Filter, Limits, cache::decode},
@@ -180,8 +180,10 @@ async fn damage_is_survived() {
         if let Some((table, text)) = decode(&damaged, MAX_BYTES) {
             believed += 1;
             let syntax = SearchSyntax::parse("word3 common organiz* -\"a b\"").unwrap();
-            let judgement = Conditions::all_of(&syntax).judge(&text);
-            let _ = AnyWord::new(&syntax, &text).rank(&text, 5, &|_| true);
+            let judgement = QueryPlan::new(&syntax, Operator::All).judge(&text);
+            let any = QueryPlan::new(&syntax, Operator::Any(PrefixRule::Completions));
+            let _ = any.ranking(&[&text]).rank_with_equals(&[&text], 5, &|_| true);
+            let _ = any.judge(&text);
             table.rows().for_each(|row| {
                 drop((row.summary(&table.names), judgement.of(row.sequence, true)))
             });
