@@ -20,7 +20,7 @@ const REPO_HASH = /^[0-9a-f]{64}$/
 /** A repository by a folder in it, or by its hash. */
 export type CheckedLocation = { readonly workspace: string } | { readonly repoHash: string }
 
-/** What the native memory is told, without what only this side or the identity knows, and where memories are. */
+/** The native memory's options, without those of this side and of the identity, and where memories are stored. */
 export type CheckedRepoOptions = Omit<NativeRepoMemoryOptions, 'id' | 'directory' | 'identity' | 'fileSystem'> & {
   readonly root: string
 }

@@ -47,7 +47,7 @@ impl Redaction {
     /// The text without its secrets, or `None` when it has none. Hits are added to `report`.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] when it could not be told what is secret: the text must not be written then.
+    /// [`ErrorKind::Failed`] when redaction failed to find what is secret: the text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
         self.text_by(text, report, |_, _| {})
     }

@@ -14,7 +14,7 @@
 //! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
 //! - [`Lease`]: a locked file that shows which sessions of a process are alive.
 //! - [`Log`]: an append-only file of lines that several processes write.
-//! - [`cache_file`]: the frame of files that can be made anew.
+//! - [`cache_file`]: the frame of files that can be rebuilt.
 //! - [`Registry`]: objects that a process shares, by key, while they are in use.
 //! - [`layout`]: the names of all files.
 

@@ -48,8 +48,8 @@ impl<'m> Collection<'m> {
         self.others?.pointer(number)
     }
 
-    /// The contexts that `accepts` accepts, with their times and sizes, the latest first. It is told
-    /// whether the index has all of a context's text.
+    /// The contexts that `accepts` accepts, with their times and sizes, the latest first. Its second argument says
+    /// whether the index has all of the context's text.
     pub async fn choose(&self, accepts: impl Fn(&Pointer, bool) -> bool) -> Vec<(i64, u64, u64)> {
         let mut chosen = Vec::new();
         let mut choose = |number, pointer: &Pointer, is_partial| {

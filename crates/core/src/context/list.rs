@@ -14,8 +14,8 @@ use crate::error::Result;
 
 /// Files between two pauses.
 const BATCH: usize = 64;
-/// Pointers are handed over in texts of about this many bytes.
-const TEXT: usize = 4 * 1024 * 1024;
+/// Bytes of an array of a [`Listing`], about.
+const ARRAY: usize = 4 * 1024 * 1024;
 
 /// Pointers as JSON arrays, several so that no text grows without bound.
 pub type Listing = Vec<String>;
@@ -48,25 +48,30 @@ pub(super) async fn list(session: &Arc<Session>, wanted: Option<&str>) -> Result
         let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
         (pointer.timestamp, counter, pointer.filename().to_owned())
     });
-    Ok(texts(&found, session.directory.escaped_prefix()))
+    let prefix = session.directory.escaped_prefix();
+    Ok(arrays(&found, |pointer, array| pointer.write_json(prefix, array)))
 }
 
-fn texts(pointers: &[Pointer], prefix: &str) -> Listing {
-    let mut texts = Vec::new();
-    let mut text = String::from("[");
-    for pointer in pointers {
-        if text.len() > TEXT {
-            text.push(']');
-            texts.push(std::mem::replace(&mut text, String::from("[")));
+/// JSON arrays of items, each of which `write` appends.
+pub(super) fn arrays<T>(
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(T, &mut String),
+) -> Listing {
+    let mut arrays = Vec::new();
+    let mut array = String::from("[");
+    for item in items {
+        if array.len() > ARRAY {
+            array.push(']');
+            arrays.push(std::mem::replace(&mut array, String::from("[")));
         }
-        if text.len() > 1 {
-            text.push(',');
+        if array.len() > 1 {
+            array.push(',');
         }
-        pointer.write_json(prefix, &mut text);
+        write(item, &mut array);
     }
-    text.push(']');
-    texts.push(text);
-    texts
+    array.push(']');
+    arrays.push(array);
+    arrays
 }
 
 /// What is in memory only, of this process's managers of the directory.

@@ -12,8 +12,13 @@ use text_index::{
 };
 
 use super::{
-    admission::Admission, collection::Collection, directory_index::DirectoryIndex,
-    filter::ContextFilter, list::Listing, pointer::Pointer, session::Session,
+    admission::Admission,
+    collection::Collection,
+    directory_index::DirectoryIndex,
+    filter::ContextFilter,
+    list::{self, Listing},
+    pointer::Pointer,
+    session::Session,
 };
 use crate::error::{Code, Error, Result};
 
@@ -25,8 +30,6 @@ const MAX_EXAMINED: u64 = 1024 * 1024 * 1024;
 const MAX_SCANNED: u64 = 256 * 1024 * 1024;
 /// Looking through a longer record takes long, in bytes.
 const LONG_TEXT: u64 = 256 * 1024;
-/// Hits are handed over in texts of about this many bytes.
-const TEXT: usize = 4 * 1024 * 1024;
 
 /// What is searched for, as it comes from JavaScript. Checked there.
 #[derive(Debug, Clone, Deserialize)]
@@ -110,30 +113,17 @@ pub(super) async fn search(
             searching.newest().await;
         }
     }
-    Ok(texts(searching.into_hits(), session.directory.escaped_prefix()))
+    let prefix = session.directory.escaped_prefix();
+    Ok(list::arrays(searching.into_hits(), |hit, array| write_hit(&hit, prefix, array)))
 }
 
-fn texts(hits: Vec<Hit>, prefix: &str) -> Listing {
-    let mut texts = Vec::new();
-    let mut text = String::from("[");
-    for hit in hits {
-        if text.len() > TEXT {
-            text.push(']');
-            texts.push(std::mem::replace(&mut text, String::from("[")));
-        }
-        if text.len() > 1 {
-            text.push(',');
-        }
-        hit.pointer.write_json(prefix, &mut text);
-        // The score and the snippets are further members of the pointer.
-        text.pop();
-        let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
-        let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
-        text.push_str(&format!(",\"score\":{},\"snippets\":{snippets}}}", hit.score));
-    }
-    text.push(']');
-    texts.push(text);
-    texts
+/// Appends a pointer; the score and the snippets are further members of it.
+fn write_hit(hit: &Hit, prefix: &str, array: &mut String) {
+    hit.pointer.write_json(prefix, array);
+    array.pop();
+    let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
+    let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
+    array.push_str(&format!(",\"score\":{},\"snippets\":{snippets}}}", hit.score));
 }
 
 fn shown((field, snippet): &(Field, Snippet)) -> ShownSnippet<'_> {

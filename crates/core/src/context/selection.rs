@@ -87,7 +87,7 @@ pub(super) async fn select(
     } else if selection.min_score > 0.0 {
         Vec::new()
     } else {
-        // The latest are the best guess, and are told in the order in which things happened.
+        // The latest are the best guess, and are given in the order in which they were saved.
         let latest_first = (0..candidates.sequences.len()).rev();
         let choice = |position| Choice { position, score: 0.0, is_neighbour: false };
         let mut chosen = take(session, latest_first.map(choice), selection, &candidates);

@@ -11,7 +11,7 @@ pub enum LogError {
     File(FileError),
     /// Others held the lock too long.
     LockTimeout,
-    /// The log is not the one that was looked at: somebody replaced it.
+    /// The log is not the one that was looked at: another process replaced it.
     Replaced,
     /// There are no locks here, and without one others' records could be lost.
     Unlockable,

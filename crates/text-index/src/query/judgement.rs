@@ -21,7 +21,7 @@ pub enum Verdict {
     Open,
 }
 
-/// What an index says of its documents. `None` stands for all.
+/// What an index says of its documents. `None` means all of them.
 #[derive(Debug, Default)]
 pub struct Judgement {
     certain: Option<Sequences>,

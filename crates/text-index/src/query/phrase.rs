@@ -83,7 +83,7 @@ impl Phrase {
     }
 }
 
-/// Whether an ISO date stands anywhere in a text.
+/// Whether a text contains an ISO date.
 pub(crate) fn has_date(text: &str) -> bool {
     text.char_indices().any(|(at, _)| text.get(at..).and_then(iso_date).is_some())
 }

@@ -1,4 +1,4 @@
-//! What a prefix stands for in an index. This is the one place that expands prefixes.
+//! Expands prefixes to the terms of an index. Nothing else does.
 
 use rustc_hash::FxHashMap;
 
