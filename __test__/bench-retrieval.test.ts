@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { confidence, mean, score } from '../bench/retrieval-scores.ts'
+import { confidence, confidenceOfMean, mean, pairedDifference, score } from '../bench/retrieval-scores.ts'
 import { inDirectory, PATIENT } from './support/processes.ts'
 
 interface Run {
@@ -91,14 +91,53 @@ describe('npm run bench:retrieval', () => {
       const run = await runBench(folder, '--json', json)
       assert.deepEqual({ code: run.code, errors: run.errors }, { code: 0, errors: '' })
       assert.equal(lastLine(run), 'mean nDCG@10 of agent-context: 0.7500')
-      assert.match(run.output, /^half +0\.500 +0\.500$/m, 'the set of both systems')
+      assert.match(run.output, /^half +0\.500 +0\.500 +0\.250$/m, 'the set of all systems')
       const figures = JSON.parse(readFileSync(json, 'utf8')) as { case: string; contender: string; values: object }[]
       assert.deepEqual(
         figures.map((figure) => [figure.case, figure.contender]),
-        ['half', 'whole'].flatMap((set) => ['agent-context', OVERLAP].map((system) => [set, system])),
+        ['half', 'whole'].flatMap((set) => ['agent-context', OVERLAP, 'last N'].map((system) => [set, system])),
       )
       const values = { ndcg10: 0.5, recall5: 0.5, recall10: 0.5, reciprocalRank: 0.5, coverage3: 0, low: 0, high: 1 }
-      assert.deepEqual(figures[0]?.values, values)
+      const evidence = { evidence500: 0.5, evidence1000: 0.5, evidence4000: 0.5, evidence16000: 0.5 }
+      assert.deepEqual(figures[0]?.values, { ...values, ...evidence })
+    }),
+  )
+
+  test(
+    'says how far it is from others and from an earlier run on the same queries',
+    PATIENT,
+    inDirectory(async (folder) => {
+      writeHalf(join(folder, 'half'))
+      writeWhole(join(folder, 'whole'))
+      const scores = join(folder, 'scores.json')
+      const first = await runBench(folder, '--scores', scores)
+      assert.match(first.output, /^half +\+0\.000 \(\+0\.000 to \+0\.000\) +\+0\.250 \(\+0\.000 to \+0\.500\)$/m)
+      assert.deepEqual(JSON.parse(readFileSync(scores, 'utf8')), { half: [1, 0], whole: [1, 1] })
+      writeFileSync(scores, JSON.stringify({ half: [1, 0.5], whole: [0.5, 0.5] }))
+      const second = await runBench(folder, '--baseline', scores)
+      assert.match(second.output, /^half +−0\.250 \(−0\.500 to \+0\.000\) /m)
+      assert.match(second.output, /^whole +\+0\.500 \(\+0\.500 to \+0\.500\) /m)
+      assert.match(second.output, /^mean +\+0\.125 \(\+0\.000 to \+0\.250\) /m)
+      assert.equal(lastLine(second), 'mean nDCG@10 of agent-context: 0.7500')
+      writeFileSync(scores, JSON.stringify({ half: [1], whole: [1, 1] }))
+      const { code, errors } = await runBench(folder, '--baseline', scores)
+      const message = 'bench:retrieval: other queries were asked: the rankings cannot be compared\n'
+      assert.deepEqual({ code, errors }, { code: 1, errors: message })
+    }),
+  )
+
+  test(
+    'measures vectors beside the same ranking without them',
+    PATIENT,
+    inDirectory(async (folder) => {
+      writeHalf(join(folder, 'half'))
+      const module = join(folder, 'embed.mjs')
+      writeFileSync(module, 'export default (texts) => texts.map((text) => [text.length, 1])\n')
+      const run = await runBench(folder, '--embed', module)
+      assert.equal(run.errors, '')
+      assert.match(run.output, /^agent-context without vectors +0\.500 /m)
+      assert.match(run.output, /^ +agent-context without vectors +keyword overlap \(specification\) +last N$/m)
+      assert.match(String(lastLine(run)), /^mean nDCG@10 of agent-context: \d\.\d{4}$/)
     }),
   )
 
@@ -166,5 +205,18 @@ describe('the scores of a ranking', () => {
     const many = Array.from({ length: 50 }, () => few).flat()
     const [[low, high], [lowOfMany, highOfMany]] = [confidence(few), confidence(many)]
     assert.ok(low < lowOfMany && lowOfMany < mean(few) && mean(few) < highOfMany && highOfMany < high, 'not nested')
+  })
+
+  test('paired differences are narrower than the scores, and each set counts as much as any other', () => {
+    const ours = Array.from({ length: 40 }, (_, query) => (query % 10) / 10 + 0.1)
+    const others = ours.map((score, query) => score - 0.1 - (query % 3) / 100)
+    const { mean: difference, low, high } = pairedDifference([ours], [others])
+    assert.ok(Math.abs(difference - 0.10975) < 1e-9, String(difference))
+    assert.ok(low <= difference && difference <= high && high - low < 0.01, `${low} to ${high}`)
+    const [lowest, highest] = confidence(ours)
+    assert.ok(highest - lowest > 10 * (high - low), 'the scores differ more than the differences do')
+    assert.deepEqual(pairedDifference([[1], [0, 0, 0]], [[0], [0, 0, 0]]), { mean: 0.5, low: 0.5, high: 0.5 })
+    assert.deepEqual(confidence(ours), confidenceOfMean([ours]))
+    assert.throws(() => pairedDifference([[1]], [[1, 1]]), /other queries/)
   })
 })

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ContextManager } from '../dist/index.js'
 import { debugLog, deletedCounts, filesIn, inDirectory, MemoryFileSystem, rejectsWith } from './support/fixtures.ts'
+import { leasesIn } from './support/processes.ts'
 
 const LARGE = 'x'.repeat(40_000)
 const RECORD = '{"toolName":"t","toolDescription":"t","timestamp":"2024-01-15T10:30:00.000Z","args":{},"result":1}'
@@ -291,7 +292,8 @@ describe('close', () => {
       const saves = Array.from({ length: 20 }, (_, index) => manager.saveContext('a', { index }, LARGE))
       await manager.close()
       assert.equal(manager.size, 20)
-      assert.equal(readdirSync(contextDir).length, 20, 'without a lease')
+      assert.deepEqual(leasesIn(contextDir), [])
+      assert.equal(filesIn(contextDir).length, 20)
       await Promise.all(saves)
       const path = await manager.saveContext('b', {}, 1)
       assert.equal((await manager.loadContext(path)).result, 1)

@@ -21,7 +21,7 @@ describe('pointers', () => {
     inDirectory(async (contextDir) => {
       const manager = new ContextManager({ contextDir, sessionId: 's' })
       const filepath = await manager.saveContext('grep', { pattern: 'login', n: [1] }, 'x', 3, 'q_1', { success: true })
-      const { timestamp, sizeBytes, filename, ...rest } = only(manager.getAllPointers())
+      const { timestamp, sizeBytes, filename, handle, ...rest } = only(manager.getAllPointers())
       assert.deepEqual(rest, {
         filepath,
         toolName: 'grep',
@@ -32,6 +32,7 @@ describe('pointers', () => {
         sessionId: 's',
         success: true,
       })
+      assert.match(handle ?? '', /^ctx_[0-9a-f]{16}$/)
       assert.ok(filepath.endsWith(filename))
       assert.ok(Number.isInteger(timestamp))
       assert.equal(sizeBytes, statSync(filepath).size)

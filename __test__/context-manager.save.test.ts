@@ -83,6 +83,7 @@ describe('the file', () => {
         success: false,
         error: 'broke "here"',
         message: 'line\nbreak',
+        handle: pointerOf(manager, path).handle,
         args,
         result,
       })
@@ -97,7 +98,10 @@ describe('the file', () => {
       const path = await manager.saveContext('tool', {}, 1)
       const timestamp = new Date(pointerOf(manager, path).timestamp).toISOString()
       const expected = { toolName: 'tool', toolDescription: 'tool', timestamp, sessionId: manager.sessionId }
-      assert.equal(readFileSync(path, 'utf8'), JSON.stringify({ ...expected, args: {}, result: 1 }))
+      assert.equal(
+        readFileSync(path, 'utf8'),
+        JSON.stringify({ ...expected, handle: pointerOf(manager, path).handle, args: {}, result: 1 }),
+      )
       await manager.clear()
     }))
 

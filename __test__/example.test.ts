@@ -18,6 +18,7 @@ const HISTORY = fileURLToPath(new URL('../examples/history.ts', import.meta.url)
 const REDACTION = fileURLToPath(new URL('../examples/redaction.ts', import.meta.url))
 const RETRIEVAL = fileURLToPath(new URL('../examples/retrieval.ts', import.meta.url))
 const MEMORY = fileURLToPath(new URL('../examples/repo-memory.ts', import.meta.url))
+const STATE = fileURLToPath(new URL('../examples/state.ts', import.meta.url))
 const STORE = fileURLToPath(new URL('../examples/context-store.ts', import.meta.url))
 const QUESTION = 'Who checks the password at login?'
 
@@ -209,5 +210,14 @@ describe('npm run example:history', () => {
     } finally {
       await rm(folder, { recursive: true })
     }
+  })
+})
+
+describe('npm run example:state', () => {
+  test('another process takes up the conversation of a killed one', async () => {
+    const { code, output, errors } = await runExample(STATE)
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' })
+    assert.match(output, /Killed\. .*\n +process \d+: goes on after "[a-z ]+"\n/)
+    assert.match(output, /The conversation has 6 messages, each step once:\n(?: +(?:user|agent): .*\n){6}$/)
   })
 })

@@ -355,7 +355,7 @@ describe('handles', () => {
       await rejectsWith(
         () => manager.loadContext(large),
         'ERR_CONTEXT_NOT_FOUND',
-        /was cleared, or another process.*run the tool again/,
+        /is not in this directory.*run the tool again/,
       )
       await manager.clear()
       await rejectsWith(() => manager.loadContext(small), 'ERR_CONTEXT_NOT_FOUND', new RegExp(`^${small} `))

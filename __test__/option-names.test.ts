@@ -17,6 +17,7 @@ import {
   readContextTool,
   redact,
   redactValue,
+  StateStore,
   summariseStep,
 } from '../dist/index.js'
 import { inDirectory, rejectsWith, throwsWith, wrong } from './support/fixtures.ts'
@@ -32,6 +33,7 @@ interface World {
   readonly store: ContextStore
   readonly entry: string
   readonly memory: RepoMemory
+  readonly state: StateStore
 }
 
 /** Members of an options object, right or wrong. */
@@ -69,9 +71,18 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
       manager.offloadAll([{ toolName: 'tool', args: {}, result: 'short', options }]),
     ),
   ],
+  RecordStreamOptions: [
+    at('', (given, { manager }) => manager.recordStream('tool', {}, (async function* () {})(), given)),
+  ],
+  OffloadAllOptions: [call((given, { manager }) => manager.offloadAll([], given))],
+  OffloadValueOptions: [call((given, { manager }) => manager.offloadValue('tool', {}, 'short', given))],
   LatestOptions: [call((given, { manager }) => manager.getLatestPointers(given))],
   SelectOptions: [call((given, { manager }) => manager.selectContexts('query', given))],
   SearchOptions: [call((given, { manager }) => manager.search('query', given))],
+  FindOptions: [call((given, { manager }) => manager.findContext('tool', {}, given))],
+  ForgetFilter: [call((given, { manager }) => manager.forget({ toolName: 'none', queryId: 'none', ...given }))],
+  ForgetOptions: [call((given, { manager }) => manager.forget({ toolName: 'none' }, given))],
+  SweepOptions: [call((given, { manager }) => manager.sweep({ dryRun: true, ...given }))],
   SliceOptions: [call((given, { manager, saved }) => manager.readContext(saved, given))],
   SliceRange: [
     at('lines.', (lines, { manager, saved }) => manager.readContext(saved, { lines })),
@@ -80,6 +91,8 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   GrepOptions: [
     at('grep.', (given, { manager, saved }) => manager.readContext(saved, { grep: { pattern: 'x', ...given } })),
   ],
+  GrepContextsOptions: [call((given, { manager }) => manager.grepContexts('x', given))],
+  ContextFilter: [at('options.filter.', (filter, { manager }) => manager.grepContexts('x', { filter }))],
   RedactionOptions: [
     call((given) => redact('text', given)),
     call((given) => redactValue({}, given)),
@@ -99,9 +112,11 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ],
   CancellationOptions: [
     call((given, { manager }) => manager.listContexts(null, given)),
-    call((given, { manager }) => manager.sweep(given)),
+    call((given, { manager }) => manager.sessions(given)),
     call((given, { history }) => history.verify(given)),
     call((given, { store }) => store.verify(given)),
+    call((given, { state }) => state.verify(given)),
+    call((given, { state }) => state.stats(given)),
     call((given, { memory }) => searched(memory.symbols('none.ts', given))),
   ],
   ToolRecorderOptions: [call((given, { manager }) => createToolRecorder(manager, given))],
@@ -110,7 +125,22 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ContextToolsOptions: [call((given, { manager }) => contextTools(manager, given))],
   ContextStoreToolsOptions: [call((given, { store }) => contextStoreTools(store, given))],
   ContextHistoryOptions: [call((given) => new ContextHistory(given))],
+  AppendOptions: [
+    // `null` is a value of `ifLast`: it holds for an empty history.
+    call((given, { directory }) =>
+      new ContextHistory({ path: `${directory}/${crypto.randomUUID()}.jsonl` }).append({ toolName: 'x' }, given),
+    ),
+  ],
   ReadOptions: [call((given, { history }) => history.read(1, given))],
+  TailOptions: [
+    call(async (given, { history }) => {
+      await history.append({ toolName: 'tool' })
+      // Without an entry to begin with it would wait for one.
+      const entries = history.tail({ ...given, last: 1 })
+      await entries.next()
+      await entries.return()
+    }),
+  ],
   HistoryFilter: [call((given, { history }) => history.search(given))],
   CompactPolicy: [call((given, { history }) => history.compact({ keepLast: 1, maxBytes: 1000, ...given }))],
   ContextStoreOptions: [call((given) => new ContextStore({ agent: 'tester', ...given }))],
@@ -128,12 +158,42 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
     call((given, { directory }) => RepoMemory.open({ workspace: directory, ...given })),
     call((given) => RepoMemory.open({ repoHash: 'a'.repeat(64), ...given, workspace: null })),
   ],
+  StateStoreOptions: [call((given, { directory }) => new StateStore({ path: `${directory}/other.db`, ...given }))],
+  StatePutOptions: [
+    // `null` is a value of `ifRevision`: it holds where there is no item.
+    call((given, { state }) => state.put(['names'], crypto.randomUUID(), 1, given)),
+  ],
+  StateValueOptions: [
+    call((given, { state }) => state.transaction((view) => view.put(['names'], crypto.randomUUID(), 1, given))),
+  ],
+  StateDeleteOptions: [call((given, { state }) => state.delete(['names'], crypto.randomUUID(), given))],
+  StateOperation: [
+    at('operations[0].', (given, { state }) =>
+      state.batch([{ type: 'put', namespace: ['names'], key: crypto.randomUUID(), value: 1, ...given }]),
+    ),
+  ],
+  StateListOptions: [call((given, { state }) => state.list([], given))],
+  StateSearchOptions: [call((given, { state }) => state.search([], 'words', given))],
+  StateNamespacesOptions: [call((given, { state }) => state.namespaces(given))],
+  StateTransactionOptions: [call((given, { state }) => state.transaction(() => 1, given))],
+  StateWatchOptions: [
+    call(async (given, { state }) => {
+      const controller = new AbortController()
+      const first = state
+        .watch([], { signal: controller.signal, ...given })
+        [Symbol.asyncIterator]()
+        .next()
+      await state.put(['names'], crypto.randomUUID(), 1)
+      await first
+    }),
+  ],
   RepoHashOptions: [call((given, { directory }) => RepoMemory.repoHash(directory, given))],
   RepoMemoryMigration: [
     call((given, { directory }) =>
       searched(RepoMemory.migrate({ fromWorkspace: '/a', workspace: directory, root: directory, ...given })),
     ),
   ],
+  AppendSummaryOptions: [call((given, { memory }) => memory.appendSummary('run', 'step', 'text', null, given))],
   ContextPackOptions: [
     call((given, { memory }) => memory.buildContextFromMemory(100, given)),
     call((given, { memory }) => memory.workflow('run').step('step', ({ context }) => context(100, given))),
@@ -151,12 +211,16 @@ const DATA: Readonly<Record<string, string>> = {
   DecisionInput: 'a record',
   NoteInput: 'a record',
   StepSummary: 'a record',
-  ToolOutput: 'an output of a tool, as an agent has it',
   ToolOutcome: 'an outcome of a tool, as an agent has it',
+  ToolOutput: 'an output of a tool, as an agent has it',
+  ToolResult: 'an answer of a tool',
+  RecordedCall: 'a call that a framework reports',
+  SaveOptions: 'an outcome of a tool, as an agent has it',
   ToolResponse: 'an output of a tool, as an agent has it',
   ToolExecutionResult: 'an outcome of a tool, as an agent has it',
   ToolCallContext: 'an event, as an agent has it',
   SelectablePointer: 'a pointer',
+  StateComparison: 'operators, whose names are near each other: see state-store.test.ts',
   ContextStoreConfig: 'the configuration of an application',
   'ContextStoreConfig.contextStore': 'the configuration of an application',
   'HousekeepingPolicy.retention[key]': 'what an agent declares about itself',
@@ -222,12 +286,14 @@ before(async () => {
         store,
         entry: (await store.write({ type: 'finding', slug: 'a', content: 'text' })).path,
         memory,
+        state: new StateStore({ path: join(directory, 'state.db') }),
       }
       const left = new Promise<void>((resolve) => {
         leave = resolve
       })
       resolve()
       await left
+      await world.state.close()
       await manager.clear()
     }).catch(reject)
   })

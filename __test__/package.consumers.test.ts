@@ -2,12 +2,25 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build } from 'esbuild'
+import { rollup } from 'rollup'
 import ts from 'typescript'
 import { holds, inDirectory, PATIENT } from './support/processes.ts'
 
@@ -39,6 +52,25 @@ const { ContextManager } = require('agent-context')
 const { contextTools } = require('agent-context/tools')
 ${USE}`
 const USED = { result: ['a result'], tools: 3 }
+const NEXT_APPLICATION = {
+  'next.config.mjs': `
+export default {
+  output: 'standalone',
+  serverExternalPackages: ['agent-context'],
+  turbopack: { root: new URL('..', import.meta.url).pathname },
+}`,
+  'app/layout.js': 'export default ({ children }) => <html><body>{children}</body></html>',
+  'app/page.js': `
+import { ContextManager } from 'agent-context'
+import { contextTools } from 'agent-context/tools'
+export default async function Page() {
+  const manager = new ContextManager({ contextDir: process.cwd() + '/contexts' })
+  const path = await manager.saveContext('search', {}, ['a result'])
+  const { result } = await manager.loadContext(path)
+  await manager.close()
+  return <p>{JSON.stringify({ result, tools: contextTools(manager).length })}</p>
+}`,
+}
 const BUNDLED = /a bundler copied its code out of the package\. Mark the package as external/
 
 /** An application in an empty directory, with the files of the package in its node_modules. */
@@ -176,6 +208,19 @@ describe('esbuild', () => {
   }
 })
 
+describe('Rollup', () => {
+  test(
+    'leaves the package external',
+    PATIENT,
+    inApplication(async (directory) => {
+      const bundle = await rollup({ input: join(directory, 'app.mjs'), external: [/^agent-context/, /^node:/] })
+      await bundle.write({ file: join(directory, 'bundle.mjs'), format: 'es' })
+      await bundle.close()
+      works(runScript(directory, 'bundle.mjs'))
+    }),
+  )
+})
+
 describe('webpack', { skip: bundlers === undefined && 'AGENT_CONTEXT_BUNDLERS names no folder' }, () => {
   type Webpack = (
     options: object,
@@ -234,6 +279,70 @@ describe('webpack', { skip: bundlers === undefined && 'AGENT_CONTEXT_BUNDLERS na
       saysThatItIsBundled(runScript(directory, 'bundle.cjs'))
     }),
   )
+})
+
+/** Its build takes long, and runs on Node.js whatever runs the tests. */
+const nextProgram = join(bundlers ?? '', 'node_modules/next/dist/bin/next')
+const nextIsMissing = bundlers === undefined || !existsSync(nextProgram)
+const runsNext = process.release.name === 'node' && process.versions.node.startsWith('24.') && !('Bun' in globalThis)
+
+describe('Next.js', {
+  skip: nextIsMissing || !runsNext ? 'needs Node.js 24, and Next.js where webpack is' : false,
+}, () => {
+  test(
+    'leaves the package external, and copies the addon into a standalone build',
+    PATIENT,
+    inApplication(async (directory) => {
+      // Next.js takes packages from below its root only.
+      const folder = mkdtempSync(join(realpathSync(bundlers ?? ''), 'next-'))
+      try {
+        const installed = join(folder, 'node_modules/agent-context')
+        cpSync(join(directory, 'node_modules/agent-context'), installed, { recursive: true })
+        for (const name of readdirSync(installed).filter((name) => name.endsWith('.node'))) {
+          rmSync(join(installed, name))
+          cpSync(join(root, name), join(installed, name))
+        }
+        mkdirSync(join(folder, 'app'))
+        writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+        for (const [name, source] of Object.entries(NEXT_APPLICATION)) {
+          writeFileSync(join(folder, name), source)
+        }
+        const built = execute(folder, process.execPath, [nextProgram, 'build'])
+        assert.equal(built.status, 0, `${built.stdout}\n${built.stderr}`)
+        const page = readFileSync(join(folder, '.next/server/app/index.html'), 'utf8')
+        holds(page.includes(JSON.stringify(USED).replaceAll('"', '&quot;')), page)
+        const copied = readdirSync(join(folder, '.next/standalone'), { recursive: true, encoding: 'utf8' })
+        holds(
+          copied.some((name) => /agent-context.*\.node$/.test(name)),
+          'the addon was not copied',
+        )
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }),
+  )
+})
+
+/** Its package loads the program from another host while it is installed. */
+const electronFolder = join(bundlers ?? '', 'node_modules/electron')
+const electronIsMissing = bundlers === undefined || !existsSync(join(electronFolder, 'path.txt'))
+
+describe('Electron', { skip: electronIsMissing && 'needs Electron, with its program, where webpack is' }, () => {
+  for (const script of ['app.mjs', 'app.cjs']) {
+    test(
+      `${script} loads the addon`,
+      PATIENT,
+      inApplication(async (directory) => {
+        const electron = createRequire(join(bundlers ?? '', 'package.json'))('electron') as string
+        const { status, stdout, stderr } = spawnSync(electron, [script], {
+          cwd: directory,
+          encoding: 'utf8',
+          env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+        })
+        works({ status, stdout, stderr })
+      }),
+    )
+  }
 })
 
 describe('bun build --compile', () => {

@@ -1,13 +1,31 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as everything from '../dist/index.js'
+import { deadLinksOf } from './support/documents.ts'
 import { holds, inDirectory, PATIENT, run } from './support/processes.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** The adapters, and which modules of frameworks they load. */
+const ADAPTERS: Record<string, readonly string[]> = {
+  'ai-sdk': [],
+  anthropic: [],
+  'claude-agent': ['zod'],
+  deepagents: [],
+  langchain: ['langchain'],
+  langgraph: ['@langchain/langgraph-checkpoint'],
+  mcp: [],
+  'openai-agents': [],
+  mastra: ['@mastra/core/storage'],
+  opencode: ['zod'],
+  pi: [],
+  strands: [],
+}
+/** The entries that know no framework. */
+const OWN_ENTRIES = ['.', './tools', './testing']
 const DOCUMENTED = [
   'ContextHistory',
   'ContextManager',
@@ -17,7 +35,9 @@ const DOCUMENTED = [
   'DEFAULT_HISTORY_PATH',
   'DEFAULT_PERSIST_THRESHOLD',
   'DEFAULT_REPO_MEMORY_ROOT',
+  'DEFAULT_STATE_PATH',
   'RepoMemory',
+  'StateStore',
   'autoRecord',
   'contextStoreTools',
   'contextTools',
@@ -26,10 +46,12 @@ const DOCUMENTED = [
   'redact',
   'redactValue',
   'summariseStep',
+  'toText',
 ]
 
 interface Entry {
   types: { require: string; default: string }
+  require: string
   default: string
 }
 
@@ -38,11 +60,19 @@ interface Manifest {
   type: string
   license: string
   engines: { node: string }
+  repository: { url: string }
+  homepage: string
+  bugs: { url: string }
+  sideEffects: boolean
+  publishConfig: object
+  optionalDependencies?: object
   exports: Record<string, unknown>
   files: string[]
   main: string
   types: string
   scripts: Record<string, string>
+  peerDependencies: Record<string, string>
+  peerDependenciesMeta: Record<string, { optional: boolean }>
   dependencies?: Record<string, string>
 }
 
@@ -81,26 +111,35 @@ describe('loading', () => {
         'clearContexts',
         'clearPointers',
         'close',
+        'endSession',
+        'findContext',
         'forget',
         'getAllPointers',
-        'getLatestPointers',
         'getContextDir',
+        'getLatestPointers',
         'getPointersForQuery',
         'getPointersForTask',
+        'grepContexts',
         'listContexts',
         'loadContext',
         'loadContexts',
         'offload',
         'offloadAll',
+        'offloadValue',
+        'pin',
         'readContext',
+        'recordStream',
+        'resume',
         'saveContext',
         'search',
         'selectContexts',
         'selectRelevantContexts',
         'sessionId',
+        'sessions',
         'size',
         'stats',
         'sweep',
+        'unpin',
       ].sort(),
     )
     const ofStore = Object.getOwnPropertyNames(everything.ContextStore.prototype).filter(
@@ -164,15 +203,16 @@ describe('package.json', () => {
     assert.equal(manifest.name, 'agent-context')
     assert.equal(manifest.type, 'module')
     assert.equal(manifest.license, 'MIT')
-    assert.deepEqual(Object.keys(manifest.exports).sort(), ['.', './package.json', './tools'])
-    for (const name of ['.', './tools']) {
-      const { types, default: script } = manifest.exports[name] as Entry
+    const adapters = Object.keys(ADAPTERS).map((name) => `./${name}`)
+    assert.deepEqual(Object.keys(manifest.exports).sort(), ['./package.json', ...OWN_ENTRIES, ...adapters].sort())
+    for (const name of [...OWN_ENTRIES, ...adapters]) {
+      const { types, require: required, default: script } = manifest.exports[name] as Entry
       assert.equal(
         Object.keys(manifest.exports[name] as Entry)[0],
         'types',
         'TypeScript takes the first condition that fits',
       )
-      for (const path of [script, types.require, types.default]) {
+      for (const path of [script, required, types.require, types.default]) {
         holds(existsSync(join(root, path)), path)
       }
     }
@@ -181,8 +221,35 @@ describe('package.json', () => {
     }
   })
 
+  test('has frameworks as peers that need not be there', () => {
+    const peers = Object.keys(manifest.peerDependencies)
+    holds(peers.length > 0)
+    const optional = Object.entries(manifest.peerDependenciesMeta).filter(([, { optional }]) => optional)
+    assert.deepEqual(optional.map(([name]) => name).sort(), peers.sort())
+    const loaded = Object.values(ADAPTERS)
+      .flat()
+      .map((module) => /^(?:@[^/]+\/)?[^/]+/.exec(module)?.[0] ?? '')
+    assert.deepEqual(
+      loaded.filter((name) => !peers.includes(name)),
+      [],
+    )
+  })
+
   test('asks for the Node that can require() it', () => {
-    assert.equal(manifest.engines.node, '>=20.19')
+    assert.equal(manifest.engines.node, '^20.19.0 || >=22.12.0')
+  })
+
+  test('says where it comes from, and that its modules have no effects but their exports', () => {
+    assert.match(manifest.repository.url, /^git\+https:\/\/.+\.git$/)
+    const page = manifest.repository.url.replace(/^git\+|\.git$/g, '')
+    assert.equal(manifest.homepage, `${page}#readme`)
+    assert.equal(manifest.bugs.url, `${page}/issues`)
+    assert.equal(manifest.sideEffects, false)
+    assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true })
+  })
+
+  test('a clone needs no package that a release publishes', () => {
+    assert.equal(manifest.optionalDependencies, undefined)
   })
 
   test('runs nothing when a user installs it', () => {
@@ -193,32 +260,6 @@ describe('package.json', () => {
     assert.deepEqual(manifest.dependencies ?? {}, {})
   })
 })
-
-/** The relative links of a document in Markdown, outside of its code. */
-function linksOf(text: string): string[] {
-  const prose = text.replace(/^ *(```+)[\s\S]*?^ *\1 *$/gm, '')
-  const inline = [...prose.matchAll(/\]\(\s*<?([^)\s>]+)/g), ...prose.matchAll(/\b(?:href|src)=["']([^"']+)/g)]
-  const references = [...prose.matchAll(/^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)/gm)]
-  return [...inline, ...references].map(([, link = '']) => link).filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link))
-}
-
-/** Whether a link leads to a file of the package, and to a heading in it. */
-function leadsSomewhere(from: string, link: string, files: ReadonlySet<string>): boolean {
-  const [path = '', heading] = link.split('#')
-  const target = path === '' ? from : posix.join(posix.dirname(from), decodeURIComponent(path))
-  return files.has(target) && (heading === undefined || headingsOf(target).includes(heading))
-}
-
-/** As GitHub and npm name them. */
-function headingsOf(path: string): string[] {
-  const text = readFileSync(join(root, path), 'utf8').replace(/^ *```[\s\S]*?^ *``` *$/gm, '')
-  return [...text.matchAll(/^#+ +(.+?) *$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 describe('npm pack', () => {
   const pack = (): string[] => {
@@ -249,36 +290,40 @@ describe('npm pack', () => {
     const files = new Set(pack())
     const documents = [...files].filter((path) => path.endsWith('.md'))
     holds(documents.includes('README.md') && documents.some((path) => path.startsWith('docs/')))
-    const dead = documents.flatMap((path) =>
-      linksOf(readFileSync(join(root, path), 'utf8'))
-        .filter((link) => !leadsSomewhere(path, link, files))
-        .map((link) => `${path}: ${link}`),
+    assert.deepEqual(
+      documents.flatMap((path) => deadLinksOf(path, (target) => files.has(target))),
+      [],
     )
-    assert.deepEqual(dead, [])
   })
 
   test('holds nothing else of the repository', PATIENT, () => {
     const files = pack()
-    const inFolders = files.filter((path) => path.includes('/') && !/^(?:dist|docs)\//.test(path))
+    const inFolders = files.filter((path) => path.includes('/') && !/^(?:dist|docs|plugin)\//.test(path))
     assert.deepEqual(inFolders, [])
     const strange = files.filter(
       (path) => !/^(?:.*\.(?:node|md)|index\.d\.ts|native\.cjs|LICENSE|package\.json)$/.test(path),
     )
     assert.deepEqual(
-      strange.filter((path) => !path.startsWith('dist/')),
+      strange.filter((path) => !/^(?:dist|plugin)\//.test(path)),
       [],
     )
   })
 })
 
 describe('the entries', () => {
-  test('import nothing but Node’s modules, the addon and each other’s chunks', () => {
+  test('import nothing but Node’s modules, the addon, each other’s chunks, and adapters their framework', () => {
     const scripts = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.js'),
     )
     const imports = scripts.flatMap((name) => {
       const source = readFileSync(join(root, 'dist', name), 'utf8')
-      return [...source.matchAll(/^import\s.*?from\s+["'](.+?)["']/gms)].map(([, imported]) => imported ?? '')
+      const imported = [...source.matchAll(/^import\s.*?from\s+["'](.+?)["']/gms)].map(([, imported]) => imported ?? '')
+      const ofFramework = ADAPTERS[name.replace(/\.js$/, '')] ?? []
+      assert.deepEqual(
+        ofFramework.filter((module) => !imported.includes(module)),
+        [],
+      )
+      return imported.filter((module) => !ofFramework.includes(module))
     })
     holds(imports.length > 0)
     assert.deepEqual(
@@ -292,7 +337,7 @@ describe('the entries', () => {
       const [line = ''] = await run('two-entries.mjs', [contextDir])
       assert.deepEqual(JSON.parse(line), {
         queues: 1,
-        shared: ['contextStoreTools', 'contextTools', 'readContextTool'],
+        shared: ['contextStoreTools', 'contextTools', 'readContextTool', 'toText'],
       })
     })()
   })
@@ -318,8 +363,11 @@ describe('the entries', () => {
       types,
       'index.d.ts is the record of what is published',
     )
-    // A member may be called so.
-    assert.doesNotMatch(types.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ''), /\bany\b(?!\?:)/)
+    const ofAdapters = Object.keys(ADAPTERS).map((name) => readFileSync(join(root, `dist/${name}.d.ts`), 'utf8'))
+    for (const text of [types, ...ofAdapters]) {
+      // A member may be called so.
+      assert.doesNotMatch(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ''), /\bany\b(?!\?:)/)
+    }
   })
 
   test('has an addon beside it', () => {

@@ -40,10 +40,10 @@ describe('readContextTool()', () => {
       const { name, description, parameters, examples } = toolOf()
       assert.equal(name, 'read_context')
       assert.equal(description, 'Read recent tool invocations from offline context history.')
-      const { properties, ...schema } = parameters as { properties: { limit: Record<string, unknown> } }
-      assert.deepEqual(schema, { type: 'object', additionalProperties: false })
+      const { properties, ...schema } = parameters
+      assert.deepEqual(schema, { type: 'object', required: [], additionalProperties: false })
       assert.deepEqual(Object.keys(properties), ['limit'])
-      const { description: ofLimit, ...limit } = properties.limit
+      const { description: ofLimit, ...limit } = properties['limit'] ?? {}
       assert.deepEqual(limit, { type: 'integer', minimum: 0, default: 20 })
       assert.equal(typeof ofLimit, 'string')
       const example = only(examples)

@@ -170,7 +170,8 @@ describe('a response of onToolEnd', () => {
       const { context, entry } = await record(directory, { success: false, error })
       for (const stored of [context, entry]) {
         assert.equal(stored['error' as keyof typeof stored], 'Error: Command failed')
-        assert.deepEqual(stored.result, { success: false, error: { status: 3, stdout: 'partial output' } })
+        const converted = { name: 'Error', message: 'Command failed', status: 3, stdout: 'partial output' }
+        assert.deepEqual(stored.result, { success: false, error: converted })
       }
     }),
   )

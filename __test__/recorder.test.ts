@@ -156,10 +156,11 @@ describe('createToolRecorder', () => {
       const [pointer] = manager.getAllPointers()
       assert.equal(pointer?.success, false)
       const text = readFileSync(pointer.filepath, 'utf8')
-      assert.deepEqual(Object.keys(JSON.parse(text) as object).slice(-5), [
+      assert.deepEqual(Object.keys(JSON.parse(text) as object).slice(-6), [
         'success',
         'error',
         'message',
+        'handle',
         'args',
         'result',
       ])

@@ -23,7 +23,7 @@ async function storm(
   root: string,
   writers: number,
   count: number,
-  what: 'notes' | 'summaries',
+  what: 'notes' | 'summaries' | 'operations',
   watch: () => Promise<void>,
 ): Promise<number> {
   const children = Array.from({ length: writers }, (_, number) =>
@@ -195,6 +195,17 @@ describe('processes that share a memory', () => {
       writeFileSync(summariesFile(memory), '')
       await memory.appendSummary('r', 's', 't')
       assert.deepEqual(namesIn(join(root, 'repos')), [HASH])
+    }),
+  )
+
+  test(
+    'append a summary once for each operation that they share',
+    PATIENT,
+    inDirectory(async (root) => {
+      await storm(root, APPENDERS, 50, 'operations', async () => {})
+      const memory = await memoryIn(root, UNBOUNDED)
+      const ids = (await memory.getRepoMemory()).summaries.map(({ operationId }) => operationId)
+      assert.deepEqual(ids.sort(), Array.from({ length: 50 }, (_, number) => `operation-${number}`).sort())
     }),
   )
 })

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test'
 import { debugLog, inDirectory, only, rejectsWith } from './support/fixtures.ts'
 import { linesOf, memoryIn, plantSummaries, summariesFile, textOf } from './support/memories.ts'
 import { holds } from './support/processes.ts'
+import { Canaries } from './support/secrets.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const KIB64 = 65_536
@@ -129,6 +130,38 @@ describe('summaries', () => {
       await Promise.all(names.map((name) => memory.appendSummary('r', name, 't')))
       const seen = steps((await memory.getRepoMemory()).summaries).slice(1)
       assert.deepEqual([...seen].sort(), [...names].sort())
+    }))
+
+  it('are added once for each operation, as long as the first one is kept', () =>
+    inDirectory(async (root) => {
+      const memory = await memoryIn(root, { maxSummaries: 3 })
+      const operation = { operationId: 'o' }
+      const calls = ['first', 'again'].map((text) => memory.appendSummary('r', 's', text, ['tag'], operation))
+      const [first, again] = await Promise.all(calls)
+      assert.deepEqual(again, first)
+      assert.deepEqual([first?.summary, first?.operationId], ['first', 'o'])
+      const other = await memoryIn(root, { maxSummaries: 3 })
+      assert.deepEqual(await other.appendSummary('other', 's', 'again', null, operation), first)
+      await memory.appendSummary('r', 's2', 't')
+      assert.deepEqual(steps((await memory.getRepoMemory()).summaries), ['s', 's2'])
+      // Without its summary an operation is a new one.
+      await memory.appendSummary('r', 's3', 't')
+      await memory.appendSummary('r', 's4', 't')
+      const later = await memory.appendSummary('r', 's5', 'later', null, operation)
+      assert.equal(later.summary, 'later')
+      for (const operationId of ['', ' ', 'a\nb', 'o'.repeat(301), 5 as unknown as string]) {
+        await rejectsWith(
+          () => memory.appendSummary('r', 's', 't', null, { operationId }),
+          'ERR_CONTEXT_INVALID_ARGUMENT',
+          /^options\.operationId/,
+        )
+      }
+      const secret = new Canaries().token()
+      await rejectsWith(
+        () => memory.appendSummary('r', 's', 't', null, { operationId: secret }),
+        'ERR_CONTEXT_INVALID_ARGUMENT',
+        /operationId/,
+      )
     }))
 
   it('survive a last line that is torn, which is not read', () =>

@@ -229,7 +229,7 @@ describe('the prompt', () => {
   it('lists the candidates with their ids, sizes and ages, and is the same again', async () => {
     const { manager } = await setUp()
     const prompt = await promptOf(manager)
-    assert.match(prompt, /^1\. \[tool\] tool: login \w+ \(\d+ B, latest\)$/m)
+    assert.match(prompt, /^1\. \[tool\] tool: login \w+ \(\d+ B, latest\) - found: 1 line of text$/m)
     assert.equal(prompt.match(/^\d+\. \[tool\]/gm)?.length, 3)
     assert.ok(prompt.includes('\nlogin\n'), 'the query')
     assert.ok(prompt.includes('context_ids'), 'the form of the answer')

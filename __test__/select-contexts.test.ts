@@ -127,7 +127,7 @@ describe('the budgets of selectContexts', () => {
       { text: 'login', query: 'a', result: 'x'.repeat(5000) },
       { text: 'other login', query: 'b' },
     )
-    const options = { neighbours: 1, maxTokens: 1000 }
+    const options = { neighbours: 1, maxTokens: 1000, fill: false }
     const countTokens = ({ sizeBytes }: ContextPointer<TaskId>): number => Math.ceil(sizeBytes / 3)
     assert.deepEqual(await select(manager, 'login', options), ['other login'])
     assert.deepEqual(await select(manager, 'login', { ...options, countTokens }), ['other login'])
@@ -139,6 +139,16 @@ describe('the budgets of selectContexts', () => {
     assert.deepEqual(await select(manager, 'zebra', { maxBytes: 2 * sizeBytes }), ['two', 'three'])
     assert.deepEqual(await select(manager, 'zebra', { maxTokens: 2, countTokens: () => 1 }), ['two', 'three'])
     assert.deepEqual(await select(manager, 'zebra', { minScore: 0.01 }), [])
+  })
+
+  it('hold the whole store where it fits, whatever matches', async () => {
+    const { manager } = await managerWith({ text: 'login' }, { text: 'one' }, { text: 'two' })
+    assert.deepEqual(await select(manager, 'login'), ['login'], 'without a budget only what matches')
+    for (const budget of [{ maxBytes: 100_000 }, { maxTokens: 100_000 }, { maxTokens: 9, countTokens: () => 1 }]) {
+      assert.deepEqual(await select(manager, 'login', budget), ['login', 'two', 'one'], JSON.stringify(budget))
+      assert.deepEqual(await select(manager, 'login', { ...budget, fill: false }), ['login'])
+      assert.deepEqual(await select(manager, 'login', { ...budget, minScore: 0.001 }), ['login'])
+    }
   })
 
   it('are never exceeded, whoever counts', async () => {
@@ -273,6 +283,11 @@ describe('the ranking of selectContexts', () => {
     const fields = new Map(explain.map(({ term, fields }) => [term, fields]))
     assert.ok(fields.get('login')?.includes('name'), JSON.stringify(explain))
     assert.ok(fields.get('form')?.includes('arguments'), JSON.stringify(explain))
+    for (const { score, scoreParts } of found) {
+      assert.ok(scoreParts && scoreParts.text > 0 && scoreParts.recency > 0 && scoreParts.embedding === 0)
+      const sum = Object.values(scoreParts).reduce((sum, part) => sum + part, 0)
+      assert.ok(Math.abs(Math.min(sum, 1) - score) < 1e-4, `${JSON.stringify(scoreParts)} of ${score}`)
+    }
     const [nothing] = await manager.selectContexts('zebra', { explain: true, limit: 1 })
     assert.deepEqual(nothing?.explain, [])
   })
@@ -334,5 +349,91 @@ describe('the arguments of selectContexts', () => {
       const options = wrong<SelectOptions>(Object.fromEntries(names.map((name) => [name, absent])))
       assert.deepEqual(await manager.selectContexts('login', options), await manager.selectContexts('login'))
     }
+  })
+})
+
+describe('fill', () => {
+  it('appends what does not match, the latest first, with score 0', async () => {
+    const calls = Array.from({ length: 300 }, (_, index) => ({ text: index % 100 === 0 ? 'login' : `other${index}` }))
+    const { manager, paths } = await managerWith(...calls)
+    const matching = await manager.selectContexts('login')
+    const all = await manager.selectContexts('login', { fill: true, recencyWeight: 0 })
+    assert.equal(all.length, 300)
+    assert.deepEqual(
+      all.slice(0, 3).map(({ filepath }) => filepath),
+      matching.map(({ filepath }) => filepath),
+    )
+    assert.ok(all.every(({ score }, index) => (index < 3 ? score > 0 : score === 0)))
+    const others = paths.filter((_, index) => index % 100 !== 0).reverse()
+    assert.deepEqual(
+      all.slice(3).map(({ filepath }) => filepath),
+      others,
+    )
+  })
+
+  it('puts some of the latest before weak matches in a small store', async () => {
+    const rest = Array.from({ length: 20 }, (_, index) => ({ text: `other${index}` }))
+    const { manager } = await managerWith({ text: 'login form of the page' }, ...rest)
+    const [first, ...others] = await manager.selectContexts('login', { fill: true })
+    assert.equal(first?.args['q'], 'login form of the page')
+    const { manager: weak } = await managerWith(
+      { text: 'page' },
+      ...rest.slice(0, 5),
+      { text: 'login form submit button' },
+      ...rest,
+    )
+    const order = await select(weak, 'login form submit button page', { fill: true })
+    assert.ok(order.indexOf('other19') < order.indexOf('page'), `${order}`)
+    assert.ok(others.every(({ score }) => score === 0))
+  })
+
+  it('gives the latest first where nothing matches', async () => {
+    const { manager } = await managerWith({ text: 'one' }, { text: 'two' }, { text: 'three' })
+    assert.deepEqual(await select(manager, 'zebra', { fill: true }), ['three', 'two', 'one'])
+    assert.deepEqual(await select(manager, 'zebra', { fill: true, limit: 2 }), ['three', 'two'])
+    assert.deepEqual(await select(manager, 'zebra', { fill: true, minScore: 0.1 }), [])
+  })
+})
+
+describe('the ranking', () => {
+  it('prefers results to errors, named arguments, pairs of words and times that are asked for', async () => {
+    const first = async (query: string, ...calls: Call[]): Promise<unknown> => {
+      const { manager } = await managerWith(...calls)
+      const [best] = await manager.selectContexts(query, { recencyWeight: 0 })
+      return manager.getAllPointers().findIndex(({ filepath }) => filepath === best?.filepath)
+    }
+    const good = { text: 'invoice totals', result: 'the sum of all is 5' }
+    assert.equal(await first('invoice totals', good, { ...good, result: 'error: the sum of all is gone' }), 0)
+    assert.equal(await first('invoice totals', good, { ...good, result: [] }), 0)
+    const spoken = { tool: 'message', result: 'we went to the lake' }
+    assert.equal(
+      await first('the lake of Caroline', { ...spoken, text: 'Caroline' }, { ...spoken, text: 'Caroline Smith Jones' }),
+      0,
+    )
+    const paired = { text: 'a', result: 'the payment gateway is slow and old and grey' }
+    assert.equal(
+      await first('payment gateway', paired, { ...paired, result: 'the gateway is slow and old, payment grey' }),
+      0,
+    )
+    const dated = { text: 'a', result: 'lake trip was yesterday' }
+    const undated = { ...dated, result: 'lake trip was pleasant' }
+    assert.equal(await first('when was the lake trip?', dated, undated), 0)
+    assert.equal(await first('how was the lake trip?', dated, undated), 1)
+  })
+
+  it('follows identifiers from the best outputs to others', async () => {
+    const { manager } = await managerWith(
+      { text: 'find customer Jane Doe', result: 'customer_id: CUS4711X' },
+      { text: 'get record', result: 'record CUS4711X balance 70' },
+      { text: 'get record', result: 'record CUS9999Y balance 80' },
+    )
+    const found = textsOf(await manager.selectContexts('record of customer Jane Doe', { recencyWeight: 0 }))
+    assert.equal(found[0], 'find customer Jane Doe')
+    const results = await manager.selectContexts('record of customer Jane Doe', { recencyWeight: 0 })
+    const paths = manager.getAllPointers().map(({ filepath }) => filepath)
+    assert.deepEqual(
+      results.map(({ filepath }) => paths.indexOf(filepath)),
+      [0, 1, 2],
+    )
   })
 })

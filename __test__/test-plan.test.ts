@@ -23,7 +23,7 @@ const linesOf = (parameters: readonly string[]): string[] =>
   planOf(parameters, TESTS).map(({ command, parameters }) => [command, ...parameters].join(' '))
 
 const BUILD = 'node scripts/build.mjs --release'
-const onNode = (files: string): string => `node --import tsx --test --test-reporter=spec ${files}`
+const onNode = (files: string): string => `node --import tsx --test --test-concurrency=2 --test-reporter=spec ${files}`
 const onBun = (files: string): string => `bun test --timeout 120000 ${files}`
 
 describe('npm test', () => {
@@ -45,7 +45,13 @@ describe('npm test', () => {
   })
 
   test('runs the longest files on Node alone, unless they are named', () => {
-    const files = ['__test__/a.storm.test.ts', '__test__/b.test.ts', '__test__/c.canary.test.ts']
+    const files = [
+      '__test__/a.storm.test.ts',
+      '__test__/b.test.ts',
+      '__test__/c.canary.test.ts',
+      '__test__/cli.d.test.ts',
+      '__test__/pages.test.ts',
+    ]
     const commands = planOf([], files).map(({ parameters }) => parameters.join(' '))
     assert.ok(commands.at(-2)?.endsWith(files.join(' ')))
     assert.ok(commands.at(-1)?.endsWith(' 120000 ./__test__/b.test.ts'))

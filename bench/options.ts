@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 export const SECTIONS = [
   'save',
   'load',
+  'offload',
   'pointers',
   'growth',
   'open-loop',

@@ -14,6 +14,10 @@ const IMPORTS = {
   minisearch: () => import('minisearch'),
   '@orama/orama': () => import('@orama/orama'),
   flexsearch: () => import('flexsearch'),
+  keyv: () => import('keyv'),
+  '@keyv/sqlite': () => import('@keyv/sqlite'),
+  unstorage: () => import('unstorage'),
+  '@langchain/langgraph-checkpoint-sqlite': () => import('@langchain/langgraph-checkpoint-sqlite'),
   '@secretlint/core': () => import('@secretlint/core'),
   '@secretlint/secretlint-rule-preset-recommend': () => import('@secretlint/secretlint-rule-preset-recommend'),
 }

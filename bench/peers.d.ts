@@ -26,7 +26,13 @@ declare module 'lmdb' {
   type Key = string | number | (string | number)[]
   export interface RootDatabase {
     put(key: Key, value: string): Promise<boolean>
-    getRange(options: { reverse?: boolean; limit?: number }): Iterable<{ key: Key; value: string }>
+    get(key: Key): string | undefined
+    getRange(options: {
+      start?: Key
+      end?: Key
+      reverse?: boolean
+      limit?: number
+    }): Iterable<{ key: Key; value: string }>
     readonly flushed: Promise<boolean>
     close(): Promise<void>
   }
@@ -57,6 +63,48 @@ declare module 'flexsearch' {
   export class Index {
     add(id: number, text: string): this
     search(query: string, options: { limit: number; suggest: boolean }): (number | string)[]
+  }
+}
+
+declare module 'keyv' {
+  export class Keyv {
+    constructor(options: { store: unknown })
+    set(key: string, value: unknown): Promise<boolean>
+    get(key: string): Promise<unknown>
+    disconnect(): Promise<void>
+  }
+}
+
+declare module '@keyv/sqlite' {
+  export class KeyvSqlite {
+    constructor(options: { uri: string; busyTimeout?: number })
+  }
+}
+
+declare module 'unstorage' {
+  export interface Storage {
+    setItem(key: string, value: unknown): Promise<void>
+    getItem(key: string): Promise<unknown>
+    getKeys(base: string): Promise<string[]>
+    getItems(keys: readonly string[]): Promise<{ key: string; value: unknown }[]>
+    dispose(): Promise<void>
+  }
+  export function createStorage(options: { driver: unknown }): Storage
+}
+
+declare module 'unstorage/drivers/fs' {
+  export default function fsDriver(options: { base: string }): unknown
+}
+
+declare module '@langchain/langgraph-checkpoint-sqlite' {
+  interface Config {
+    configurable: { thread_id: string; checkpoint_ns?: string; checkpoint_id?: string }
+  }
+  export class SqliteSaver {
+    static fromConnString(path: string): SqliteSaver
+    put(config: Config, checkpoint: object, metadata: object): Promise<unknown>
+    getTuple(config: Config): Promise<unknown>
+    list(config: Config, options: { limit: number }): AsyncIterable<unknown>
   }
 }
 

@@ -1,13 +1,13 @@
 /** How the rows of a labelled set become contexts of this package: its public API alone. */
 
 import { join } from 'node:path'
-import { ContextManager } from '../dist/index.js'
+import { ContextManager, type Embed } from '../dist/index.js'
 import { isToolCall, isTurn, type Question, type Row } from './retrieval-sets.ts'
 import type { Ranker, RetrievalSystem } from './retrieval-systems.ts'
 import { OURS } from './save-contenders.ts'
 
-/** Deeper than any score looks. */
-const LIMIT = 100
+/** Deeper than any score and any budget looks. */
+const LIMIT = 2000
 
 /** A row as a call of `saveContext`. */
 interface Call {
@@ -36,12 +36,12 @@ function callOf(row: Row): Call {
 }
 
 /** A manager for each group. Nothing is written: which tier holds a result makes no difference to its rank. */
-export function agentContext(directory: string): RetrievalSystem {
+export function agentContext(directory: string, embed?: Embed): RetrievalSystem {
   let groups = 0
-  return { name: OURS, open: (rows) => openManager(join(directory, String(groups++)), rows) }
+  return { name: OURS, open: (rows) => openManager(join(directory, String(groups++)), rows, embed) }
 }
 
-async function openManager(contextDir: string, rows: readonly Row[]): Promise<Ranker> {
+async function openManager(contextDir: string, rows: readonly Row[], embed: Embed | undefined): Promise<Ranker> {
   const calls = rows.map(callOf)
   const descriptions = new Map(calls.map(({ args, description }) => [args, description]))
   const isDescribed = calls.some(({ description }) => description !== undefined)
@@ -62,7 +62,13 @@ async function openManager(contextDir: string, rows: readonly Row[]): Promise<Ra
   async function choose({ query, beforeSeq }: Question): Promise<string[]> {
     const known = rows.filter(({ seq }) => beforeSeq === undefined || seq < beforeSeq).length
     const offered = known < rows.length ? { pointers: pointers.slice(0, known) } : {}
-    const chosen = await manager.selectContexts(query, { limit: LIMIT, ...offered })
+    const chosen = await manager.selectContexts(query, {
+      limit: LIMIT,
+      fill: true,
+      embed,
+      embedTimeout: Number.POSITIVE_INFINITY,
+      ...offered,
+    })
     return chosen.map(({ filepath }) => filepath)
   }
 

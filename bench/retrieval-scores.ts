@@ -68,6 +68,11 @@ export function mean(values: readonly number[]): number {
 
 /** The mean's 95 % interval, by drawing the queries anew (bootstrap); the same in every run. */
 export function confidence(values: readonly number[]): [low: number, high: number] {
+  return confidenceOfMean([values])
+}
+
+/** The same of the mean over sets, each of which counts as much as any other: queries are drawn within their sets. */
+export function confidenceOfMean(sets: readonly (readonly number[])[]): [low: number, high: number] {
   let state = 12345
   const below = (limit: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0 // a linear congruential generator
@@ -75,12 +80,39 @@ export function confidence(values: readonly number[]): [low: number, high: numbe
   }
   const means = new Float64Array(RESAMPLINGS)
   for (let drawing = 0; drawing < RESAMPLINGS; drawing++) {
-    let sum = 0
-    for (let draw = 0; draw < values.length; draw++) {
-      sum += values[below(values.length)] as number
+    let sumOfMeans = 0
+    for (const values of sets) {
+      let sum = 0
+      for (let draw = 0; draw < values.length; draw++) {
+        sum += values[below(values.length)] as number
+      }
+      sumOfMeans += sum / values.length
     }
-    means[drawing] = sum / values.length
+    means[drawing] = sumOfMeans / sets.length
   }
   means.sort()
   return [means[RESAMPLINGS * 0.025] as number, means[RESAMPLINGS * 0.975] as number]
+}
+
+/** What one ranking has above another, query by query: the mean and its 95 % interval. */
+export interface Difference {
+  readonly mean: number
+  readonly low: number
+  readonly high: number
+}
+
+/** Two rankings of the same queries, set by set; of several sets the mean over them. */
+export function pairedDifference(
+  ours: readonly (readonly number[])[],
+  others: readonly (readonly number[])[],
+): Difference {
+  const differences = ours.map((values, set) => {
+    const paired = others[set] ?? []
+    if (values.length !== paired.length) {
+      throw new Error('other queries were asked: the rankings cannot be compared')
+    }
+    return values.map((value, query) => value - (paired[query] as number))
+  })
+  const [low, high] = confidenceOfMean(differences)
+  return { mean: mean(differences.map(mean)), low, high }
 }

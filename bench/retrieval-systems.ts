@@ -26,7 +26,8 @@ interface Indexed {
   readonly text: string
 }
 
-function indexed(row: Row): Indexed {
+/** The text of a row, as peers index it. */
+export function indexed(row: Row): Indexed {
   const { id } = row
   if (isToolCall(row)) {
     const { result } = row
@@ -56,6 +57,15 @@ function described(row: Row): string {
     return row.toolDescription
   }
   return `${isTurn(row) ? row.speaker : (row.title ?? '')} ${row.text}`
+}
+
+/** The latest rows, whatever the query: what a conversation that is cut off at its start keeps. */
+export const latest: RetrievalSystem = {
+  name: 'last N',
+  open: async (rows) => {
+    const ids = rows.map(({ id }) => id).reverse()
+    return { rank: () => ids, close: nothing }
+  },
 }
 
 /** Those of the peers that are installed. */

@@ -8,6 +8,7 @@ import { benchHistory } from './history.ts'
 import { benchHostileSaves } from './hostile-saves.ts'
 import { benchLoad } from './load.ts'
 import { describeMachine, loadLine } from './machine.ts'
+import { benchOffload } from './offload.ts'
 import { benchOpenLoop } from './open-loop.ts'
 import { readOptions, USAGE } from './options.ts'
 import { Peers } from './peer-packages.ts'
@@ -42,6 +43,9 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('load')) {
     await benchLoad(report, workspace, isQuick)
+  }
+  if (only.has('offload')) {
+    await benchOffload(report, workspace, isQuick)
   }
   if (only.has('pointers')) {
     await benchPointers(report, peers, workspace, isQuick)

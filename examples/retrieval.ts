@@ -61,6 +61,9 @@ async function investigate(manager: ContextManager): Promise<void> {
   const { text } = await manager.readContext(hit?.filepath ?? '', { grep: { pattern: 'declined', ignoreCase: true } })
   console.log(`Read       ${text}`)
 
+  const { found } = await manager.grepContexts(/PaymentDeclined/, { filter: { toolName: 'read_log' }, before: 1 })
+  console.log(`Grepped    ${found.map(({ lines }) => `line ${lines[0]?.line} after "${lines[0]?.before[0]}"`).join()}`)
+
   // What a model is offered: its calls end up in `execute`.
   for (const tool of contextTools(manager)) {
     console.log(`Tool       ${tool.name}: ${tool.description.split('.')[0]}`)

@@ -5,6 +5,7 @@ export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, Ta
 export { ContextHistory } from './history/context-history.ts'
 export { DEFAULT_HISTORY_PATH } from './history/options.ts'
 export type {
+  AppendOptions,
   CompactPolicy,
   CompactReport,
   ContextEntry,
@@ -12,22 +13,36 @@ export type {
   ContextHistoryOptions,
   HistoryFilter,
   ReadOptions,
+  TailOptions,
   VerifyReport,
 } from './history/types.ts'
 export { ContextManager } from './manager/context-manager.ts'
+export type {
+  ContextKind,
+  OffloadAllOptions,
+  OffloadedContext,
+  OffloadedValue,
+  OffloadOptions,
+  OffloadPolicy,
+  OffloadValueOptions,
+  ToolOutput,
+} from './manager/offload-types.ts'
 export { DEFAULT_CONTEXT_DIRECTORY, DEFAULT_PERSIST_THRESHOLD } from './manager/options.ts'
+export type { RecordedStream } from './manager/recorded-stream.ts'
 export type {
   ContextFilter,
   ContextSelector,
   ContextSlice,
   Embed,
+  GrepContextsHit,
+  GrepContextsOptions,
+  GrepContextsResult,
+  GrepLine,
   GrepMatch,
   GrepOptions,
   LatestOptions,
   MatchedTerm,
-  OffloadedContext,
-  OffloadOptions,
-  OffloadPolicy,
+  ScoreParts,
   SearchHit,
   SearchOptions,
   SearchSnippet,
@@ -36,11 +51,11 @@ export type {
   SelectorRequest,
   SliceOptions,
   SliceRange,
-  ToolOutput,
 } from './manager/retrieval-types.ts'
 export type {
   ContextManagerOptions,
   ContextPointer,
+  RecordStreamOptions,
   RetentionOptions,
   SelectablePointer,
   StoredContext,
@@ -60,6 +75,7 @@ export { DEFAULT_REPO_MEMORY_ROOT } from './repo/options.ts'
 export { RepoMemory } from './repo/repo-memory.ts'
 export { summariseStep } from './repo/step-summary.ts'
 export type {
+  AppendSummaryOptions,
   BranchScope,
   ContextPackOptions,
   Convention,
@@ -88,6 +104,33 @@ export type {
   WorkflowStep,
   WorkflowStepOptions,
 } from './repo/types.ts'
+export { DEFAULT_STATE_PATH } from './state/options.ts'
+export { StateStore } from './state/state-store.ts'
+export type {
+  StateChange,
+  StateComparison,
+  StateDeleteOptions,
+  StateFilter,
+  StateHit,
+  StateItem,
+  StateListOptions,
+  StateNamespacesOptions,
+  StateNamespacesPage,
+  StateOperation,
+  StateOperationResult,
+  StatePage,
+  StatePutOptions,
+  StateSearchOptions,
+  StateStats,
+  StateStoreOptions,
+  StateSweepReport,
+  StateTransactionOptions,
+  StateValue,
+  StateValueOptions,
+  StateVerifyReport,
+  StateView,
+  StateWatchOptions,
+} from './state/types.ts'
 export { ContextStore } from './store/context-store.ts'
 export { DEFAULT_CONTEXT_STORE } from './store/location.ts'
 export type {
@@ -127,6 +170,7 @@ export type { ReadContextSliceParameters } from './tools/read-context-slice-tool
 export { type ReadContextOptions, type ReadContextParameters, readContextTool } from './tools/read-context-tool.ts'
 export {
   createToolRecorder,
+  type RecordedCall,
   type ToolCallbacks,
   type ToolCallContext,
   type ToolExecutionResult,
@@ -140,4 +184,11 @@ export type { ContextSearchParameters } from './tools/store-search-tool.ts'
 export type { ContextSupersedeParameters } from './tools/store-supersede-tool.ts'
 export type { ContextUpdateParameters } from './tools/store-update-tool.ts'
 export type { ContextWriteParameters } from './tools/store-write-tool.ts'
-export type { ToolDefinition, ToolResult } from './tools/types.ts'
+export { toText } from './tools/to-text.ts'
+export type {
+  ToolDefinition,
+  ToolParameterSchema,
+  ToolParametersSchema,
+  ToolResult,
+  ToolStandardSchema,
+} from './tools/types.ts'

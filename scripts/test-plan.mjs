@@ -1,12 +1,15 @@
 // Which commands `npm test` runs, by its parameters.
 
 export const USAGE = `Usage:
-  npm test                                  everything: Rust, Node, Bun (without the longest files), types
+  npm test                                  everything: Rust, Node, Bun (without the longest files and those of Node.js), types
   npm test -- __test__/NAME.test.ts …       these files, on Node and on Bun
   npm test -- --rust FILTER                 the core's tests whose names contain FILTER`
 
 /** Storms of processes, and secrets through every entry. */
 const LONGEST = /\.(?:canary|storm)\.test\.ts$/
+
+/** The program `agent-context`, the code of the documentation and the packages of a release, which are made and run by Node.js. */
+const NODE = /\/(?:cli|pages|release)\.(?:[^/]+\.)?test\.ts$/
 
 /**
  * The commands in the order in which failures are cheapest to see; one that is `beside` runs at the same time as the
@@ -21,7 +24,7 @@ export function planOf(parameters, tests) {
   const isWhole = files.length === 0 && filter === undefined
   const selected = isWhole ? tests : files
   // The longest are nearly all work of the core, which is the same on both.
-  const onBun = isWhole ? selected.filter((name) => !LONGEST.test(name)) : selected
+  const onBun = isWhole ? selected.filter((name) => !LONGEST.test(name) && !NODE.test(name)) : selected
   const plan = []
   if (selected.length > 0) {
     plan.push({ title: 'build', command: 'node', parameters: ['scripts/build.mjs', '--release'] })
@@ -42,13 +45,13 @@ export function planOf(parameters, tests) {
       {
         title: 'Node',
         command: 'node',
-        parameters: ['--import', 'tsx', '--test', '--test-reporter=spec', ...selected],
+        // By itself, it leaves a core of two to Bun, which has run its fewer files long before.
+        parameters: ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...selected],
       },
       {
         title: 'Bun',
         command: 'bun',
         parameters: ['test', '--timeout', '120000', ...onBun.map((name) => `./${name}`)],
-        // Both run one file after the other.
         beside: true,
       },
     )

@@ -9,7 +9,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context_core::{
     Error, Trust,
-    history::{Filter, History, HistoryOptions, NewEntry, Policy, Summary},
+    history::{
+        Appended, Bounds, Filter, History, HistoryOptions, NewEntry, Policy, Previous, Summary,
+        Tail, TailStart,
+    },
 };
 use napi::{
     Env, Result,
@@ -42,6 +45,8 @@ pub struct NativeHistoryOptions {
     pub is_durable: bool,
     pub lock_timeout: f64,
     pub max_entry_bytes: f64,
+    pub max_bytes: Option<f64>,
+    pub max_entries: Option<f64>,
     pub trust_locks: bool,
     pub allow_shared: bool,
     pub file_system: Option<NativeFileSystem>,
@@ -67,6 +72,20 @@ struct NativePolicy {
     max_age: Option<i64>,
     max_bytes: Option<u64>,
     wants_entries: bool,
+}
+
+/// Under which conditions an entry is written.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeConditions {
+    operation_id: Option<String>,
+    previous: Option<NativePrevious>,
+}
+
+/// The entry that has to be the last one; without an id: none.
+#[derive(Deserialize)]
+struct NativePrevious {
+    id: Option<String>,
 }
 
 #[napi]
@@ -111,6 +130,10 @@ impl NativeHistory {
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
             lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
             max_entry_bytes: size(options.max_entry_bytes),
+            bounds: Bounds {
+                max_bytes: options.max_bytes.map(whole),
+                max_entries: options.max_entries.map(whole),
+            },
             trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
         };
         let history = History::new(options, file_system, debug);
@@ -119,7 +142,8 @@ impl NativeHistory {
 
     /// Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
     /// result, and the members of `rest`, a JSON object with at least one. Where something was
-    /// redacted, answers with the entry and what was found, both as JSON.
+    /// redacted, answers with the entry and what was found, both as JSON; where the log has an entry of
+    /// the same operation, with that. The conditions are JSON, or empty.
     #[napi]
     pub fn append(
         &self,
@@ -133,19 +157,26 @@ impl NativeHistory {
         length: u32,
         #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
         #[napi(ts_arg_type = "string")] rest: Utf8,
+        #[napi(ts_arg_type = "string")] conditions: Utf8,
     ) -> Result<()> {
+        let NativeConditions { operation_id, previous } =
+            if conditions.0.is_empty() { NativeConditions::default() } else { parse(&conditions)? };
         let entry = NewEntry {
             tool_name: tool_name.into_string(),
             params: value::read_text(env, &params)?,
             result: value::read(env, kind, &text, &operations, length, &chunks)?,
             rest: rest.into_string(),
+            operation_id,
+            previous: previous
+                .map(|NativePrevious { id }| id.map_or(Previous::Nothing, Previous::Entry)),
             redaction: self.redaction(),
         };
         let appending = self.history.append(entry);
         run(&self.queue, operation, async move {
             Ok(match appending.outcome().await? {
-                None => Answer::Text(String::new()),
-                Some(entry) => redacted(entry),
+                Appended::Earlier { entry } => Answer::Texts(vec![Payload::new(entry)]),
+                Appended::Written { redacted: Some(entry) } => redacted(entry),
+                Appended::Written { redacted: None } => Answer::Text(String::new()),
             })
         })?;
         Ok(())
@@ -159,6 +190,17 @@ impl NativeHistory {
         self.run_cancellable(operation, async move {
             history.read(size(limit), size(max_bytes)).await.map(texts)
         })
+    }
+
+    /// A place to follow the log from: with its last entries, or behind the one with this id.
+    #[napi]
+    pub fn tail(&self, last: f64, after: Option<String>) -> NativeHistoryTail {
+        let start = after.map_or_else(|| TailStart::Last(size(last)), TailStart::After);
+        NativeHistoryTail {
+            tail: self.history.tail(start),
+            queue: Arc::clone(&self.queue),
+            cancellable: Arc::clone(&self.cancellable),
+        }
     }
 
     /// Searches; the filter is JSON. Answers as `read`, or best first with `ranked`.
@@ -193,7 +235,7 @@ impl NativeHistory {
     ) -> Result<()> {
         let history = Arc::clone(&self.history);
         let NativePolicy { keep_last, max_age, max_bytes, wants_entries } = parse(&policy)?;
-        let policy = Policy { keep_last, max_age, max_bytes };
+        let policy = Policy { keep_last, max_age, max_bytes, keeps_latest: false };
         self.run_cancellable(operation, async move {
             let (plan, mut entries) = history.plan(policy, wants_entries).await?;
             let plan = serde_json::to_vec(&plan)
@@ -271,6 +313,32 @@ impl NativeHistory {
             Ok(Answer::Text(String::new()))
         })?;
         Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+/// A place in a history that moves forwards.
+#[napi]
+pub struct NativeHistoryTail {
+    tail: Arc<Tail>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+}
+
+#[napi]
+impl NativeHistoryTail {
+    /// Answers with the entries behind the place as `read`; with none when there are no more now.
+    #[napi]
+    pub fn next(&self, operation: u32) -> Result<()> {
+        let tail = Arc::clone(&self.tail);
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, async move {
+            tail.next().await.map(texts)
+        })
     }
 
     /// Stops a cancellable operation.

@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use agent_context_core::{
     Error, Trust,
-    context::{
-        Details, Manager, ManagerOptions, OffloadRequest, Offloaded, Retention, SaveRequest, Saved,
-    },
+    context::{Manager, ManagerOptions, Retention, SaveRequest, Saved},
 };
 use napi::{
     Env, Result,
@@ -19,7 +17,6 @@ use napi::{
 };
 use napi_derive::napi;
 use redaction::{Redacted, Redaction};
-use serde::{Deserialize, Serialize};
 use storage::{Durability, Payload};
 
 use super::{
@@ -27,8 +24,8 @@ use super::{
     numbers::{count, number, size, time, whole},
     outbox::{Outbox, Queue},
     redaction::{NativeRedactor, RedactionSource},
-    request::parse,
     runtime::{Answer, Cancellable, run, run_cancellable, started},
+    save_details::read_details,
     text::{JsText, Utf8},
     value,
 };
@@ -53,6 +50,11 @@ pub struct NativeOptions {
     pub max_files: f64,
     pub max_bytes: f64,
     pub max_result_bytes: f64,
+    pub keep_paused: f64,
+    pub max_paused_bytes: f64,
+    pub max_live_bytes: f64,
+    pub max_live_files: f64,
+    pub resumes: bool,
     pub trust_locks: bool,
     pub allow_shared: bool,
     pub is_durable: bool,
@@ -87,52 +89,44 @@ pub struct ContextStats {
     pub redactions: f64,
 }
 
-/// What a sweep found and did.
-#[napi(object)]
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SweepReport {
-    /// Contexts of dead sessions removed.
-    pub deleted_files: f64,
-    /// Their bytes.
-    pub deleted_bytes: f64,
-    /// Unfinished files of dead processes removed.
-    pub deleted_temporaries: f64,
-    /// Contexts of dead sessions that stay within the retention's bounds.
-    pub kept_files: f64,
-    /// Their bytes.
-    pub kept_bytes: f64,
-    /// Sessions alive in the directory.
-    pub live_sessions: f64,
-}
-
-/// What few saves say beside the rest; crosses as JSON.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct NativeDetails {
-    description: Option<String>,
-    source_urls: Option<Box<serde_json::value::RawValue>>,
-    success: Option<bool>,
-    error: Option<Box<serde_json::value::RawValue>>,
-    message: Option<Box<serde_json::value::RawValue>>,
-    is_large: Option<bool>,
-    offload: Option<NativeOffload>,
-}
-
-/// What is wanted of an output beside storing it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NativeOffload {
-    preview_bytes: Option<f64>,
+/// What a save answers with: see `NativeManager::save`.
+pub(super) fn answer_of_save(
+    saved: Redacted<Saved>,
+    wants_handle: bool,
+    reports_redaction: bool,
+) -> Answer {
+    let Redacted { stored, report } = saved;
+    let Saved { path, handle, placeholder, leaves, parts, tool_name, stream_bytes } = stored;
+    let is_told = reports_redaction && !report.is_empty();
+    let told = is_told.then(
+        || serde_json::json!({ "findings": report, "toolName": tool_name, "filepath": path }),
+    );
+    let answer = if wants_handle {
+        let parts: Vec<[String; 2]> =
+            parts.into_iter().map(|part| [part.steps, part.description]).collect();
+        serde_json::json!({
+            "path": path,
+            "handle": handle,
+            "placeholder": placeholder,
+            "leaves": leaves,
+            "parts": parts,
+            "streamBytes": stream_bytes,
+        })
+        .to_string()
+    } else {
+        path
+    };
+    let Some(told) = told else { return Answer::Text(answer) };
+    Answer::Texts([answer, told.to_string()].map(|text| Payload::new(text.into_bytes())).into())
 }
 
 #[napi]
 pub struct NativeManager {
     pub(super) manager: Arc<Manager>,
-    queue: Arc<Queue>,
+    pub(super) queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
     pub(super) redaction: Option<RedactionSource>,
-    reports_redaction: bool,
+    pub(super) reports_redaction: bool,
 }
 
 #[napi]
@@ -153,6 +147,7 @@ impl NativeManager {
             prefix: options.prefix,
             session: options.session,
             session_is_named: options.session_is_named,
+            resumes: options.resumes,
             persist_threshold: whole(options.persist_threshold),
             persist_all: options.persist_all,
             memory_budget: size(options.memory_budget),
@@ -162,6 +157,10 @@ impl NativeManager {
                 max_files: size(options.max_files),
                 max_bytes: whole(options.max_bytes),
                 max_result_bytes: size(options.max_result_bytes),
+                keep_paused: time(options.keep_paused),
+                max_paused_bytes: whole(options.max_paused_bytes),
+                max_live_bytes: whole(options.max_live_bytes),
+                max_live_files: size(options.max_live_files),
             },
             durability: if options.is_durable { Durability::Full } else { Durability::Process },
             trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
@@ -171,10 +170,10 @@ impl NativeManager {
         Self { manager, queue, cancellable: Arc::default(), redaction, reports_redaction }
     }
 
-    /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`
-    /// and `placeholder`. Where something was redacted and that is to be reported, answers with two
+    /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`,
+    /// `placeholder` and `leaves`. Where something was redacted and that is to be reported, answers with two
     /// texts instead: that, and the report as JSON. `kind` to `chunks` are an encoded value, `details`
-    /// is JSON.
+    /// is JSON, `bytes` are those of the value, of which `details` has what they are.
     #[napi]
     pub fn save(
         &self,
@@ -191,37 +190,12 @@ impl NativeManager {
         length: u32,
         #[napi(ts_arg_type = "readonly string[]")] chunks: Unknown<'_>,
         #[napi(ts_arg_type = "string | undefined")] details: Option<Utf8>,
+        #[napi(ts_arg_type = "readonly Uint8Array[]")] bytes: Unknown<'_>,
     ) -> Result<()> {
         let arguments = value::read_text(env, &argument_text)?;
         let result = value::read(env, kind, &text, &operations, length, &chunks)?;
-        let details = match details {
-            None => None,
-            Some(text) => {
-                let NativeDetails {
-                    description,
-                    source_urls,
-                    success,
-                    error,
-                    message,
-                    is_large,
-                    offload,
-                } = parse(&text)?;
-                let raw = |value: Option<Box<serde_json::value::RawValue>>| {
-                    value.map(|value| value.get().to_owned())
-                };
-                Some(Box::new(Details {
-                    description,
-                    source_urls: raw(source_urls),
-                    success,
-                    error: raw(error),
-                    message: raw(message),
-                    is_large,
-                    offload: offload.map(|NativeOffload { preview_bytes }| OffloadRequest {
-                        preview: preview_bytes.map(size),
-                    }),
-                }))
-            }
-        };
+        let details =
+            details.map(|text| read_details(env, &text, &bytes)).transpose()?.map(Box::new);
         let request = SaveRequest {
             tool_name: tool_name.into_string(),
             arguments,
@@ -234,25 +208,23 @@ impl NativeManager {
         };
         let manager = Arc::clone(&self.manager);
         let sequence = manager.begin_save();
+        let wants_handle =
+            request.details.as_ref().is_some_and(|details| details.offload.is_some());
         let reports_redaction = self.reports_redaction;
         run(&self.queue, operation, async move {
-            let Redacted { stored, report } = manager.store(sequence, request).await?;
-            let Saved { path, offloaded, tool_name } = stored;
-            let is_told = reports_redaction && !report.is_empty();
-            let told = is_told.then(|| {
-                serde_json::json!({ "findings": report, "toolName": tool_name, "filepath": path })
-            });
-            let answer = match offloaded {
-                None => path,
-                Some(Offloaded { handle, placeholder }) => {
-                    serde_json::json!({ "path": path, "handle": handle, "placeholder": placeholder })
-                        .to_string()
-                }
-            };
-            let Some(told) = told else { return Ok(Answer::Text(answer)) };
-            Ok(Answer::Texts(
-                [answer, told.to_string()].map(|text| Payload::new(text.into_bytes())).into(),
-            ))
+            let saved = manager.store(sequence, request).await?;
+            Ok(answer_of_save(saved, wants_handle, reports_redaction))
+        })?;
+        Ok(())
+    }
+
+    /// The key with which tools for models sign their answers, as hex digits; empty where there is none and
+    /// it is not to be made.
+    #[napi]
+    pub fn answer_key(&self, operation: u32, creates: bool) -> Result<()> {
+        let manager = Arc::clone(&self.manager);
+        run(&self.queue, operation, async move {
+            manager.answer_key(creates).await.map(|key| Answer::Text(key.unwrap_or_default()))
         })?;
         Ok(())
     }
@@ -329,24 +301,6 @@ impl NativeManager {
             manager.forget(&path).await.map(|forgot| Answer::Text(forgot.to_string()))
         })?;
         Ok(())
-    }
-
-    /// Sweeps; answers with a report as JSON.
-    #[napi]
-    pub fn sweep(&self, operation: u32) -> Result<()> {
-        let manager = Arc::clone(&self.manager);
-        self.run_cancellable(operation, async move {
-            let report = manager.sweep().await?;
-            let report = SweepReport {
-                deleted_files: number(report.deleted_files),
-                deleted_bytes: number(report.deleted_bytes),
-                deleted_temporaries: number(report.deleted_temporaries),
-                kept_files: number(report.kept_files),
-                kept_bytes: number(report.kept_bytes),
-                live_sessions: number(report.live_sessions),
-            };
-            Ok(Answer::Text(serde_json::to_string(&report).unwrap_or_default()))
-        })
     }
 
     #[napi]

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agent_context_core::context::Outcome;
 use agent_context_core::slices::{Going, Grep, JsonPath, Part, Pattern, Request, Slice, Syntax};
 use napi::Result;
 use napi_derive::napi;
@@ -20,6 +21,8 @@ struct NativeSlice {
     lines: Option<NativeRange>,
     grep: Option<NativeGrep>,
     max_bytes: usize,
+    /// Whose contexts may be read; `None`: anyone's.
+    sessions: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -28,9 +31,10 @@ struct NativeRange {
     to: Option<usize>,
 }
 
+/// A regular expression, and how much is shown around what it matches.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct NativeGrep {
+pub(super) struct NativeGrep {
     pattern: String,
     /// Of a `RegExp`.
     flags: Option<String>,
@@ -53,10 +57,12 @@ impl NativeManager {
         #[napi(ts_arg_type = "string")] request: Utf8,
     ) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
-        let request: NativeSlice = parse(&request)?;
+        let mut request: NativeSlice = parse(&request)?;
+        let sessions = request.sessions.take();
         self.run_cancellable(operation, async move {
-            let slice = manager.read(&path, request_of(request)?).await?;
-            let said = describe(&slice).to_string();
+            let (slice, outcome) =
+                manager.read(&path, request_of(request)?, sessions.as_deref()).await?;
+            let said = describe(&slice, &outcome).to_string();
             let texts = [said, slice.text].map(|text| Payload::new(text.into_bytes()));
             Ok(Answer::Texts(texts.into()))
         })
@@ -64,29 +70,42 @@ impl NativeManager {
 }
 
 fn request_of(given: NativeSlice) -> agent_context_core::Result<Request> {
-    let NativeSlice { json_path, bytes, lines, grep, max_bytes } = given;
+    let NativeSlice { json_path, bytes, lines, grep, max_bytes, .. } = given;
     let json_path = json_path.map(|query| JsonPath::new(&query)).transpose()?;
     let part = if let Some(NativeRange { from, to }) = lines {
         Some(Part::Lines { from, to })
-    } else if let Some(NativeGrep { pattern, flags, ignore_case, before, after, from, from_byte }) =
-        grep
-    {
-        let syntax = match &flags {
-            Some(flags) => Syntax::JavaScript { flags },
-            None => Syntax::Rust,
-        };
-        let pattern = Pattern::new(&pattern, syntax, ignore_case)?;
-        Some(Part::Grep(Grep { pattern, before, after, from, from_byte }))
+    } else if let Some(grep) = grep {
+        Some(Part::Grep(grep_of(grep)?))
     } else {
         bytes.map(|NativeRange { from, to }| Part::Bytes { from, to })
     };
     Ok(Request { json_path, part, max_bytes })
 }
 
+pub(super) fn grep_of(given: NativeGrep) -> agent_context_core::Result<Grep> {
+    let NativeGrep { pattern, flags, ignore_case, before, after, from, from_byte } = given;
+    let syntax = match &flags {
+        Some(flags) => Syntax::JavaScript { flags },
+        None => Syntax::Rust,
+    };
+    let pattern = Pattern::new(&pattern, syntax, ignore_case)?;
+    Ok(Grep { pattern, before, after, from, from_byte })
+}
+
 /// What is said of a slice beside its text.
-fn describe(slice: &Slice) -> Value {
+fn describe(slice: &Slice, outcome: &Outcome) -> Value {
     let mut said = Map::new();
+    let Outcome { success, error, message, exit_code } = outcome;
+    said.extend(success.map(|success| ("success".to_owned(), json!(success))));
+    for (key, text) in [("error", error), ("message", message)] {
+        said.extend(text.as_ref().map(|text| (key.to_owned(), json!(text))));
+    }
+    said.extend(exit_code.map(|code| ("exitCode".to_owned(), json!(code))));
     said.insert("totalBytes".to_owned(), json!(slice.total_bytes));
+    if let Some(media_type) = &slice.media_type {
+        said.insert("encoding".to_owned(), json!("base64"));
+        said.insert("mediaType".to_owned(), json!(media_type));
+    }
     said.insert("totalLines".to_owned(), json!(slice.total_lines));
     if let Some(bytes) = &slice.bytes {
         said.insert("bytes".to_owned(), json!({ "from": bytes.start, "to": bytes.end }));

@@ -15,10 +15,13 @@
 )]
 
 mod answers;
+mod context_bytes;
+mod context_grep;
 mod context_history;
 mod context_manager;
 mod context_slices;
 mod context_store;
+mod context_stream;
 mod delimited;
 mod error;
 mod file_system;
@@ -29,8 +32,12 @@ mod redaction;
 mod repo_memory;
 mod request;
 mod runtime;
+mod save_details;
 mod search;
 mod selection;
+mod sessions;
+mod state_requests;
+mod state_store;
 mod text;
 mod value;
 

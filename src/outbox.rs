@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 
 use super::{
     redaction::RedactionSource,
-    text::{JsText, Utf8},
+    text::{JsText, Part, Utf8},
 };
 
 /// Numbers per message in the buffer that `take` fills: kind and id.
@@ -42,8 +42,8 @@ pub enum Message {
     Done(u32, String),
     /// An operation failed: the error as JSON.
     Failed(u32, String),
-    /// An operation is done, its texts wait to be fetched one by one.
-    Texts(u32, Vec<Payload>),
+    /// An operation is done, its texts and bytes wait to be fetched one by one.
+    Texts(u32, Vec<Part>),
     /// A debug message for a manager, as JSON.
     Debug(u32, String),
     /// A call of an injected file system, as JSON; the content to write waits to be fetched.
@@ -65,7 +65,7 @@ pub struct Queue {
     /// Operations whose outcome is not posted yet.
     pending: AtomicUsize,
     messages: Mutex<Waiting>,
-    texts: Mutex<HashMap<u32, VecDeque<Payload>>>,
+    texts: Mutex<HashMap<u32, VecDeque<Part>>>,
     contents: Mutex<HashMap<u32, Payload>>,
     calls: Mutex<HashMap<u32, oneshot::Sender<Answer>>>,
     managers: Mutex<Vec<Weak<Manager>>>,
@@ -324,16 +324,16 @@ pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<St
     Some(texts)
 }
 
-/// The next text of an operation, `null` after the last.
-#[napi(ts_return_type = "string | null")]
-pub fn next_text(outbox: u32, operation: u32) -> Option<JsText> {
+/// The next text of an operation, or bytes where its answer has any; `null` after the last.
+#[napi(ts_return_type = "string | Uint8Array | null")]
+pub fn next_text(outbox: u32, operation: u32) -> Option<Part> {
     let queue = queue_of(outbox)?;
     let mut texts = lock(&queue.texts);
     let text = texts.get_mut(&operation)?.pop_front();
     if text.is_none() {
         texts.remove(&operation);
     }
-    text.map(JsText)
+    text
 }
 
 /// The content that a call of an injected file system writes.

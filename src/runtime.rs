@@ -15,7 +15,10 @@ use tokio::{
     task::AbortHandle,
 };
 
-use super::outbox::{Message, Queue};
+use super::{
+    outbox::{Message, Queue},
+    text::Part,
+};
 
 /// Threads for work that waits for the medium.
 const WAITING_THREADS: usize = 16;
@@ -49,6 +52,8 @@ fn runtime() -> napi::Result<&'static Runtime> {
 pub enum Answer {
     Text(String),
     Texts(Vec<Payload>),
+    /// Texts and bytes.
+    Parts(Vec<Part>),
 }
 
 /// Operations that can be cancelled, by their number in their environment.
@@ -96,7 +101,10 @@ where
         let _told = told;
         let message = match work.await {
             Ok(Answer::Text(text)) => Message::Done(operation, text),
-            Ok(Answer::Texts(texts)) => Message::Texts(operation, texts),
+            Ok(Answer::Texts(texts)) => {
+                Message::Texts(operation, texts.into_iter().map(Part::Text).collect())
+            }
+            Ok(Answer::Parts(parts)) => Message::Texts(operation, parts),
             Err(error) => Message::Failed(operation, super::error::to_json(&error).to_string()),
         };
         pending.finish(message).await;

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use agent_context_core::context::{Candidate, ForeignPointer, Selection, normalised};
+use agent_context_core::context::{
+    Candidate, ForeignPointer, Selection, append_arguments, normalised,
+};
 use napi::{Result, bindgen_prelude::Float32ArraySlice};
 use napi_derive::napi;
 use serde::Deserialize;
@@ -36,7 +38,7 @@ impl From<NativePointer> for ForeignPointer {
     fn from(pointer: NativePointer) -> Self {
         let mut arguments = String::new();
         if let Some(args) = pointer.args {
-            json_text::append_text(args.get().as_bytes(), &mut arguments, usize::MAX);
+            append_arguments(args.get().as_bytes(), &mut arguments);
         }
         Self {
             path: pointer.filepath,
@@ -103,7 +105,7 @@ impl NativeManager {
         let vector = vector.and_then(|vector| normalised(&vector));
         self.run_cancellable(operation, async move {
             selection.filter = selection.filter.redacted(redaction)?;
-            let selected = manager.select(&query, &selection, vector).await;
+            let selected = manager.select(&query, &selection, vector).await?;
             let head = json!({ "isMatched": selected.is_matched }).to_string();
             Ok(payloads(head, selected.texts))
         })

@@ -2,7 +2,8 @@
 
 use std::ptr;
 
-use napi::{Error, Result, Status, bindgen_prelude::*, sys};
+use agent_context_core::state::LongText;
+use napi::{Error, Result, Status, bindgen_prelude::*, check_status, sys};
 use storage::Payload;
 
 /// A JavaScript string as UTF-8 (lone surrogates become U+FFFD).
@@ -83,25 +84,74 @@ impl TypeName for JsText {
 
 impl ToNapiValue for JsText {
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> Result<sys::napi_value> {
-        let mut value = ptr::null_mut();
-        let too_long = |_| Error::new(Status::InvalidArg, "the text is too long");
-        let status = if text.0.is_ascii() {
-            let length = isize::try_from(text.0.len()).map_err(too_long)?;
-            // SAFETY: data and length describe the payload, which outlives the call; the engine
-            // copies.
-            unsafe {
-                sys::napi_create_string_latin1(env, text.0.as_ptr().cast(), length, &raw mut value)
+        // SAFETY: env comes from the running call.
+        unsafe { string_value(env, &text.0) }
+    }
+}
+
+/// A copy of a text as a JavaScript string.
+///
+/// # Safety
+/// `env` is that of the running call.
+unsafe fn string_value(env: sys::napi_env, text: &[u8]) -> Result<sys::napi_value> {
+    let mut value = ptr::null_mut();
+    let too_long = |_| Error::new(Status::InvalidArg, "the text is too long");
+    let status = if text.is_ascii() {
+        let length = isize::try_from(text.len()).map_err(too_long)?;
+        // SAFETY: data and length describe the text, which outlives the call; the engine copies.
+        unsafe { sys::napi_create_string_latin1(env, text.as_ptr().cast(), length, &raw mut value) }
+    } else {
+        // Engines take ten times as long to decode UTF-8 as to copy UTF-16.
+        let units: Vec<u16> = String::from_utf8_lossy(text).encode_utf16().collect();
+        let length = isize::try_from(units.len()).map_err(too_long)?;
+        // SAFETY: as above, for the units.
+        unsafe { sys::napi_create_string_utf16(env, units.as_ptr(), length, &raw mut value) }
+    };
+    if status != sys::Status::napi_ok {
+        return Err(Error::new(Status::GenericFailure, "the text is too long for a string"));
+    }
+    Ok(value)
+}
+
+/// A part of an answer on its way to JavaScript.
+pub enum Part {
+    /// A string.
+    Text(Payload),
+    /// A `Uint8Array`.
+    Bytes(Vec<u8>),
+    /// An array of strings. Each piece is freed before the next one is copied.
+    Pieces(LongText),
+}
+
+impl TypeName for Part {
+    fn type_name() -> &'static str {
+        "String"
+    }
+    fn value_type() -> ValueType {
+        ValueType::String
+    }
+}
+
+impl ToNapiValue for Part {
+    unsafe fn to_napi_value(env: sys::napi_env, part: Self) -> Result<sys::napi_value> {
+        match part {
+            // SAFETY: env comes from the running call.
+            Self::Text(text) => unsafe { JsText::to_napi_value(env, JsText(text)) },
+            // SAFETY: as above. The engine takes the bytes over, where it can without a copy.
+            Self::Bytes(bytes) => unsafe { Uint8Array::to_napi_value(env, bytes.into()) },
+            Self::Pieces(text) => {
+                let mut array = ptr::null_mut();
+                // SAFETY: as above.
+                check_status!(unsafe { sys::napi_create_array(env, &raw mut array) })?;
+                for (index, piece) in (0..).zip(text) {
+                    // SAFETY: as above; the array is the one that was just made.
+                    unsafe {
+                        let piece = string_value(env, &piece)?;
+                        check_status!(sys::napi_set_element(env, array, index, piece))?;
+                    }
+                }
+                Ok(array)
             }
-        } else {
-            // Engines take ten times as long to decode UTF-8 as to copy UTF-16.
-            let units: Vec<u16> = String::from_utf8_lossy(&text.0).encode_utf16().collect();
-            let length = isize::try_from(units.len()).map_err(too_long)?;
-            // SAFETY: as above, for the units.
-            unsafe { sys::napi_create_string_utf16(env, units.as_ptr(), length, &raw mut value) }
-        };
-        if status != sys::Status::napi_ok {
-            return Err(Error::new(Status::GenericFailure, "the text is too long for a string"));
         }
-        Ok(value)
     }
 }

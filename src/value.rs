@@ -41,6 +41,13 @@ pub fn read_text(env: &Env, text: &Unknown<'_>) -> Result<Encoded> {
     Ok(Encoded::Text(units))
 }
 
+/// The UTF-16 units of a string.
+pub fn read_string(env: &Env, text: &Unknown<'_>) -> Result<Vec<u16>> {
+    let mut units = Vec::new();
+    read_units(env, text.raw(), &mut units)?;
+    Ok(units)
+}
+
 /// Appends the UTF-16 units of a string: a plain copy on every engine.
 fn read_units(env: &Env, value: sys::napi_value, out: &mut Vec<u16>) -> Result<()> {
     let (env, mut length) = (env.raw(), 0);
@@ -79,6 +86,28 @@ fn read_chunks(env: &Env, chunks: sys::napi_value, out: &mut Vec<u16>) -> Result
     Ok(())
 }
 
+/// The JSON of a long text that comes in pieces, of which none ends within a surrogate pair.
+pub fn read_pieces(env: &Env, pieces: &Unknown<'_>) -> Result<Vec<u8>> {
+    let (mut count, mut units, mut json) = (0, Vec::new(), vec![b'"']);
+    // SAFETY: env and the value belong to the running call.
+    check_status!(unsafe { sys::napi_get_array_length(env.raw(), pieces.raw(), &raw mut count) })?;
+    for index in 0..count {
+        let mut piece = ptr::null_mut();
+        // SAFETY: as above; the index is below the array's length.
+        check_status!(unsafe {
+            sys::napi_get_element(env.raw(), pieces.raw(), index, &raw mut piece)
+        })?;
+        units.clear();
+        read_units(env, piece, &mut units)?;
+        if index == 0 {
+            json.reserve(units.len() * count as usize + 2);
+        }
+        json_text::write_string_part(&units, &mut json);
+    }
+    json.push(b'"');
+    Ok(json)
+}
+
 /// The first `length` integers of an Int32Array.
 fn read_operations(env: &Env, value: sys::napi_value, length: usize) -> Result<Vec<i32>> {
     let (mut kind, mut available, mut data) = (0, 0, ptr::null_mut());
@@ -102,4 +131,39 @@ fn read_operations(env: &Env, value: sys::napi_value, length: usize) -> Result<V
     }
     // SAFETY: the engine vouches for `available` aligned integers; no JavaScript runs meanwhile.
     Ok(unsafe { slice::from_raw_parts(data.cast::<i32>(), length) }.to_vec())
+}
+
+/// The bytes of a `Uint8Array`.
+pub fn read_bytes(env: &Env, value: &Unknown<'_>) -> Result<Vec<u8>> {
+    let (mut kind, mut length, mut data) = (0, 0, ptr::null_mut());
+    // SAFETY: all out pointers are valid, or null where nothing is asked.
+    check_status!(unsafe {
+        sys::napi_get_typedarray_info(
+            env.raw(),
+            value.raw(),
+            &raw mut kind,
+            &raw mut length,
+            &raw mut data,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    })?;
+    if kind != sys::TypedarrayType::uint8_array {
+        return Err(Error::new(Status::InvalidArg, "a Uint8Array is expected"));
+    }
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the engine vouches for `length` bytes; no JavaScript runs meanwhile.
+    Ok(unsafe { slice::from_raw_parts(data.cast::<u8>(), length) }.to_vec())
+}
+
+/// How many UTF-16 units a string has.
+pub fn length(env: &Env, text: &Unknown<'_>) -> Result<usize> {
+    let mut length = 0;
+    // SAFETY: a null buffer asks for the length, which every engine has cached.
+    check_status!(unsafe {
+        sys::napi_get_value_string_utf16(env.raw(), text.raw(), ptr::null_mut(), 0, &raw mut length)
+    })?;
+    Ok(length)
 }

@@ -1,4 +1,5 @@
-// Adds records to a memory, or summaries: memory-writer.mjs ROOT HASH NAME COUNT AT_ONCE notes|summaries
+// Adds records to a memory, or summaries, or summaries of operations that all writers share:
+// memory-writer.mjs ROOT HASH NAME COUNT AT_ONCE notes|summaries|operations
 import process from 'node:process'
 import { RepoMemory } from '../../dist/index.js'
 
@@ -19,6 +20,8 @@ async function work() {
     const number = next++
     if (what === 'summaries') {
       await memory.appendSummary(name, `step-${number}`, `${name} ${number}`)
+    } else if (what === 'operations') {
+      await memory.appendSummary('run', `step-${number}`, name, null, { operationId: `operation-${number}` })
     } else if (number % 5 === 0) {
       await memory.upsertConvention({ title: 'Shared', content: `${name} was here` })
       await memory.upsertNote({ content: `${name} ${number}` })

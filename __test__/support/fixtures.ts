@@ -45,11 +45,14 @@ export function removeDirectory(directory: string): void {
   }
 }
 
-/** The names in a context directory, without the lease of a session that is alive. */
+/**
+ * The names in a context directory, without what the package keeps beside contexts: leases, sessions, the table of handles, and the bytes of
+ * contexts that are there.
+ */
 export function filesIn(directory: string): string[] {
-  return readdirSync(directory)
-    .filter((name) => !/^\.[0-9a-f]+\.lease$/.test(name))
-    .sort()
+  const names = readdirSync(directory)
+  const isBytes = (name: string): boolean => name.endsWith('.bin') && names.includes(name.replace(/bin$/, 'json'))
+  return names.filter((name) => !/^\.([0-9a-f]+\.(lease|session)|handles)$/.test(name) && !isBytes(name)).sort()
 }
 
 /** No unfinished file, no stray one: contexts and leases alone. */

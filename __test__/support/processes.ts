@@ -78,6 +78,9 @@ export interface Child {
   ended: Promise<Ended>
 }
 
+/** The path of `__test__/children/<script>`. */
+export const scriptOf = (script: string): string => fileURLToPath(new URL(`../children/${script}`, import.meta.url))
+
 /** What a runtime wants in front of a script's path. */
 export function runtimeParameters(executable: string): string[] {
   return basename(executable).startsWith('deno') ? ['run', '-A'] : []
@@ -89,7 +92,7 @@ export function start(
   parameters: readonly (string | number)[] = [],
   { flags = [], executable = process.execPath }: { flags?: readonly string[]; executable?: string } = {},
 ): Child {
-  const path = fileURLToPath(new URL(`../children/${script}`, import.meta.url))
+  const path = scriptOf(script)
   const started = spawn(
     executable,
     [...runtimeParameters(executable), ...flags, path, ...parameters.map((parameter) => String(parameter))],

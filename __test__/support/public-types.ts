@@ -40,6 +40,7 @@ export function publicTypes(): PublicTypes {
     throw new Error(`${ENTRY} is no module`)
   }
   const found = new Map<string, readonly Member[]>()
+  const visited = new Set<ts.Type>()
 
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
@@ -86,6 +87,11 @@ export function publicTypes(): PublicTypes {
     if (constraint === undefined || !(constraint.flags & (ts.TypeFlags.Object | ts.TypeFlags.UnionOrIntersection))) {
       return
     }
+    // A value of JSON holds values of JSON.
+    if (visited.has(constraint)) {
+      return
+    }
+    visited.add(constraint)
     const alias = constraint.aliasSymbol?.name
     if (constraint.isUnion() && !isUnionOfObjects(constraint)) {
       for (const part of constraint.types) {

@@ -26,7 +26,7 @@ const everything: RedactionOptions = {
   replacement: 'mask',
   onRedaction: ({ kind, toolName, agent, filepath, entryId, findings }: RedactionReport) => {
     const told: [
-      'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary',
+      'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state',
       string | undefined,
       string | undefined,
       string,

@@ -66,6 +66,8 @@ interface DesignedSummary {
   timestamp: string
   summary: string
   tags?: string[]
+  /** Added to the design later. */
+  operationId?: string
 }
 interface DesignedMemory {
   readonly repoHash: string

@@ -27,12 +27,16 @@ export type ContextErrorCode =
   | 'ERR_CONTEXT_CONFLICT'
   /** Another process held the file's lock longer than `lockTimeout`. */
   | 'ERR_CONTEXT_LOCK_TIMEOUT'
+  /** The changes after a watcher's cursor are not in the state store any more. */
+  | 'ERR_CONTEXT_CURSOR_EXPIRED'
   /** The file system lacks what the call needs, such as locks, or the memory does: a workspace, a branch that can be read. */
   | 'ERR_CONTEXT_UNSUPPORTED'
   /** It could not be told what is secret in a value, and so it was not written. */
   | 'ERR_CONTEXT_REDACTION'
   /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
   | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
+  /** Thrown by the import: the addon of this platform is missing or cannot be loaded, or Node.js is too old. */
+  | 'ERR_CONTEXT_ADDON'
   /** This package failed by an error of its own. Please report it. */
   | 'ERR_CONTEXT_INTERNAL'
 

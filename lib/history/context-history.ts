@@ -16,11 +16,13 @@ import { stringify } from '../native/stringify.ts'
 import { checkRedaction, reportRedaction } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 import { type CheckedPolicy, checkPolicy, type SummaryLine, spanOf, summarise, summaryLine } from './compaction.ts'
-import { checkEntry, parseEntries } from './entry.ts'
+import { checkConditions, checkEntry, parseEntries } from './entry.ts'
 import { checkFilter } from './filter.ts'
 import { historyOptions, readOptions } from './option-names.ts'
 import { type CheckedHistoryOptions, checkHistoryOptions } from './options.ts'
+import { checkTail, follow } from './tail.ts'
 import type {
+  AppendOptions,
   CompactPolicy,
   CompactReport,
   ContextEntry,
@@ -28,6 +30,7 @@ import type {
   ContextHistoryOptions,
   HistoryFilter,
   ReadOptions,
+  TailOptions,
   VerifyReport,
 } from './types.ts'
 
@@ -94,20 +97,24 @@ export class ContextHistory {
    *
    * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
    * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
-   * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+   * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched. Where the
+   * file has an entry with the same `operationId`, it is that entry as reading gives it back, and nothing is written.
+   * Processes exclude each other by the file's lock: where locks do not bind all of them (see `trustLocks`), and with a
+   * `fileSystem`, `operationId` and `ifLast` hold for one process.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` for `ifLast`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
-  append(entry: ContextEntryInput): Promise<ContextEntry> {
+  append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry> {
     try {
-      return this.#append(entry)
+      return this.#append(entry, options)
     } catch (error) {
       return Promise.reject(asContextError(error, 'append', 'entry'))
     }
   }
 
-  #append(input: ContextEntryInput): Promise<ContextEntry> {
-    const { entry, rest } = checkEntry(input)
+  #append(input: ContextEntryInput, options: AppendOptions | null | undefined): Promise<ContextEntry> {
+    const { entry, rest, operationId } = checkEntry(input)
+    const conditions = checkConditions(operationId, options)
     const { toolName, result } = entry
     const maximum = this.#options.maxEntryBytes
     // A longer text need not cross to be refused.
@@ -135,9 +142,15 @@ export class ContextHistory {
           encoded.length,
           encoded.chunks,
           rest,
+          conditions,
         ),
-      (_, [redacted, findings]) =>
-        redacted === undefined || findings === undefined ? entry : this.#redacted(redacted, findings),
+      (_, [stored, findings]) => {
+        if (stored === undefined) {
+          return entry
+        }
+        // Without findings it is the earlier entry of the same operation.
+        return findings === undefined ? (JSON.parse(stored) as ContextEntry) : this.#redacted(stored, findings)
+      },
     )
   }
 
@@ -215,6 +228,36 @@ export class ContextHistory {
       signal,
       (operation) => this.#native.search(operation, JSON.stringify(wanted)),
       (_, texts) => parseEntries(texts, this.path),
+    )
+  }
+
+  /**
+   * Entries as they are appended, by any process, in their order, until the caller stops or the signal is aborted. Goes on while
+   * the file is compacted or replaced, and where there is none yet; new entries are looked for up to ten times a second. Nothing
+   * is missed, except entries that are appended and removed again by the second of two compactions within that time.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the entry `after` is not there, such as after a
+   * compaction; `ERR_CONTEXT_IO`; the signal's reason
+   * @example
+   * ```ts
+   * for await (const entry of history.tail({ last: 10, signal })) {
+   *   console.log(entry.timestamp, entry.toolName, entry.summary)
+   * }
+   * ```
+   */
+  async *tail(options?: TailOptions | null): AsyncGenerator<ContextEntry, void, undefined> {
+    const { last, after, signal } = checkTail(options)
+    const native = this.#native.tail(last, after)
+    yield* follow(
+      () =>
+        cancellable(
+          this.#hooks,
+          native,
+          signal,
+          (operation) => native.next(operation),
+          (_, texts) => parseEntries(texts, this.path),
+        ),
+      signal,
     )
   }
 
@@ -300,7 +343,8 @@ export class ContextHistory {
   }
 
   /**
-   * Waits for every append called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
+   * Waits for every append called before, whether it succeeds or fails, and for a compaction in the background that one of those
+   * that are done has started; for those that wait for a `fileSystem`, no longer
    * than `closeTimeout`. The history can be used again afterwards.
    */
   async close(): Promise<void> {

@@ -1,13 +1,31 @@
 /** Entries of a history on their way out and in. */
 
-import { checkBoolean, checkFilled, checkText, optional } from '../arguments/checks.ts'
+import { checkBoolean, checkFilled, checkString, checkText, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { checkTimestamp } from '../arguments/timestamps.ts'
 import { readMember, stringify } from '../native/stringify.ts'
-import type { ContextEntry, ContextEntryInput } from './types.ts'
+import { appendOptions } from './option-names.ts'
+import type { AppendOptions, ContextEntry, ContextEntryInput } from './types.ts'
 
 /** The keys with a meaning. Everything else in an entry is its author's. */
-const KNOWN = new Set(['toolName', 'params', 'result', 'success', 'summary', 'timestamp', 'id'])
+const KNOWN = new Set([
+  'toolName',
+  'params',
+  'result',
+  'success',
+  'summary',
+  'timestamp',
+  'id',
+  'error',
+  'sessionId',
+  'queryId',
+  'spanId',
+  'callId',
+  'durationMs',
+  'operationId',
+])
+/** The longest operation id. Compactions keep the ids of entries that go. */
+const MAXIMUM_OPERATION_ID = 256
 /** How lines spell `toolName`. */
 export const LINE_KEY = 'tool_name'
 
@@ -16,6 +34,7 @@ export interface CheckedEntry {
   readonly entry: ContextEntry
   /** The members of its line that follow the result, as a JSON object. */
   readonly rest: string
+  readonly operationId: string | undefined
 }
 
 /** Checks and completes an entry. Each property is read once. */
@@ -29,22 +48,73 @@ export function checkEntry(input: ContextEntryInput): CheckedEntry {
     summary: optional(input.summary, 'entry.summary', checkSummary) ?? null,
     timestamp: optional(input.timestamp, 'entry.timestamp', checkTimestamp) ?? new Date().toISOString(),
     id: optional(input.id, 'entry.id', checkFilled) ?? globalThis.crypto.randomUUID(),
+    ...checkOrigin(input),
   }
+  const { success, summary, timestamp, id, ...origin } = known
   const extras = readExtras(input)
   const extrasText = stringify(extras).slice(1)
   return {
     entry: {
-      id: known.id,
+      id,
       toolName,
       params: readMember(input, 'params') ?? null,
       result: readMember(input, 'result') ?? null,
-      success: known.success,
-      summary: known.summary,
-      timestamp: known.timestamp,
+      success,
+      summary,
+      timestamp,
+      ...origin,
       ...extras,
     },
     rest: `${JSON.stringify(known).slice(0, -1)}${extrasText === '}' ? '' : ','}${extrasText}`,
+    operationId: origin.operationId,
   }
+}
+
+/** The members that say where an entry comes from, in the order of the line; absent ones have no key. */
+type Origin = Pick<ContextEntry, 'error' | 'sessionId' | 'queryId' | 'spanId' | 'callId' | 'durationMs' | 'operationId'>
+
+function checkOrigin(input: ContextEntryInput): Origin {
+  const error = optional(input.error, 'entry.error', checkString)
+  const sessionId = optional(input.sessionId, 'entry.sessionId', checkFilled)
+  const queryId = optional(input.queryId, 'entry.queryId', checkFilled)
+  const spanId = optional(input.spanId, 'entry.spanId', checkFilled)
+  const callId = optional(input.callId, 'entry.callId', checkFilled)
+  const durationMs = optional(input.durationMs, 'entry.durationMs', checkMilliseconds)
+  const operationId = optional(input.operationId, 'entry.operationId', checkOperationId)
+  return {
+    ...(error === undefined ? {} : { error }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(queryId === undefined ? {} : { queryId }),
+    ...(spanId === undefined ? {} : { spanId }),
+    ...(callId === undefined ? {} : { callId }),
+    ...(durationMs === undefined ? {} : { durationMs }),
+    ...(operationId === undefined ? {} : { operationId }),
+  }
+}
+
+function checkMilliseconds(value: number, name: string): number {
+  if (!(Number.isFinite(value) && value >= 0)) {
+    throw invalidArgument(name, 'a finite number from 0 up', value)
+  }
+  return value
+}
+
+/** An id by which a repeated operation is recognised. */
+export function checkOperationId(value: string, name: string): string {
+  if (checkFilled(value, name).length > MAXIMUM_OPERATION_ID) {
+    throw invalidArgument(name, `a string of at most ${MAXIMUM_OPERATION_ID} characters`, value)
+  }
+  return value.toWellFormed()
+}
+
+/** The conditions under which an entry is appended, as the native side takes them: JSON, or nothing where there are none. */
+export function checkConditions(operationId: string | undefined, options: AppendOptions | null | undefined): string {
+  const { ifLast } = optional(options, 'options', appendOptions) ?? {}
+  if (operationId === undefined && ifLast === undefined) {
+    return ''
+  }
+  const previous = ifLast === undefined ? undefined : { id: optional(ifLast, 'options.ifLast', checkFilled) }
+  return JSON.stringify({ operationId, previous })
 }
 
 function readExtras(input: ContextEntryInput): Record<string, unknown> {

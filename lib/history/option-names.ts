@@ -1,7 +1,14 @@
 /** The names of the options of this folder; see `known-options.ts`. */
 
 import { CANCELLATION, knownOptions } from '../arguments/known-options.ts'
-import type { CompactPolicy, ContextHistoryOptions, HistoryFilter, ReadOptions } from './types.ts'
+import type {
+  AppendOptions,
+  CompactPolicy,
+  ContextHistoryOptions,
+  HistoryFilter,
+  ReadOptions,
+  TailOptions,
+} from './types.ts'
 
 export const historyOptions = knownOptions<ContextHistoryOptions>('ContextHistoryOptions', {
   path: true,
@@ -13,13 +20,25 @@ export const historyOptions = knownOptions<ContextHistoryOptions>('ContextHistor
   allowShared: true,
   lockTimeout: true,
   maxEntryBytes: true,
+  maxBytes: true,
+  maxEntries: true,
   redaction: true,
   onDebug: true,
+})
+
+export const appendOptions = knownOptions<AppendOptions>('AppendOptions', {
+  ifLast: true,
 })
 
 export const readOptions = knownOptions<ReadOptions>('ReadOptions', {
   ...CANCELLATION,
   maxBytes: true,
+})
+
+export const tailOptions = knownOptions<TailOptions>('TailOptions', {
+  ...CANCELLATION,
+  last: true,
+  after: true,
 })
 
 export const historyFilter = knownOptions<HistoryFilter>('HistoryFilter', {

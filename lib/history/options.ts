@@ -10,6 +10,7 @@ import {
   count,
   optional,
 } from '../arguments/checks.ts'
+import { invalidArgument } from '../arguments/errors.ts'
 import { checkFileSystemTimeout } from '../arguments/timeouts.ts'
 import { checkFileSystem, resolveFile } from '../native/file-system.ts'
 import type { ContextHistoryOptions } from './types.ts'
@@ -26,12 +27,27 @@ export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHist
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
   optional(options.onDebug, 'onDebug', checkFunction)
+  const maxBytes = optional(options.maxBytes, 'maxBytes', checkBound)
+  const maxEntries = optional(options.maxEntries, 'maxEntries', checkBound)
   return {
     ...resolveFile(path, 'path', fileSystem, checkFileSystemTimeout(options.fileSystemTimeout)),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     lockTimeout: optional(options.lockTimeout, 'lockTimeout', checkWhole) ?? DEFAULT_LOCK_TIMEOUT,
     maxEntryBytes: count(options.maxEntryBytes, 'maxEntryBytes', DEFAULT_MAXIMUM_ENTRY_BYTES),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+    ...(maxEntries === undefined ? {} : { maxEntries }),
     ...checkTrust(options),
     hasDebug: typeof options.onDebug === 'function',
   }
+}
+
+/** A bound of a history; `Infinity` means none. */
+function checkBound(value: number, name: string): number | undefined {
+  if (value === Number.POSITIVE_INFINITY) {
+    return undefined
+  }
+  if (!(Number.isSafeInteger(value) && value >= 1)) {
+    throw invalidArgument(name, 'a whole number from 1 up, or Infinity', value)
+  }
+  return value
 }

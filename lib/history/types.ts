@@ -58,6 +58,18 @@ export interface ContextHistoryOptions {
    */
   maxEntryBytes?: number | null | undefined
   /**
+   * The history compacts itself in the background when an append finds the file larger than so many bytes: the oldest entries go
+   * until the rest has 80 % of it; the latest one stays. No append waits for it, one process does it at a time, and `onDebug`
+   * is told. Until it is done the file is larger. Not where `compact` is refused, see `trustLocks`.
+   * @default Infinity
+   */
+  maxBytes?: number | null | undefined
+  /**
+   * As `maxBytes`, for a number of entries. They are counted after every sixteenth part of it that this history has appended.
+   * @default Infinity
+   */
+  maxEntries?: number | null | undefined
+  /**
    * What is taken out of every line before it is written. `false`: nothing is.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
@@ -80,6 +92,25 @@ export interface ContextEntry {
   summary: string | null
   /** ISO 8601; `null` only where a line of another program has none. */
   timestamp: string | null
+  /** Why the call failed. */
+  error?: string
+  /** The session that made the call. */
+  sessionId?: string
+  /** The query that the call belongs to. */
+  queryId?: string
+  /** The span of the trace. */
+  spanId?: string
+  /** The call's id, as the model or the framework gave it. */
+  callId?: string
+  /** How long the call took, in ms. */
+  durationMs?: number
+  /** The operation that appended the entry, see `ContextEntryInput`. */
+  operationId?: string
+  /**
+   * `true` where `append` returns the first entry of an operation and a compaction has removed that entry: `params`, `result`
+   * and `summary` are `null`.
+   */
+  compacted?: boolean
   /** What else the line says. */
   [key: string]: unknown
 }
@@ -102,10 +133,38 @@ export interface ContextEntryInput {
   timestamp?: Date | string | number | null | undefined
   /** @default a fresh UUID */
   id?: string | null | undefined
+  /** Why the call failed. */
+  error?: string | null | undefined
+  /** The session that made the call. */
+  sessionId?: string | null | undefined
+  /** The query that the call belongs to. */
+  queryId?: string | null | undefined
+  /** The span of the trace. */
+  spanId?: string | null | undefined
+  /** The call's id, as the model or the framework gave it. */
+  callId?: string | null | undefined
+  /** How long the call took, in ms. */
+  durationMs?: number | null | undefined
+  /**
+   * Makes a repeated append harmless: where the file has an entry with this id, `append` writes nothing and returns that entry,
+   * whichever process wrote it. At most 256 characters. Of a file's latest 262 144 ids, each is known for as long as
+   * its entry is there. A compaction keeps the ids of the entries that it removes: the latest 10 000 of them, of 2 MiB together,
+   * and no more than an eighth of its `maxBytes`.
+   */
+  operationId?: string | null | undefined
   /** The line's spelling of `toolName`, which would be there twice. */
   tool_name?: never
   /** Anything else is kept beside the rest. */
   [key: string]: unknown
+}
+
+/** Options of `append`. */
+export interface AppendOptions {
+  /**
+   * The `id` of the entry that has to be the file's last one, `null` where there has to be none; `undefined` means no condition.
+   * When another entry is the last one, nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
+   */
+  ifLast?: string | null | undefined
 }
 
 /** Options of `read`. */
@@ -117,6 +176,16 @@ export interface ReadOptions extends CancellationOptions {
   maxBytes?: number | null | undefined
 }
 
+/** Options of `tail`. `undefined` and `null` mean the default. */
+export interface TailOptions extends CancellationOptions {
+  /**
+   * Begins with the last so many entries that are there already.
+   * @default 0
+   */
+  last?: number | null | undefined
+  /** Begins behind the entry with this id, so that following goes on where it ended before. Not with `last`. */
+  after?: string | null | undefined
+}
 /** Which entries `search` finds: those that meet every condition given. */
 export interface HistoryFilter extends CancellationOptions {
   /** The tool, or one of several. */

@@ -1,48 +1,63 @@
 /** `ContextManager`: the public face of the native manager. */
 
-import { Buffer } from 'node:buffer'
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '#addon'
-import { checkArguments, checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
-import { asContextError, contextError, inspect, invalidArgument } from '../arguments/errors.ts'
+import { checkText, optional } from '../arguments/checks.ts'
 import { readCancellation } from '../arguments/known-options.ts'
-import { tooLarge } from '../arguments/messages.ts'
 import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
-import { leastBytes } from '../native/binary.ts'
 import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
-import { type Encoded, encode, encodeText, FLAT } from '../native/snapshot.ts'
-import { stringify } from '../native/stringify.ts'
 import type { IFileSystem } from '../native/types.ts'
-import { checkRedaction, reportSave } from '../redaction/redaction.ts'
-import { checkPointer, selectable } from './candidates.ts'
+import { checkRedaction } from '../redaction/redaction.ts'
+import { AnswerMarks, registerMarks } from './answer-marks.ts'
+import { grepContexts } from './grep-contexts.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
-import { Offloading, type OffloadRequest } from './offload.ts'
-import { latestOptions, managerOptions } from './option-names.ts'
+import { Offloading } from './offload.ts'
+import { CheckedPolicy } from './offload-policy.ts'
+import type {
+  OffloadAllOptions,
+  OffloadedContext,
+  OffloadedValue,
+  OffloadOptions,
+  OffloadValueOptions,
+  ToolOutput,
+} from './offload-types.ts'
+import { ValueOffloading } from './offload-value.ts'
+import { managerOptions } from './option-names.ts'
 import { type CheckedOptions, checkOptions } from './options.ts'
-import { PointerCache, readPointers, sequenceOf } from './pointers.ts'
+import { PointerQueries } from './pointer-queries.ts'
+import type { RecordedStream } from './recorded-stream.ts'
 import type {
   ContextSlice,
+  GrepContextsOptions,
+  GrepContextsResult,
   LatestOptions,
-  OffloadedContext,
-  OffloadOptions,
   SearchHit,
   SearchOptions,
   SelectedContext,
   SelectOptions,
   SliceOptions,
-  ToolOutput,
 } from './retrieval-types.ts'
-import { NO_DETAILS, SaveDetails } from './save-details.ts'
+import { Saving } from './saving.ts'
 import { search } from './search.ts'
 import { Selecting } from './select-contexts.ts'
+import { Sessions } from './sessions.ts'
 import { checkSlice, readSlice } from './slices.ts'
-import type { ContextManagerOptions, ContextPointer, SelectablePointer, StoredContext, ToolOutcome } from './types.ts'
+import type {
+  ContextManagerOptions,
+  ContextPointer,
+  FindOptions,
+  ForgetFilter,
+  ForgetOptions,
+  ForgetReport,
+  RecordStreamOptions,
+  SaveOptions,
+  SelectablePointer,
+  SessionInfo,
+  StoredContext,
+  SweepOptions,
+} from './types.ts'
 
-/** Pointers fetched at once. */
-const PAGE = 4096
-const page = new Float64Array(PAGE)
 const QUERY_HASH_LENGTH = 16
-const DEFAULT_LATEST = 20
 
 /**
  * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
@@ -64,10 +79,12 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #options: CheckedOptions
   readonly #closeTimeout: number
   readonly #hooks: Hooks
-  readonly #details: SaveDetails
+  readonly #saving: Saving
   readonly #offloading: Offloading
-  readonly #cache = new PointerCache<Task>()
+  readonly #valueOffloading: ValueOffloading
+  readonly #pointers: PointerQueries<Task>
   readonly #selecting: Selecting<Task>
+  readonly #sessions: Sessions
 
   /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
   constructor(options?: ContextManagerOptions | null) {
@@ -77,27 +94,44 @@ export class ContextManager<Task extends TaskId = number> {
     this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
     const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
     this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined, redaction }
-    this.#details = new SaveDetails(this.#hooks, given)
-    this.#offloading = new Offloading(this.#hooks, given.offload, (toolName, args, result, taskId, queryId, request) =>
-      this.#save(toolName, args, result, taskId, queryId, undefined, request),
-    )
+    const policy = new CheckedPolicy(given.offload)
     this.#native = new NativeManager(
       outbox,
       { ...this.#options, id: registerHooks(this.#hooks) },
       redaction?.redactor.native,
     )
+    const marks = new AnswerMarks(this.#native, this.#hooks)
+    registerMarks(this, marks)
+    this.#saving = new Saving(this.#native, this.#hooks, this.#options, given)
+    const { saveStored } = this.#saving
+    this.#offloading = new Offloading(this.#hooks, policy, marks, this.#saving, this.#options.maxResultBytes)
+    this.#valueOffloading = new ValueOffloading(this.#hooks, policy, marks, saveStored)
+    this.#pointers = new PointerQueries(this.#native, this.#options, this)
     this.#selecting = new Selecting(this.#native, this.#hooks, this.#options)
+    this.#sessions = new Sessions(this.#native, this.#hooks, this.#options)
     debug(this.#hooks, 'ContextManager initialized', {
       contextDir: this.#options.directory,
       persistThreshold: this.#options.persistThreshold,
       sessionId: this.#options.session,
     })
+    this.#sessions.begin()
   }
 
   /**
    * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
    *
-   * A `Buffer` or `Uint8Array` that is UTF-8 text is stored as that text. What JSON cannot hold is stored as
+   * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON, marked `cut`
+   * where that is not all of it or it failed: texts and bytes as one text, or as bytes where they are no UTF-8; chunks of other kinds as an
+   * array. One of more than 1 MiB is written to files while it comes, unless there is a `fileSystem`.
+   * A `Response` becomes `{ url, status, statusText, headers, body }`, a `Blob` its bytes, with its type as `mediaType`.
+   *
+   * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Others, and the base64 of content blocks
+   * with a media type and of data URLs, are stored as bytes in a file beside the record, wherever in the result they are; loading gives a
+   * `Uint8Array`, or the base64 again. Bytes that are no text are not redacted.
+   *
+   * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own members, without its stack; a `Map` as an object where its keys are
+   * strings, else as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text; `Headers` and the like as
+   * entries. What else JSON cannot hold is stored as
    * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
    * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
    * JSON does not hold as an object under the key `value`.
@@ -109,7 +143,7 @@ export class ContextManager<Task extends TaskId = number> {
    * @param result the tool's output
    * @param taskId a task to find it by
    * @param queryId the query that caused the call, see {@link ContextManager.hashQuery}
-   * @param outcome how the call ended, stored beside the result
+   * @param options how the call ended, stored beside the result, and what is known of the call
    * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
    * a small output is in memory). Saving the same call twice keeps both outputs.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
@@ -120,81 +154,39 @@ export class ContextManager<Task extends TaskId = number> {
     result: unknown,
     taskId?: TaskId | null,
     queryId?: string | null,
-    outcome?: ToolOutcome | null,
+    options?: SaveOptions | null,
   ): Promise<string> {
-    try {
-      return this.#save(toolName, args, result, taskId ?? undefined, queryId ?? undefined, outcome ?? undefined)
-    } catch (error) {
-      return Promise.reject(asContextError(error, 'saveContext', 'result'))
-    }
+    return this.#saving.saveContext(toolName, args, result, taskId, queryId, options)
   }
 
-  #save(
+  /**
+   * Passes a stream through and stores what was read of it, when it ends, fails or is abandoned: up to `retention.maxResultBytes` of JSON. A
+   * record of less than the whole stream has `cut`; the reader gets all of it in any case, and of one that is written to files each chunk once there
+   * is room for it. Texts and bytes are stored as one text, chunks of other kinds as an array.
+   *
+   * @param stream an async iterable: a `ReadableStream` or a stream of Node is one
+   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `stored` rejects as `saveContext` does
+   * @example
+   * ```ts
+   * const recorded = manager.recordStream('shell', { command }, child.stdout)
+   * for await (const chunk of recorded) process.stdout.write(chunk)
+   * const path = await recorded.stored
+   * ```
+   */
+  recordStream<T>(
     toolName: string,
     args: Record<string, unknown>,
-    result: unknown,
-    taskId: TaskId | undefined,
-    queryId: string | undefined,
-    outcome: ToolOutcome | undefined,
-    offload?: OffloadRequest,
-  ): Promise<string> {
-    checkText(toolName, 'toolName')
-    checkArguments(args, 'args')
-    const task = taskId === undefined ? undefined : taskToken(taskId, 'taskId')
-    if (queryId !== undefined) {
-      checkText(queryId, 'queryId')
-    }
-    const maximum = this.#options.maxResultBytes
-    if (leastBytes(result) > maximum) {
-      throw this.#tooLarge(toolName)
-    }
-    const argumentsText = stringify(args)
-    const isObject = argumentsText.startsWith('{')
-    let details = this.#details.of(toolName, args, result, outcome)
-    const encoded: Encoded = offload?.encoded ?? (this.#details.needsSize ? encodeText(result) : encode(result))
-    // The text of a snapshot holds keys as well, and keys of absent values do not count.
-    if (encoded.kind !== FLAT && encoded.text.length > maximum + 2) {
-      throw this.#tooLarge(toolName)
-    }
-    if (this.#details.needsSize) {
-      details.isLarge = this.#details.isLarge(toolName, args, Buffer.byteLength(encoded.text))
-    }
-    if (offload !== undefined) {
-      details = { ...details, offload: { previewBytes: offload.previewBytes } }
-    }
-    this.#hooks.redaction?.redactor.refresh()
-    // The native side copies what it is given before it returns.
-    return operate(
-      this.#hooks,
-      (operation) =>
-        this.#native.save(
-          operation,
-          toolName,
-          Date.now(),
-          queryId,
-          task,
-          isObject ? argumentsText : `{"value":${argumentsText}}`,
-          encoded.kind,
-          encoded.text,
-          encoded.operations,
-          encoded.length,
-          encoded.chunks,
-          details === NO_DETAILS ? undefined : JSON.stringify(details),
-        ),
-      (saved, texts) => (texts.length === 0 ? saved : reportSave(this.#hooks.redaction, texts)),
-    )
-  }
-
-  #tooLarge(toolName: string): Error {
-    const { maxResultBytes } = this.#options
-    return tooLarge(this.#hooks.redaction?.redactor, 'result', toolName, maxResultBytes, 'retention.maxResultBytes')
+    stream: AsyncIterable<T>,
+    options?: RecordStreamOptions | null,
+  ): RecordedStream<T> {
+    return this.#saving.recordStream(toolName, args, stream, options)
   }
 
   /**
    * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
    * the same for the same call with the same output. What fails to be stored stays as it is.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` alone
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
    */
   async offload<T>(
     toolName: string,
@@ -205,9 +197,29 @@ export class ContextManager<Task extends TaskId = number> {
     return this.#offloading.offload(toolName, args, result, options)
   }
 
-  /** As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`. */
-  async offloadAll(outputs: readonly ToolOutput[]): Promise<OffloadedContext[]> {
-    return this.#offloading.offloadAll(outputs)
+  /**
+   * As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`; with
+   * `contextTokens` only once the conversation takes its share of the model's window.
+   */
+  async offloadAll(outputs: readonly ToolOutput[], options?: OffloadAllOptions | null): Promise<OffloadedContext[]> {
+    return this.#offloading.offloadAll(outputs, options)
+  }
+
+  /**
+   * Stores a tool output, and gives a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any plain objects
+   * and arrays. Once the value is large, its long texts are placeholders, each with the handle and the JSON path of its
+   * text; ids, types and short members stay, and so do objects of classes. A value without long texts stays unchanged, however large: see
+   * `shownBytes`.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
+   */
+  async offloadValue<T>(
+    toolName: string,
+    args: Record<string, unknown>,
+    value: T,
+    options?: OffloadValueOptions | null,
+  ): Promise<OffloadedValue<T>> {
+    return this.#valueOffloading.offload(toolName, args, value, options)
   }
 
   /**
@@ -237,7 +249,7 @@ export class ContextManager<Task extends TaskId = number> {
    */
   async readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice> {
     checkText(filepath, 'filepath')
-    const checked = checkSlice(slice)
+    const checked = checkSlice(slice, this.sessionId)
     return cancellable(
       this.#hooks,
       this.#native,
@@ -247,70 +259,34 @@ export class ContextManager<Task extends TaskId = number> {
     )
   }
 
+  /**
+   * Finds lines that match a regular expression in many contexts: of given paths, or of a filter, the latest first. Lines are
+   * whole. Always bounded: `isComplete` says whether a bound was reached. What cannot be read is skipped and counted.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position for a bad expression
+   */
+  async grepContexts(pattern: string | RegExp, options?: GrepContextsOptions | null): Promise<GrepContextsResult> {
+    return grepContexts(this.#hooks, this.#native, pattern, options)
+  }
+
   /** Every pointer, in the order of the calls. Deep copies. */
   getAllPointers(): ContextPointer<Task>[] {
-    const pointers: ContextPointer<Task>[] = []
-    for (let start = 0; ; ) {
-      const found = readPointers<Task>(this.#native.pointersFrom(start, page), this.#options, page, this)
-      if (start === 0 && found.length < PAGE) {
-        return found
-      }
-      for (const pointer of found) {
-        pointers.push(pointer)
-      }
-      if (found.length < PAGE) {
-        return pointers
-      }
-      start = (page[PAGE - 1] as number) + 1
-    }
+    return this.#pointers.all()
   }
 
   /** The pointers of a query, in the order of the calls; `[]` for `undefined`. Deep copies. */
   getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[] {
-    if (queryId === undefined || queryId === null) {
-      return []
-    }
-    checkText(queryId, 'queryId')
-    return this.#group(`q${queryId}`, (sequences) => this.#native.pointersForQuery(queryId, sequences))
+    return this.#pointers.ofQuery(queryId)
   }
 
   /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
   getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[] {
-    if (taskId === undefined || taskId === null) {
-      return []
-    }
-    const task = taskToken(taskId, 'taskId')
-    return this.#group(`t${task}`, (sequences) => this.#native.pointersForTask(task, sequences))
+    return this.#pointers.ofTask(taskId)
   }
 
   /** The latest pointers, newest first. Deep copies. */
   getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[] {
-    const { toolName, before, limit } = optional(options, 'options', latestOptions) ?? {}
-    optional(toolName, 'toolName', checkText)
-    optional(before, 'before', checkText)
-    const sequences = new Float64Array(Math.min(optional(limit, 'limit', checkWhole) ?? DEFAULT_LATEST, this.size))
-    const text = this.#native.latestPointers(toolName ?? undefined, before ?? undefined, sequences)
-    if (text === null) {
-      throw contextError('ERR_CONTEXT_NOT_FOUND', `this manager has no context ${inspect(before)}`)
-    }
-    return readPointers<Task>(text, this.#options, sequences, this)
-  }
-
-  #group(key: string, fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
-    // Asked before the reading: what changes meanwhile makes the copy stale.
-    const generation = this.#native.generation()
-    const cached = this.#cache.get(generation, key, this)
-    if (cached !== undefined) {
-      return cached
-    }
-    for (let sequences = page; ; sequences = new Float64Array(2 * sequences.length)) {
-      const text = fetch(sequences)
-      if (text !== null) {
-        const pointers = readPointers<Task>(text, this.#options, sequences, this)
-        this.#cache.set(generation, key, pointers, sequences)
-        return pointers
-      }
-    }
+    return this.#pointers.latest(options)
   }
 
   /**
@@ -334,30 +310,7 @@ export class ContextManager<Task extends TaskId = number> {
    * needed. Equal scores: most recent first. When nothing matches, all paths in their order. Synchronous, and never waits for a save or for a disk.
    */
   selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[] {
-    checkText(query, 'query')
-    if (!Array.isArray(availablePointers)) {
-      throw invalidArgument('availablePointers', 'an array of pointers', availablePointers)
-    }
-    const pointers = availablePointers as readonly SelectablePointer[]
-    const positions = this.#rank(query, pointers, true) ?? this.#rank(query, pointers, false) ?? []
-    if (positions.length === 0) {
-      return pointers.map((pointer) => pointer.filepath)
-    }
-    return positions.map((position) => (pointers[position] as SelectablePointer).filepath)
-  }
-
-  #rank(query: string, pointers: readonly SelectablePointer[], usesMarks: boolean): number[] | null {
-    const sequences = new Float64Array(pointers.length)
-    const foreign: unknown[] = []
-    for (let index = 0; index < pointers.length; index++) {
-      const pointer = checkPointer(pointers[index], 'availablePointers', index)
-      const sequence = usesMarks ? sequenceOf(pointer, this) : -1
-      sequences[index] = sequence
-      if (sequence < 0) {
-        foreign.push(selectable(pointer))
-      }
-    }
-    return this.#native.rank(query, sequences, foreign.length === 0 ? '[]' : stringify(foreign))
+    return this.#pointers.relevant(query, availablePointers)
   }
 
   /**
@@ -382,23 +335,58 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]> {
-    return search<Task>(this.#hooks, this.#native, query, options)
+    return search<Task>(this.#hooks, this.#native, query, options, this.sessionId)
   }
 
+  /**
+   * The latest output of an equal call: the same tool with the same arguments, whatever the order of their keys. So that a
+   * caller can reuse it. `undefined` when there is none.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
+   */
+  async findContext(
+    toolName: string,
+    args: Record<string, unknown>,
+    options?: FindOptions | null,
+  ): Promise<ContextPointer<Task> | undefined> {
+    return this.#sessions.findContext<Task>(toolName, args, options)
+  }
+
+  /**
+   * Forgets this session's contexts that meet the filter, or those of another session that is over.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also for a filter without a condition; `ERR_CONTEXT_CONFLICT` when the
+   * other session is live or paused: nothing is removed then; `ERR_CONTEXT_IO`
+   */
+  forget(filter: ForgetFilter, options?: ForgetOptions | null): Promise<ForgetReport>
   /**
    * Forgets one context, by its path or handle: memory, index and file.
    *
    * @returns `false` when there is no such context
    * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
-   * alive, `ERR_CONTEXT_IO`
+   * live or paused, `ERR_CONTEXT_IO`
    */
-  async forget(filepath: string): Promise<boolean> {
-    checkText(filepath, 'filepath')
-    return operate(
-      this.#hooks,
-      (operation) => this.#native.forget(operation, filepath),
-      (text) => text === 'true',
-    )
+  forget(filepath: string): Promise<boolean>
+  async forget(what: string | ForgetFilter, options?: ForgetOptions | null): Promise<boolean | ForgetReport> {
+    // An array is no filter: it is refused as a path.
+    return typeof what === 'object' && what !== null && !Array.isArray(what)
+      ? this.#sessions.forgetMatching(what, options)
+      : this.#sessions.forget(what as string)
+  }
+
+  /**
+   * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
+   * knows of it, other processes of the session do not.
+   *
+   * @returns `false` when this manager has no such context
+   */
+  async pin(filepath: string): Promise<boolean> {
+    return this.#sessions.pin(filepath, true)
+  }
+
+  /** Takes a `pin` back. */
+  async unpin(filepath: string): Promise<boolean> {
+    return this.#sessions.pin(filepath, false)
   }
 
   /** Counts and bytes by tier. */
@@ -407,17 +395,36 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Removes what dead sessions left behind, within the bounds of `retention`. Runs by itself in the background, once per
-   * process and directory. Live sessions and foreign files are never touched; with an injected file system nothing is.
+   * Removes what dead sessions left behind, within the bounds of `retention`, and what this session has beyond its own. Runs by itself in
+   * the background: at the first save of a process in a directory, and then about every 10 minutes in which something is saved. Live and
+   * paused sessions of others and foreign files are never touched; with an injected file system nothing is.
    */
-  async sweep(options?: CancellationOptions | null): Promise<SweepReport> {
-    return cancellable(
-      this.#hooks,
-      this.#native,
-      readCancellation(options),
-      (operation) => this.#native.sweep(operation),
-      (text) => JSON.parse(text) as SweepReport,
-    )
+  async sweep(options?: SweepOptions | null): Promise<SweepReport> {
+    return this.#sessions.sweep(options)
+  }
+
+  /**
+   * With the option `resume`: resolves once the pointers that earlier processes of the session left are there. Without it, at once.
+   *
+   * @throws (rejects) `ERR_CONTEXT_IO` when the directory cannot be read; the next call tries again
+   */
+  async resume(): Promise<void> {
+    return this.#sessions.resume()
+  }
+
+  /** The sessions of the directory, the latest used first. With an injected file system all count as live. */
+  async sessions(options?: CancellationOptions | null): Promise<SessionInfo[]> {
+    return this.#sessions.list(options)
+  }
+
+  /**
+   * Ends a session of the directory: as soon as no process holds it, what it left is kept within the bounds of `retention` alone. To
+   * remove this session's contexts at once, call `clear()`.
+   *
+   * @returns whether it was live or paused
+   */
+  async endSession(sessionId: string): Promise<boolean> {
+    return this.#sessions.end(sessionId)
   }
 
   /** Drops every pointer, and what only memory holds. Files stay. */
@@ -427,7 +434,7 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Removes this session's files and those of sessions that are over. Pointers stay. Files of sessions that are alive and
+   * Removes this session's files and those of sessions that are over. Pointers stay. Files of other sessions that are live or paused and
    * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
    */
   async clearContextDir(): Promise<void> {
@@ -438,7 +445,10 @@ export class ContextManager<Task extends TaskId = number> {
     )
   }
 
-  /** The session's end: removes the memory and files of every save called before. The manager starts anew. */
+  /**
+   * The session's end: removes the memory and files of every save called before. Call it when the conversation will not go on; where it may, call
+   * `close()`. A later save begins the session again.
+   */
   async clear(): Promise<void> {
     return operate(
       this.#hooks,
@@ -453,8 +463,9 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Waits for every save called before and ends the session without clearing: its files stay, within the bounds of
-   * `retention`. A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
+   * Waits for every save called before and lets the session go. One whose `sessionId` you gave is paused: its contexts stay for
+   * `retention.keepPaused`, for a process that resumes it. Any other is over: its files stay within the bounds of `retention`.
+   * A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
    * `closeTimeout`.
    */
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { checkText } from '../arguments/checks.ts'
 import { contextError, fromNative, inspect, invalidArgument } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { debug, type Hooks, operate } from '../native/border.ts'
+import { partsOf, withBytes } from './loaded-bytes.ts'
 import type { StoredContext } from './types.ts'
 
 /** One context; rejects when it cannot be loaded. */
@@ -15,14 +16,15 @@ export async function loadContext<T, Task extends TaskId>(
 ): Promise<StoredContext<T, Task>> {
   checkText(filepath, 'filepath')
   const texts = native.peek(filepath)
-  if (texts !== null) {
-    return parseRecord<T, Task>(texts, filepath)
-  }
-  return operate(
-    hooks,
-    (operation) => native.load(operation, filepath),
-    (_, texts) => parseRecord<T, Task>(texts, filepath),
-  )
+  const record =
+    texts === null
+      ? await operate(
+          hooks,
+          (operation) => native.load(operation, filepath),
+          (_, texts) => parseRecord<T, Task>(texts, filepath),
+        )
+      : parseRecord<T, Task>(texts, filepath)
+  return partsOf(record) === undefined ? record : withBytes(hooks, native, filepath, record)
 }
 
 /** Several contexts in their order; what cannot be loaded is skipped and reported. */
@@ -56,6 +58,19 @@ export async function loadContexts<Task extends TaskId>(
   if (missing.length > 0) {
     await loadMissing(hooks, native, filepaths, missing, loaded)
   }
+  await Promise.all(
+    loaded.map(async (record, index) => {
+      const filepath = filepaths[index] as string
+      try {
+        if (record !== undefined && partsOf(record) !== undefined) {
+          loaded[index] = await withBytes(hooks, native, filepath, record)
+        }
+      } catch (error) {
+        loaded[index] = undefined
+        reportUnloaded(hooks, filepath, error)
+      }
+    }),
+  )
   return loaded.filter((context) => context !== undefined)
 }
 

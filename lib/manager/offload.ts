@@ -1,34 +1,27 @@
 /** `offload`: tool outputs on their way into a conversation. All are stored; large ones are replaced by placeholders. */
 
 import { Buffer } from 'node:buffer'
-import { checkArguments, checkObject, checkTask, checkText, checkWhole, count, optional } from '../arguments/checks.ts'
+import { checkArguments, checkObject, checkText, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, inspect, invalidArgument } from '../arguments/errors.ts'
-import type { TaskId } from '../arguments/types.ts'
 import { textOfBinary } from '../native/binary.ts'
 import { debug, type Hooks } from '../native/border.ts'
 import { type Encoded, encodeText } from '../native/snapshot.ts'
-import { offloadOptions, offloadPolicy } from './option-names.ts'
-import type { OffloadedContext, OffloadOptions, OffloadPolicy, ToolOutput } from './retrieval-types.ts'
+import { TakenBytes } from '../native/taken-bytes.ts'
+import type { AnswerMarks } from './answer-marks.ts'
+import { type CheckedOffload, readOffloadOptions } from './offload-options.ts'
+import { type CheckedPolicy, choose, sum, type Threshold } from './offload-policy.ts'
+import type { OffloadAllOptions, OffloadedContext, OffloadOptions, ToolOutput } from './offload-types.ts'
+import { offloadAllOptions } from './option-names.ts'
+import { arrival, isPending } from './pending-values.ts'
+import type { SaveStored, Stored } from './save-request.ts'
+import type { Saving } from './saving.ts'
+import type { SpooledStream } from './spooled-stream.ts'
+import type { LongStreams } from './stream-keeper.ts'
+import { isRetrievalTool } from './tool-names.ts'
 
-const DEFAULT_THRESHOLD = 8192
-const DEFAULT_PREVIEW_BYTES = 1024
-
-/** What these tools return was stored before: storing it again would only hide it behind another placeholder. */
-export const RETRIEVAL_TOOLS: ReadonlySet<string> = new Set([
-  'list_contexts',
-  'search_contexts',
-  'read_context_slice',
-  'read_context',
-])
-
-/** A policy, complete. */
-interface CheckedPolicy {
-  readonly threshold: number
-  readonly toolThresholds: ReadonlyMap<string, number>
-  readonly exemptTools: ReadonlySet<string>
-  readonly turnBudget: number
-  readonly previewBytes: number
-}
+const DEFAULT_START = 0.6
+const DEFAULT_WINDOW = 200_000
+const NO_BUDGET: Threshold = { unit: 'bytes', least: Number.POSITIVE_INFINITY }
 
 /** An output as a caller gives it. */
 type GivenOutput = Omit<ToolOutput, 'options'> & { options?: OffloadOptions | null | undefined }
@@ -38,52 +31,40 @@ interface Output {
   readonly toolName: string
   readonly args: Record<string, unknown>
   readonly result: unknown
-  readonly taskId: TaskId | undefined
-  readonly queryId: string | undefined
-  readonly threshold: number
+  readonly options: CheckedOffload
+  readonly threshold: Threshold
   readonly text: string
+  /** Of the text, and of bytes that it does not show. */
   readonly sizeBytes: number
+  /** Of those bytes. */
+  readonly hiddenBytes: number
   /** The text, ready to cross, when it is not the result itself. */
   readonly encoded: Encoded | undefined
   /** Why there is no text. */
   readonly unreadable: Error | undefined
-}
-
-/** What the native side says of an output that it stored. */
-interface Stored {
-  readonly path: string
-  readonly handle: string
-  readonly placeholder: string | null
+  /** The output, or its member `body`, where it is a stream that is kept in files: there is no text then. */
+  readonly spooled?: SpooledStream | undefined
 }
 
 type Outcome = Stored | { readonly error: Error }
 
-/** Asks a save for a handle, and with `previewBytes` for a placeholder. */
-export interface OffloadRequest {
-  readonly encoded: Encoded | undefined
-  readonly previewBytes: number | undefined
-}
-
-/** Saves an output; gives `Stored` as JSON. */
-type Save = (
-  toolName: string,
-  args: Record<string, unknown>,
-  result: unknown,
-  taskId: TaskId | undefined,
-  queryId: string | undefined,
-  request: OffloadRequest,
-) => Promise<string>
-
 /** Offloads outputs for a manager. */
 export class Offloading {
+  readonly policy: CheckedPolicy
   readonly #hooks: Hooks
-  readonly #policy: CheckedPolicy
-  readonly #save: Save
+  readonly #marks: AnswerMarks
+  readonly #save: SaveStored
+  readonly #maxBytes: number
+  readonly #long: LongStreams | undefined
 
-  constructor(hooks: Hooks, policy: OffloadPolicy | null | undefined, save: Save) {
+  /** @param maxBytes so much of a stream is kept */
+  constructor(hooks: Hooks, policy: CheckedPolicy, marks: AnswerMarks, saving: Saving, maxBytes: number) {
+    this.#maxBytes = maxBytes
+    this.#long = saving.longStreams
+    this.policy = policy
     this.#hooks = hooks
-    this.#policy = checkPolicy(optional(policy, 'offload', offloadPolicy) ?? {})
-    this.#save = save
+    this.#marks = marks
+    this.#save = saving.saveStored
   }
 
   async offload<T>(
@@ -92,51 +73,90 @@ export class Offloading {
     result: T,
     options: OffloadOptions | null | undefined,
   ): Promise<OffloadedContext<T>> {
-    const [offloaded] = await this.#offload(
-      [this.#read({ toolName, args, result, options }, '')],
-      Number.POSITIVE_INFINITY,
-    )
+    const given = { toolName, args, result, options }
+    const output = isPending(result) ? await this.#readArriving(given, '', true) : this.#read(given, '')
+    output.options.signal?.throwIfAborted()
+    const [offloaded] = await this.#offload([output], NO_BUDGET, true)
     return offloaded as OffloadedContext<T>
   }
 
-  async offloadAll(outputs: readonly ToolOutput[]): Promise<OffloadedContext[]> {
+  async offloadAll(
+    outputs: readonly ToolOutput[],
+    options: OffloadAllOptions | null | undefined,
+  ): Promise<OffloadedContext[]> {
     if (!Array.isArray(outputs)) {
       throw invalidArgument('outputs', 'an array of tool outputs', outputs)
     }
+    const room = readRoom(options)
     // All are read before the first is stored: a wrong one leaves nothing behind.
-    const read = Array.from(outputs, (output, index) =>
-      this.#read(checkObject(output, `outputs[${index}]`), `outputs[${index}].`),
-    )
-    return this.#offload(read, this.#policy.turnBudget)
+    const given = Array.from(outputs, (output, index) => checkObject(output, `outputs[${index}]`))
+    const read = given.some(({ result }) => isPending(result))
+      ? await Promise.all(
+          given.map((output, index) => this.#readArriving(output, `outputs[${index}].`, room === undefined)),
+        )
+      : given.map((output, index) => this.#read(output, `outputs[${index}].`))
+    for (const { options } of read) {
+      options.signal?.throwIfAborted()
+    }
+    const isFull = room === undefined || sum(read.map(({ text }) => this.policy.sizeOf(text, 'tokens'))) >= room
+    return this.#offload(read, this.policy.turn, isFull)
   }
 
-  async #offload(outputs: readonly Output[], budget: number): Promise<OffloadedContext[]> {
-    const isWithinBudget = total(outputs.map(({ sizeBytes }) => sizeBytes)) <= budget
+  async #offload(outputs: readonly Output[], budget: Threshold, mayReplace: boolean): Promise<OffloadedContext[]> {
+    const sizes = outputs.map(({ text, hiddenBytes, threshold, spooled }) => ({
+      whole:
+        sizeOfBytes(hiddenBytes, budget.unit) +
+        (budget.least === Number.POSITIVE_INFINITY ? Buffer.byteLength(text) : this.policy.sizeOf(text, budget.unit)),
+      isLarge: mayReplace && (spooled !== undefined || this.#isLarge(text, hiddenBytes, threshold)),
+    }))
+    const isWithinBudget = sum(sizes.map(({ whole }) => whole)) <= budget.least
     const outcomes = await Promise.all(
-      outputs.map((output) => {
-        const isMeant = !this.#isExempt(output) && (isLarge(output) || !isWithinBudget)
-        return this.#store(output, isMeant ? this.#policy.previewBytes : undefined)
+      outputs.map((output, index) => {
+        const isMeant = mayReplace && (sizes[index]?.isLarge === true || !isWithinBudget)
+        return this.#store(output, isMeant && !this.policy.exemptTools.has(output.toolName))
       }),
     )
-    const isOffloaded = choose(outputs, outcomes, budget)
-    return outputs.map((output, index) => settle(output, outcomes[index], isOffloaded[index] === true))
+    const isReplaced = choose(
+      sizes.map(({ whole, isLarge }, index) => {
+        const placeholder = placeholderOf(outcomes[index])
+        const replaced = placeholder === null ? Number.POSITIVE_INFINITY : this.policy.sizeOf(placeholder, budget.unit)
+        return { whole, isLarge, replaced }
+      }),
+      mayReplace ? budget.least : Number.POSITIVE_INFINITY,
+    )
+    return outputs.map((output, index) => settle(output, outcomes[index], isReplaced[index] === true))
   }
 
-  #isExempt({ toolName }: Output): boolean {
-    return this.#policy.exemptTools.has(toolName)
+  #isLarge(text: string, hiddenBytes: number, threshold: Threshold): boolean {
+    return sizeOfBytes(hiddenBytes, threshold.unit) >= threshold.least || this.policy.isLarge(text, threshold)
   }
 
   /** Stores an output, whatever comes of it; `undefined` when it is not meant to be stored. */
-  async #store(output: Output, previewBytes: number | undefined): Promise<Outcome | undefined> {
-    const { toolName, args, result, taskId, queryId, encoded, unreadable } = output
-    if (RETRIEVAL_TOOLS.has(toolName)) {
+  async #store(output: Output, isMeant: boolean): Promise<Outcome | undefined> {
+    const { toolName, args, result, options, encoded, unreadable, text, spooled } = output
+    const { kind, saved } = options
+    const prefix = options.prefix ?? this.policy.prefix
+    if (isRetrievalTool(toolName, prefix)) {
       return undefined
     }
     try {
       if (unreadable !== undefined) {
         throw unreadable
       }
-      return JSON.parse(await this.#save(toolName, args, result, taskId, queryId, { encoded, previewBytes })) as Stored
+      if (this.#marks.mayBeAnswer(text) && (await this.#marks.isAnswer(text))) {
+        return undefined
+      }
+      return await this.#save(toolName, args, result, options.taskId, options.queryId, {
+        encoded,
+        spooled,
+        saved,
+        shown: {
+          previewBytes: isMeant ? this.policy.previewBytes : undefined,
+          kind,
+          prefix,
+          showsRaw: this.policy.showsRaw,
+        },
+      })
     } catch (thrown) {
       const error = asContextError(thrown, 'offload', 'arguments') as Error
       debug(this.#hooks, 'Failed to store an output: it stays in the conversation', { toolName, error })
@@ -144,111 +164,130 @@ export class Offloading {
     }
   }
 
+  /** An output that is waited for. A wrong option rejects before that. */
+  async #readArriving(given: GivenOutput, prefix: string, mayReplace: boolean): Promise<Output> {
+    const empty = this.#read({ ...given, result: '' }, prefix)
+    empty.options.signal?.throwIfAborted()
+    const long = mayReplace ? this.#longStreams(empty) : undefined
+    const arrived = await arrival(given.result, this.#maxBytes, empty.options.signal, long)
+    const { result, isCut, outcome, mediaType, spooled, lost } = arrived
+    if (lost !== undefined) {
+      const text = lostText(given.toolName)
+      return { ...empty, result: undefined, text, unreadable: asContextError(lost.error, 'offload', 'result') as Error }
+    }
+    const typed = mediaType === undefined ? {} : { options: { mediaType, ...given.options } }
+    const whole = this.#read({ ...given, ...typed, result: spooled === undefined ? result : '' }, prefix)
+    const read = spooled === undefined ? whole : { ...whole, result, spooled, ...sizesOf(spooled) }
+    const saved = { ...read.options.saved, ...outcome, cut: isCut }
+    // What came of a stream is stored, whatever ended it.
+    return isCut ? { ...read, options: { ...read.options, saved, signal: undefined } } : read
+  }
+
+  /** How a long stream is kept in files: where it is sure to be replaced, so that its text is not needed. */
+  #longStreams({ toolName, options, threshold }: Output): LongStreams | undefined {
+    const isRetrieval = isRetrievalTool(toolName, options.prefix ?? this.policy.prefix)
+    if (this.#long === undefined || isRetrieval || this.policy.exemptTools.has(toolName) || this.policy.showsRaw) {
+      return undefined
+    }
+    const mayOpen = (soFar: unknown): boolean => {
+      const { text, hiddenBytes } = textOf(toolName, soFar, options.saved?.mediaType)
+      return this.#isLarge(text, hiddenBytes, threshold)
+    }
+    return { ...this.#long, mayOpen }
+  }
+
   #read(given: GivenOutput, prefix: string): Output {
     const { toolName, args, result } = given
     checkText(toolName, `${prefix}toolName`)
     checkArguments(args, `${prefix}args`)
-    const options = optional(given.options, `${prefix}options`, offloadOptions) ?? {}
     const optionName = prefix === '' ? '' : `${prefix}options.`
-    const queryId = options.queryId ?? undefined
-    optional(queryId, `${optionName}queryId`, checkText)
-    const { toolThresholds, threshold } = this.#policy
-    return {
-      toolName,
-      args,
-      result,
-      taskId: optional(options.taskId, `${optionName}taskId`, checkTask),
-      queryId,
-      threshold: count(options.threshold, `${optionName}threshold`, toolThresholds.get(toolName) ?? threshold),
-      ...textOf(toolName, result),
-    }
+    const options = readOffloadOptions(given.options, `${prefix}options`, optionName)
+    const threshold = this.policy.thresholdOf(toolName, options)
+    return { toolName, args, result, options, threshold, ...textOf(toolName, result, options.saved?.mediaType) }
   }
 }
 
+/** The tokens that outputs may take before they are offloaded; `undefined`: none. */
+function readRoom(options: OffloadAllOptions | null | undefined): number | undefined {
+  const { contextTokens, startAt, window } = optional(options, 'options', offloadAllOptions) ?? {}
+  const used = optional(contextTokens, 'contextTokens', checkWhole)
+  const share = optional(startAt, 'startAt', checkShare)
+  const whole = optional(window, 'window', checkWhole)
+  if (used === undefined) {
+    if (share !== undefined || whole !== undefined) {
+      throw invalidArgument('contextTokens', 'the tokens of the conversation, beside startAt and window', contextTokens)
+    }
+    return undefined
+  }
+  return (share ?? DEFAULT_START) * (whole ?? DEFAULT_WINDOW) - used
+}
+
+function checkShare(value: number, name: string): number {
+  if (!(typeof value === 'number' && value >= 0 && value <= 1)) {
+    throw invalidArgument(name, 'a number from 0 to 1', value)
+  }
+  return value
+}
+
 /** The text of a result: a string and binary data that is text as they are, anything else as JSON. */
-function textOf(toolName: string, result: unknown): Pick<Output, 'text' | 'sizeBytes' | 'encoded' | 'unreadable'> {
+function textOf(
+  toolName: string,
+  result: unknown,
+  mediaType: string | null | undefined,
+): Pick<Output, 'text' | 'sizeBytes' | 'hiddenBytes' | 'encoded' | 'unreadable'> {
   const whole = typeof result === 'object' && result !== null ? textOfBinary(result) : result
   if (typeof whole === 'string') {
-    return { text: whole, sizeBytes: Buffer.byteLength(whole), encoded: undefined, unreadable: undefined }
+    const sizeBytes = Buffer.byteLength(whole)
+    return { text: whole, sizeBytes, hiddenBytes: 0, encoded: undefined, unreadable: undefined }
   }
   try {
-    const encoded = encodeText(result)
-    return { text: encoded.text, sizeBytes: Buffer.byteLength(encoded.text), encoded, unreadable: undefined }
+    const encoded = encodeText(result, new TakenBytes(mediaType ?? undefined))
+    const hiddenBytes = encoded.taken?.size ?? 0
+    // Bytes that are the whole result have no quotes around what is shown of them.
+    const json = encoded.taken?.shown(encoded.text) ?? encoded.text
+    const text = json.startsWith('"') ? (JSON.parse(json) as string) : json
+    return { text, sizeBytes: Buffer.byteLength(text) + hiddenBytes, hiddenBytes, encoded, unreadable: undefined }
   } catch (thrown) {
     // No string can hold its JSON.
     const unreadable = asContextError(thrown, 'offload', 'result') as Error
     const text = `[The output of ${inspect(toolName)} is too large to be shown: ask the tool for less of it.]`
-    return { text, sizeBytes: Buffer.byteLength(text), encoded: undefined, unreadable }
+    return { text, sizeBytes: Buffer.byteLength(text), hiddenBytes: 0, encoded: undefined, unreadable }
   }
 }
 
-function isLarge({ sizeBytes, threshold }: Output): boolean {
-  return sizeBytes >= threshold
+/** What is in the place of a stream that was read and could not be stored. */
+function lostText(toolName: string): string {
+  return `[The output of ${inspect(toolName)} was a stream that could not be stored: run the tool again.]`
 }
 
-/** Which outputs are replaced: the large ones, and then the largest, until all fit into the budget. */
-function choose(outputs: readonly Output[], outcomes: readonly (Outcome | undefined)[], budget: number): boolean[] {
-  const placeholderBytes = outcomes.map(bytesOfPlaceholder)
-  // A placeholder that takes more than the output helps nobody.
-  const isShorter = outputs.map(({ sizeBytes }, index) => (placeholderBytes[index] as number) < sizeBytes)
-  const isOffloaded = outputs.map((output, index) => isLarge(output) && isShorter[index] === true)
-  let bytes = total(
-    outputs.map(({ sizeBytes }, index) => (isOffloaded[index] ? (placeholderBytes[index] as number) : sizeBytes)),
-  )
-  const largestFirst = [...outputs.keys()]
-    .filter((index) => isShorter[index] && !isOffloaded[index])
-    .sort((one, other) => (outputs[other] as Output).sizeBytes - (outputs[one] as Output).sizeBytes)
-  for (const index of largestFirst) {
-    if (bytes <= budget) {
-      break
-    }
-    isOffloaded[index] = true
-    bytes += (placeholderBytes[index] as number) - (outputs[index] as Output).sizeBytes
-  }
-  return isOffloaded
+/** The sizes of a stream that is kept in files. */
+function sizesOf({ bytes }: SpooledStream): Pick<Output, 'sizeBytes' | 'hiddenBytes'> {
+  return { sizeBytes: bytes, hiddenBytes: bytes }
 }
 
-/** `Infinity` where there is none. */
-function bytesOfPlaceholder(outcome: Outcome | undefined): number {
-  const placeholder = outcome !== undefined && 'placeholder' in outcome ? outcome.placeholder : null
-  return placeholder === null ? Number.POSITIVE_INFINITY : Buffer.byteLength(placeholder)
+/** What bytes would take as base64, which is four characters of three bytes, where tokens are counted. */
+function sizeOfBytes(bytes: number, unit: Threshold['unit']): number {
+  return unit === 'tokens' ? Math.ceil(bytes / 3) : bytes
 }
 
-function settle(output: Output, outcome: Outcome | undefined, isOffloaded: boolean): OffloadedContext {
-  const { text, sizeBytes, result } = output
+function placeholderOf(outcome: Outcome | undefined): string | null {
+  return outcome !== undefined && 'placeholder' in outcome ? outcome.placeholder : null
+}
+
+function settle(output: Output, outcome: Outcome | undefined, isReplaced: boolean): OffloadedContext {
+  const { text, sizeBytes, result, spooled } = output
   if (outcome === undefined) {
     return { text, isOffloaded: false, sizeBytes, result }
+  }
+  if ('error' in outcome && spooled !== undefined) {
+    return { text: lostText(output.toolName), isOffloaded: false, sizeBytes, result: undefined, error: outcome.error }
   }
   if ('error' in outcome) {
     return { text, isOffloaded: false, sizeBytes, result, error: outcome.error }
   }
   const { path: filepath, handle, placeholder } = outcome
-  if (isOffloaded && placeholder !== null) {
-    return { text: placeholder, isOffloaded: true, filepath, handle, sizeBytes }
+  if (placeholder !== null && (isReplaced || spooled !== undefined)) {
+    return { text: placeholder, isOffloaded: true, filepath, handle, sizeBytes: outcome.streamBytes ?? sizeBytes }
   }
   return { text, isOffloaded: false, filepath, handle, sizeBytes, result }
-}
-
-function total(numbers: readonly number[]): number {
-  return numbers.reduce((sum, number) => sum + number, 0)
-}
-
-function checkPolicy(policy: OffloadPolicy): CheckedPolicy {
-  const thresholds = Object.entries(optional(policy.toolThresholds, 'offload.toolThresholds', checkObject) ?? {})
-  const exemptTools = policy.exemptTools ?? []
-  if (!Array.isArray(exemptTools) || exemptTools.some((name) => typeof name !== 'string')) {
-    throw invalidArgument('offload.exemptTools', 'an array of names', policy.exemptTools)
-  }
-  return {
-    threshold: count(policy.threshold, 'offload.threshold', DEFAULT_THRESHOLD),
-    toolThresholds: new Map(
-      thresholds.map(([name, threshold]) => [
-        name,
-        count(threshold, `offload.toolThresholds.${name}`, DEFAULT_THRESHOLD),
-      ]),
-    ),
-    exemptTools: new Set(exemptTools),
-    turnBudget: count(policy.turnBudget, 'offload.turnBudget', Number.POSITIVE_INFINITY),
-    previewBytes: optional(policy.previewBytes, 'offload.previewBytes', checkWhole) ?? DEFAULT_PREVIEW_BYTES,
-  }
 }

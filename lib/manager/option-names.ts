@@ -1,23 +1,32 @@
 /** The names of the options of this folder; see `known-options.ts`. */
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
+import type { OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions } from './offload-types.ts'
 import type {
   ContextFilter,
+  GrepContextsOptions,
   GrepOptions,
   LatestOptions,
-  OffloadOptions,
-  OffloadPolicy,
   SearchOptions,
   SelectOptions,
   SliceOptions,
   SliceRange,
 } from './retrieval-types.ts'
-import type { ContextManagerOptions, RetentionOptions } from './types.ts'
+import type {
+  ContextManagerOptions,
+  FindOptions,
+  ForgetFilter,
+  ForgetOptions,
+  RecordStreamOptions,
+  RetentionOptions,
+  SweepOptions,
+} from './types.ts'
 
 const CONTEXT_FILTER: Names<ContextFilter> = {
   queryId: true,
   taskId: true,
   toolName: true,
+  callId: true,
   since: true,
   until: true,
 }
@@ -29,6 +38,7 @@ export const managerOptions = knownOptions<ContextManagerOptions>('ContextManage
   memoryBudget: true,
   indexBudget: true,
   sessionId: true,
+  resume: true,
   shouldPersist: true,
   retention: true,
   durability: true,
@@ -47,21 +57,67 @@ export const retentionOptions = knownOptions<RetentionOptions>('RetentionOptions
   maxAge: true,
   maxFiles: true,
   maxBytes: true,
+  keepPaused: true,
+  maxPausedBytes: true,
+  maxLiveBytes: true,
+  maxLiveFiles: true,
   maxResultBytes: true,
 })
 
 export const offloadPolicy = knownOptions<OffloadPolicy>('OffloadPolicy', {
   threshold: true,
+  maxTokens: true,
   toolThresholds: true,
   exemptTools: true,
   turnBudget: true,
+  turnTokens: true,
   previewBytes: true,
+  previewTokens: true,
+  countTokens: true,
+  prefix: true,
+  redactPlaceholders: true,
 })
 
-export const offloadOptions = knownOptions<OffloadOptions>('OffloadOptions', {
+const OFFLOAD_OPTIONS: Names<OffloadOptions> = {
+  ...CANCELLATION,
   taskId: true,
   queryId: true,
   threshold: true,
+  maxTokens: true,
+  kind: true,
+  callId: true,
+  ifAbsent: true,
+  outcome: true,
+  mediaType: true,
+  prefix: true,
+}
+
+export const offloadOptions = knownOptions<OffloadOptions>('OffloadOptions', OFFLOAD_OPTIONS)
+
+export const offloadValueOptions = knownOptions<OffloadValueOptions>('OffloadValueOptions', {
+  ...OFFLOAD_OPTIONS,
+  blocks: true,
+})
+
+export const offloadAllOptions = knownOptions<OffloadAllOptions>('OffloadAllOptions', {
+  contextTokens: true,
+  startAt: true,
+  window: true,
+})
+
+export const recordStreamOptions = knownOptions<RecordStreamOptions>('RecordStreamOptions', {
+  taskId: true,
+  queryId: true,
+  success: true,
+  error: true,
+  message: true,
+  durationMs: true,
+  exitCode: true,
+  callId: true,
+  spanId: true,
+  startedAt: true,
+  mediaType: true,
+  ifAbsent: true,
 })
 
 export const latestOptions = knownOptions<LatestOptions>('LatestOptions', {
@@ -73,6 +129,7 @@ export const latestOptions = knownOptions<LatestOptions>('LatestOptions', {
 export const selectOptions = knownOptions<SelectOptions>('SelectOptions', {
   ...CONTEXT_FILTER,
   ...CANCELLATION,
+  sessions: true,
   limit: true,
   pointers: true,
   minScore: true,
@@ -81,6 +138,7 @@ export const selectOptions = knownOptions<SelectOptions>('SelectOptions', {
   countTokens: true,
   recencyWeight: true,
   neighbours: true,
+  fill: true,
   selector: true,
   selectorTimeout: true,
   embed: true,
@@ -104,6 +162,7 @@ export const sliceOptions = knownOptions<SliceOptions>('SliceOptions', {
   grep: true,
   jsonPath: true,
   maxBytes: true,
+  sessions: true,
 })
 
 export const sliceRange = knownOptions<SliceRange>('SliceRange', {
@@ -119,3 +178,40 @@ export const grepOptions = knownOptions<GrepOptions>('GrepOptions', {
   from: true,
   fromByte: true,
 })
+
+export const sweepOptions = knownOptions<SweepOptions>('SweepOptions', {
+  ...CANCELLATION,
+  dryRun: true,
+})
+
+export const forgetFilter = knownOptions<ForgetFilter>('ForgetFilter', {
+  toolName: true,
+  before: true,
+  after: true,
+  queryId: true,
+  taskId: true,
+  callId: true,
+  sessionId: true,
+})
+
+export const forgetOptions = knownOptions<ForgetOptions>('ForgetOptions', {
+  dryRun: true,
+})
+
+export const findOptions = knownOptions<FindOptions>('FindOptions', {
+  ...CANCELLATION,
+  maxAge: true,
+  sessions: true,
+})
+export const grepContextsOptions = knownOptions<GrepContextsOptions>('GrepContextsOptions', {
+  ...CANCELLATION,
+  paths: true,
+  filter: true,
+  before: true,
+  after: true,
+  ignoreCase: true,
+  limit: true,
+  maxBytes: true,
+})
+
+export const contextFilter = knownOptions<ContextFilter>('ContextFilter', CONTEXT_FILTER)

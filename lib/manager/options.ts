@@ -2,6 +2,7 @@
 
 import type { NativeOptions } from '#addon'
 import {
+  checkBoolean,
   checkDurability,
   checkFunction,
   checkPath,
@@ -22,6 +23,7 @@ export const DEFAULT_PERSIST_THRESHOLD = 32_768
 const DEFAULT_MEMORY_BUDGET = 64 * 1024 * 1024
 const DEFAULT_INDEX_BUDGET = 128 * 1024 * 1024
 const DEFAULT_MAXIMUM_AGE = '7d'
+const DEFAULT_KEEP_PAUSED = '7d'
 const DEFAULT_MAXIMUM_FILES = 10_000
 const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
 const DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024
@@ -47,6 +49,10 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
   if (session !== undefined) {
     refuseSecret(redaction, session, 'sessionId')
   }
+  const resumes = optional(options.resume, 'resume', checkBoolean) ?? false
+  if (resumes && session === undefined) {
+    throw invalidArgument('sessionId', 'the id of the session to resume', options.sessionId)
+  }
   const persist = options.persist ?? 'all'
   if (persist !== 'all' && persist !== 'large') {
     throw invalidArgument('persist', "'all' or 'large'", persist)
@@ -55,6 +61,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
     ...directory,
     session: session ?? globalThis.crypto.randomUUID(),
     sessionIsNamed: session !== undefined,
+    resumes,
     persistThreshold: count(options.persistThreshold, 'persistThreshold', DEFAULT_PERSIST_THRESHOLD),
     persistAll: persist === 'all',
     memoryBudget: count(options.memoryBudget, 'memoryBudget', DEFAULT_MEMORY_BUDGET),
@@ -62,6 +69,10 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
     maxAge: duration(retention.maxAge ?? DEFAULT_MAXIMUM_AGE, 'retention.maxAge'),
     maxFiles: count(retention.maxFiles, 'retention.maxFiles', DEFAULT_MAXIMUM_FILES),
     maxBytes: count(retention.maxBytes, 'retention.maxBytes', DEFAULT_MAXIMUM_BYTES),
+    keepPaused: duration(retention.keepPaused ?? DEFAULT_KEEP_PAUSED, 'retention.keepPaused'),
+    maxPausedBytes: count(retention.maxPausedBytes, 'retention.maxPausedBytes', DEFAULT_MAXIMUM_BYTES),
+    maxLiveBytes: count(retention.maxLiveBytes, 'retention.maxLiveBytes', Number.POSITIVE_INFINITY),
+    maxLiveFiles: count(retention.maxLiveFiles, 'retention.maxLiveFiles', Number.POSITIVE_INFINITY),
     maxResultBytes: count(retention.maxResultBytes, 'retention.maxResultBytes', DEFAULT_MAXIMUM_RESULT_BYTES),
     isDurable: optional(options.durability, 'durability', checkDurability) === 'full',
     ...checkTrust(options),
@@ -71,7 +82,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
   }
 }
 
-function checkSession(value: string, name: string): string {
+export function checkSession(value: string, name: string): string {
   // Sessions are listed line by line in lease files.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   const isPlain = typeof value === 'string' && !/[\0-\x1f\x7f\ud800-\udfff]/u.test(value)

@@ -54,8 +54,15 @@ export type Row<Task> = [
   success: boolean | null,
   argsTruncated: boolean,
   sourceUrls: string[] | null,
-  handle?: string,
+  handle?: string | null,
+  call?: CallDetails,
 ]
+
+/** What few calls say of themselves and of how they ended. */
+type CallDetails = Pick<
+  ContextPointer,
+  'error' | 'message' | 'callId' | 'durationMs' | 'exitCode' | 'mediaType' | 'cut'
+>
 
 /** The pointers of a JSON array of rows. */
 export function readRows<Task extends TaskId>(text: string, origin: PointerOrigin): ContextPointer<Task>[] {
@@ -93,7 +100,8 @@ export function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }
     success ?? undefined,
     row[9],
     row[10] ?? undefined,
-    row[11],
+    row[11] ?? undefined,
+    row[12],
   )
 }
 
@@ -113,6 +121,7 @@ function build<Task extends TaskId>(
   argsTruncated: boolean | undefined,
   sourceUrls: string[] | undefined,
   handle: string | undefined,
+  call: CallDetails | undefined,
 ): ContextPointer<Task> {
   const pointer = { filepath, filename, toolName, toolDescription, args } as ContextPointer<Task>
   if (taskId !== undefined) {
@@ -129,6 +138,12 @@ function build<Task extends TaskId>(
   if (success !== undefined) {
     pointer.success = success
   }
+  if (call?.error !== undefined) {
+    pointer.error = call.error
+  }
+  if (call?.message !== undefined) {
+    pointer.message = call.message
+  }
   if (argsTruncated === true) {
     pointer.argsTruncated = true
   }
@@ -137,6 +152,21 @@ function build<Task extends TaskId>(
   }
   if (handle !== undefined) {
     pointer.handle = handle
+  }
+  if (call?.callId !== undefined) {
+    pointer.callId = call.callId
+  }
+  if (call?.durationMs !== undefined) {
+    pointer.durationMs = call.durationMs
+  }
+  if (call?.exitCode !== undefined) {
+    pointer.exitCode = call.exitCode
+  }
+  if (call?.mediaType !== undefined) {
+    pointer.mediaType = call.mediaType
+  }
+  if (call?.cut === true) {
+    pointer.cut = true
   }
   return pointer
 }
@@ -209,6 +239,7 @@ function copyPointer<Task extends TaskId>(pointer: ContextPointer<Task>): Contex
     pointer.argsTruncated,
     pointer.sourceUrls?.slice(),
     pointer.handle,
+    pointer,
   )
 }
 

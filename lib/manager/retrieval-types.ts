@@ -1,7 +1,7 @@
 /** Public types of selecting, searching, slicing and offloading stored outputs. */
 
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
-import type { ContextPointer, SelectablePointer } from './types.ts'
+import type { ContextPointer, SelectablePointer, SessionScope } from './types.ts'
 
 /** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
 export interface ContextFilter {
@@ -11,6 +11,8 @@ export interface ContextFilter {
   taskId?: TaskId | readonly TaskId[] | null | undefined
   /** Made by this tool, or one of several. */
   toolName?: string | readonly string[] | null | undefined
+  /** Saved with this `callId`, or one of several. */
+  callId?: string | readonly string[] | null | undefined
   /** At this time or later. */
   since?: Time | null | undefined
   /** At this time or before. */
@@ -19,6 +21,12 @@ export interface ContextFilter {
 
 /** Options of `selectContexts`. `undefined` and `null` mean the default. */
 export interface SelectOptions extends ContextFilter, CancellationOptions {
+  /**
+   * `'own'`: what this manager has pointers of. `'all'`: every context file of the directory. An array: those of the sessions with
+   * these ids. Beyond `'own'`, not together with `pointers` or `embed`.
+   * @default 'own'
+   */
+  sessions?: SessionScope | null | undefined
   /**
    * At most this many pointers.
    * @default no limit
@@ -49,8 +57,15 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined
   /**
-   * How much the latest outputs are preferred: the share of the best score that the latest output gets on top when it
-   * matches, from 0 to 1.
+   * Choose what does not match as well, the latest first, with `score` 0: after what matches, and in a store of some dozens of
+   * outputs some of the latest before weak matches. A store that fits into the budgets is chosen whole. `minScore` above 0
+   * leaves them out. With `true` a `selector` is offered them as well, and where nothing matches the latest are first.
+   * @default true with `maxBytes` or `maxTokens`, false without
+   */
+  fill?: boolean | null | undefined
+  /**
+   * How much the latest outputs are preferred: the share of the best score that the latest output gets on top, from 0 to 1.
+   * Among few outputs it counts more: twice among ninety, six times among ten.
    * @default 0.15
    */
   recencyWeight?: number | null | undefined
@@ -86,7 +101,7 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   embedTimeout?: number | null | undefined
   /**
-   * Say of each pointer which terms of which field counted.
+   * Say of each pointer which terms of which field counted, and which part of the score came from where.
    * @default false
    */
   explain?: boolean | null | undefined
@@ -100,6 +115,22 @@ export interface SelectedContext<Task extends TaskId = number> extends ContextPo
   isNeighbour?: boolean
   /** With `explain`: what counted, most first. */
   explain?: MatchedTerm[]
+  /** With `explain`: where the score comes from. All are 0 where nothing matches. */
+  scoreParts?: ScoreParts
+}
+
+/** The parts of a score: their sum is the score, which is cut at 1. */
+export interface ScoreParts {
+  /** The words of the query. */
+  text: number
+  /** Nearness by `embed`. */
+  embedding: number
+  /** What was saved just before and just after. */
+  neighbours: number
+  /** What the outputs of the same query (else task) match together. */
+  group: number
+  /** How late it was saved. */
+  recency: number
 }
 
 /** What a term of the query contributed to a score. */
@@ -139,10 +170,11 @@ export type Embed = (
 /** Options of `search`. `undefined` and `null` mean the default. */
 export interface SearchOptions extends ContextFilter, CancellationOptions {
   /**
-   * `'own'`: what this manager saved. `'all'`: every context in the directory, whoever saved it.
+   * `'own'`: what this manager has pointers of. `'all'`: every context in the directory. An array: those of the sessions with
+   * these ids.
    * @default 'own'
    */
-  sessions?: 'own' | 'all' | null | undefined
+  sessions?: SessionScope | null | undefined
   /**
    * At most this many hits.
    * @default 20
@@ -165,6 +197,11 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
   /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
   score: number
   /**
+   * Present where only words that are similar to those of the query were found: of words that occur nowhere, those that one or two
+   * letters tell apart, that hold them, or that have most groups of three letters in common. Such hits come after all others.
+   */
+  matchedBy?: 'fuzzy'
+  /**
    * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
    * when the query has filters and exclusions only.
    */
@@ -173,21 +210,22 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
 
 /** A piece of a stored output around a match. */
 export interface SearchSnippet {
-  /** Where it was found. */
-  field: 'arguments' | 'result'
+  /** Where it was found; `'outcome'` is the error and the message of the call. */
+  field: 'arguments' | 'result' | 'outcome'
   /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
   text: string
   /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
   matches: [start: number, end: number][]
-  /** In a result: the line of the first match, from 1, as `readContext` counts. */
+  /** In a result, and in an outcome without a result: the line of the first match, from 1, as `readContext` counts. */
   line?: number
-  /** In a result: where the snippet begins, in bytes of its text, as `readContext` counts. */
+  /** Likewise: where the snippet begins, in bytes of its text, as `readContext` counts. */
   byteOffset?: number
 }
 
 /**
  * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
- * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. With `jsonPath`, the other
+ * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. Where the result is `null` and the
+ * call has an error or a message, the text is those, each on lines of its own. With `jsonPath`, the other
  * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
  * values by lines.
  */
@@ -205,7 +243,7 @@ export interface SliceOptions extends CancellationOptions {
   /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
   grep?: string | RegExp | GrepOptions | null | undefined
   /**
-   * A JSON path (RFC 9535) into the result. Where it finds one value, that is the text: a string itself, anything else as
+   * A JSON path (RFC 9535) into the result, also on through a string that holds the JSON of an object or an array. Where it finds one value, that is the text: a string itself, anything else as
    * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
    */
   jsonPath?: string | null | undefined
@@ -214,6 +252,11 @@ export interface SliceOptions extends CancellationOptions {
    * @default 32768
    */
   maxBytes?: number | null | undefined
+  /**
+   * Contexts of other sessions are not found. `'own'`: this session's.
+   * @default 'all'
+   */
+  sessions?: SessionScope | null | undefined
 }
 
 /** A range of lines or bytes. `undefined` and `null` mean its natural end. */
@@ -245,14 +288,26 @@ export interface GrepOptions {
 export interface ContextSlice {
   /** The context's path, as given. */
   filepath: string
+  /** Whether the tool succeeded, where that is known. */
+  success?: boolean
+  /** Why it failed, up to 512 bytes. */
+  error?: string
+  /** What the tool said about the call, up to 512 bytes. */
+  message?: string
+  /** The exit code of the tool's process. */
+  exitCode?: number
   /**
    * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
    * around the match, with `…` where it is cut.
    */
   text: string
+  /** `text` is the base64 of bytes; `bytes` and `totalBytes` count those. */
+  encoding?: 'base64'
+  /** The media type of those bytes. */
+  mediaType?: string
   /** Size of the whole text that was sliced, in bytes. */
   totalBytes: number
-  /** Lines of the whole text. An end of line at its end begins no other. */
+  /** Lines of the whole text. An end of line at its end begins no other. Of bytes, 0. */
   totalLines: number
   /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
   bytes?: { from: number; to: number }
@@ -264,6 +319,75 @@ export interface ContextSlice {
   paths?: string[]
   /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
   next?: SliceOptions
+}
+
+/** Options of `grepContexts`. `undefined` and `null` mean the default. */
+export interface GrepContextsOptions extends CancellationOptions {
+  /** Search these contexts, in this order: paths or handles. Not beside `filter`. */
+  paths?: readonly string[] | null | undefined
+  /**
+   * Search this manager's contexts that meet this, the latest first.
+   * @default all contexts of the manager
+   */
+  filter?: ContextFilter | null | undefined
+  /**
+   * Lines shown before each match.
+   * @default 0
+   */
+  before?: number | null | undefined
+  /**
+   * Lines shown after each match.
+   * @default 0
+   */
+  after?: number | null | undefined
+  /**
+   * Ignore upper and lower case. A `RegExp` has its flag `i` for that.
+   * @default false
+   */
+  ignoreCase?: boolean | null | undefined
+  /**
+   * At most this many matching lines in all.
+   * @default 100
+   */
+  limit?: number | null | undefined
+  /**
+   * Text of at most so many bytes in all.
+   * @default 262144
+   */
+  maxBytes?: number | null | undefined
+}
+
+/** What `grepContexts` found. */
+export interface GrepContextsResult {
+  /** The contexts with matching lines, in the order in which they were searched. */
+  found: GrepContextsHit[]
+  /** How many contexts were searched, the last one perhaps in part. */
+  searched: number
+  /** How many contexts could not be read: they are gone, or hold no record. */
+  skipped: number
+  /** Every matching line was found: no bound was reached. */
+  isComplete: boolean
+}
+
+/** The matching lines of one context. */
+export interface GrepContextsHit {
+  /** The context's path, as given or as its pointer has it. */
+  filepath: string
+  lines: GrepLine[]
+}
+
+/** A line that matches, whole. */
+export interface GrepLine {
+  /** From 1, as `readContext` counts. */
+  line: number
+  /** Where the line begins in the whole text, in bytes. */
+  byteOffset: number
+  /** The line without its end. */
+  text: string
+  /** The lines before it. */
+  before: string[]
+  /** The lines after it. */
+  after: string[]
 }
 
 /** A match in a line. */
@@ -287,66 +411,4 @@ export interface LatestOptions {
    * @default 20
    */
   limit?: number | null | undefined
-}
-
-/** Options of `offload`. `undefined` and `null` mean the default. */
-export interface OffloadOptions {
-  taskId?: TaskId | null | undefined
-  queryId?: string | null | undefined
-  /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
-  threshold?: number | null | undefined
-}
-
-/** What `offload` does with which output; an option of the manager. */
-export interface OffloadPolicy {
-  /**
-   * Outputs of at least so many bytes of text are offloaded, others stay as they are.
-   * @default 8192
-   */
-  threshold?: number | null | undefined
-  /** Thresholds of single tools, by name; `Infinity`: never because of their size. */
-  toolThresholds?: Readonly<Record<string, number>> | null | undefined
-  /**
-   * Tools whose outputs are stored and always stay as they are. What the retrieval tools of this package give back
-   * (`list_contexts`, `search_contexts`, `read_context_slice`, `read_context`) stays as well, and is not stored again.
-   */
-  exemptTools?: readonly string[] | null | undefined
-  /**
-   * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
-   * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
-   * even placeholders take more.
-   * @default no bound
-   */
-  turnBudget?: number | null | undefined
-  /**
-   * Length of the placeholder's preview in bytes, head and tail together.
-   * @default 1024
-   */
-  previewBytes?: number | null | undefined
-}
-
-/** A tool output for `offloadAll`. */
-export interface ToolOutput {
-  toolName: string
-  args: Record<string, unknown>
-  result: unknown
-  options?: OffloadOptions | null | undefined
-}
-
-/** What the conversation gets in place of an output. */
-export interface OffloadedContext<T = unknown> {
-  /** The text for the model: a placeholder, or the output itself (a string as it is, anything else as JSON). */
-  text: string
-  /** `text` is a placeholder. */
-  isOffloaded: boolean
-  /** Where the output is stored; absent when it could not be, or is not meant to be. */
-  filepath?: string
-  /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
-  handle?: string
-  /** Size of the output's text in bytes. */
-  sizeBytes: number
-  /** The output, untouched, when it is not offloaded. */
-  result?: T
-  /** Why it could not be stored. */
-  error?: Error
 }

@@ -5,7 +5,7 @@ import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../argum
 import { invalidArgument } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { cancellable, type Hooks } from '../native/border.ts'
-import { checkContextFilter } from './filter.ts'
+import { checkContextFilter, checkSessionScope, sessionTokens } from './filter.ts'
 import { searchOptions } from './option-names.ts'
 import type { SearchHit, SearchOptions } from './retrieval-types.ts'
 
@@ -21,16 +21,22 @@ export async function search<Task extends TaskId>(
   native: NativeManager,
   query: string,
   options: SearchOptions | null | undefined,
+  ownSession: string,
 ): Promise<SearchHit<Task>[]> {
   checkText(query, 'query')
   const given = optional(options, 'options', searchOptions) ?? {}
+  const scope = given.sessions ?? 'own'
+  const sessions = checkSessionScope(scope, 'options.sessions', ownSession)
   const request = JSON.stringify({
     query: query.toWellFormed(),
-    allSessions: optional(given.sessions, 'options.sessions', checkSessions) === 'all',
+    allSessions: scope !== 'own',
     limit: optional(given.limit, 'options.limit', checkWhole) ?? DEFAULT_LIMIT,
     snippets: optional(given.snippets, 'options.snippets', wholeUpTo(MAXIMUM_SNIPPETS)) ?? DEFAULT_SNIPPETS,
     snippetLength: optional(given.snippetLength, 'options.snippetLength', checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
-    filter: checkContextFilter(given, 'options'),
+    filter: {
+      ...checkContextFilter(given, 'options'),
+      sessions: scope === 'own' ? undefined : sessionTokens(sessions),
+    },
   })
   return cancellable(
     hooks,
@@ -39,13 +45,6 @@ export async function search<Task extends TaskId>(
     (operation) => native.search(operation, request),
     (_, texts) => texts.flatMap((text) => JSON.parse(text) as SearchHit<Task>[]),
   )
-}
-
-function checkSessions(value: 'own' | 'all', name: string): 'own' | 'all' {
-  if (value !== 'own' && value !== 'all') {
-    throw invalidArgument(name, "'own' or 'all'", value)
-  }
-  return value
 }
 
 function checkSnippetLength(value: number, name: string): number {

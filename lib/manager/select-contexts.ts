@@ -8,15 +8,24 @@ import type { TaskId } from '../arguments/types.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'
 import { checkPointer } from './candidates.ts'
 import { Embeddings } from './embeddings.ts'
-import { type CheckedContextFilter, checkContextFilter } from './filter.ts'
+import { type CheckedContextFilter, checkContextFilter, checkSessionScope, sessionTokens } from './filter.ts'
 import { selectOptions } from './option-names.ts'
 import { fromRow, type PointerOrigin, type Row } from './pointers.ts'
-import type { ContextSelector, Embed, MatchedTerm, SelectedContext, SelectOptions } from './retrieval-types.ts'
+import type {
+  ContextSelector,
+  Embed,
+  MatchedTerm,
+  ScoreParts,
+  SelectedContext,
+  SelectOptions,
+} from './retrieval-types.ts'
 import { askSelector } from './selector.ts'
 import type { ContextPointer, SelectablePointer } from './types.ts'
 
 /** Candidates that a selector is offered at most. */
 const OFFERED = 50
+/** What larger outputs hold is not counted, in bytes. */
+const LARGEST_COUNTED = 1_048_576
 const MAXIMUM_NEIGHBOURS = 100
 const DEFAULT_SELECTOR_TIMEOUT = 60_000
 const DEFAULT_EMBED_TIMEOUT = 10_000
@@ -26,11 +35,13 @@ type CountTokens = NonNullable<SelectOptions['countTokens']>
 /** What the native side is told, as JSON: see `Selection` in `crates/core/src/context/selection.rs`. */
 interface SelectionRequest {
   filter: CheckedContextFilter
+  allSessions: boolean
   paths: readonly string[] | undefined
   minScore: number
   bounds: Bounds
   recencyWeight: number | undefined
   neighbours: number
+  fill: boolean
   explain: boolean
 }
 
@@ -43,6 +54,8 @@ interface Bounds {
 
 interface CheckedSelection {
   readonly request: SelectionRequest
+  /** `fill` was asked for: a selector is offered what does not match as well, and where nothing matches the latest are first. */
+  readonly isFillGiven: boolean
   readonly countTokens: CountTokens | undefined
   readonly selector: ContextSelector | undefined
   readonly selectorTimeout: number
@@ -52,7 +65,14 @@ interface CheckedSelection {
 }
 
 /** A chosen context as it crosses. */
-type Chosen<Task> = [row: Row<Task>, score: number, isNeighbour: boolean, explain: MatchedTerm[] | null]
+type Chosen<Task> = [
+  row: Row<Task>,
+  score: number,
+  isNeighbour: boolean,
+  explain: MatchedTerm[] | null,
+  session: string | null,
+  parts?: ScoreParts | null,
+]
 
 interface Answer {
   /** Something matched the query. */
@@ -75,7 +95,7 @@ export class Selecting<Task extends TaskId> {
   }
 
   async select(query: string, options: SelectOptions | null | undefined): Promise<SelectedContext<Task>[]> {
-    const selection = checkSelection(options)
+    const selection = checkSelection(options, this.#origin.session)
     const { request, embed, embedTimeout, signal } = selection
     signal?.throwIfAborted()
     if (request.bounds.limit === 0) {
@@ -99,12 +119,13 @@ export class Selecting<Task extends TaskId> {
   /** What the ranker chooses. */
   async #byRank(
     query: string,
-    { request, countTokens, signal }: CheckedSelection,
+    { request, isFillGiven, countTokens, signal }: CheckedSelection,
     vector: Float32Array | undefined,
   ): Promise<SelectedContext<Task>[]> {
     if (countTokens === undefined) {
-      const { pages } = await this.#ask(query, request, vector, signal)
-      return pages.flatMap((page) => this.#read(page))
+      const { isMatched, pages } = await this.#ask(query, request, vector, signal)
+      const selected = pages.flatMap((page) => this.#read(page))
+      return isMatched || isFillGiven || !request.fill ? selected : selected.reverse()
     }
     const { isMatched, pages } = await this.#ask(query, { ...request, isOpen: true }, vector, signal)
     const packing = new Packing<Task>(request.bounds, countTokens)
@@ -123,19 +144,20 @@ export class Selecting<Task extends TaskId> {
       }
     }
     // Where nothing matches, the latest came first to find room.
-    return isMatched ? packing.taken : packing.taken.reverse()
+    return isMatched || isFillGiven ? packing.taken : packing.taken.reverse()
   }
 
   /** What a model chooses of the ranker's choice; `undefined` when it is to be left to the ranker. */
   async #byModel(
     query: string,
-    { request, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
+    { request, isFillGiven: fill, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
     vector: Float32Array | undefined,
   ): Promise<SelectedContext<Task>[] | undefined> {
     if (selector === undefined) {
       return undefined
     }
-    const { pages } = await this.#ask(query, { ...request, bounds: { limit: OFFERED } }, vector, signal)
+    const offered = { ...request, fill, bounds: { limit: OFFERED } }
+    const { pages } = await this.#ask(query, offered, vector, signal)
     const candidates = pages.flatMap((page) => this.#read(page))
     if (candidates.length === 0) {
       return []
@@ -144,7 +166,8 @@ export class Selecting<Task extends TaskId> {
     try {
       // Copies, which the selector may change.
       const copies: ContextPointer<Task>[] = pages.flatMap((page) => this.#read(page))
-      positions = await askSelector(selector, query, copies, selectorTimeout, signal)
+      const found = await this.#found(copies, signal)
+      positions = await askSelector(selector, query, copies, found, selectorTimeout, signal)
     } catch (error) {
       signal?.throwIfAborted()
       debug(this.#hooks, 'The selector failed: the ranker chooses', { error })
@@ -156,6 +179,28 @@ export class Selecting<Task extends TaskId> {
       packing.take(candidates[position] as SelectedContext<Task>)
     }
     return packing.taken
+  }
+
+  /** What the calls found: what their tools said, else what their results are counted to hold. */
+  async #found(
+    pointers: readonly ContextPointer<Task>[],
+    signal: AbortSignal | undefined,
+  ): Promise<(string | undefined)[]> {
+    const isCounted = ({ error, message, sizeBytes }: ContextPointer<Task>): boolean =>
+      message === undefined && error === undefined && sizeBytes <= LARGEST_COUNTED
+    const counted = pointers.filter(isCounted)
+    const answer =
+      counted.length === 0
+        ? []
+        : await cancellable(
+            this.#hooks,
+            this.#native,
+            signal,
+            (operation) => this.#native.found(operation, JSON.stringify(counted.map(({ filepath }) => filepath))),
+            (_, [texts = '[]']) => JSON.parse(texts) as (string | null)[],
+          )
+    const counts = new Map(counted.map((pointer, index) => [pointer, answer[index] ?? undefined]))
+    return pointers.map((pointer) => pointer.message ?? pointer.error ?? counts.get(pointer))
   }
 
   #ask(
@@ -174,14 +219,18 @@ export class Selecting<Task extends TaskId> {
   }
 
   #read(page: string): SelectedContext<Task>[] {
-    return (JSON.parse(page) as Chosen<Task>[]).map(([row, score, isNeighbour, explain]) => {
-      const pointer = fromRow(row, this.#origin) as SelectedContext<Task>
+    return (JSON.parse(page) as Chosen<Task>[]).map(([row, score, isNeighbour, explain, session, parts]) => {
+      const origin = { prefix: this.#origin.prefix, session: session ?? this.#origin.session }
+      const pointer = fromRow(row, origin) as SelectedContext<Task>
       pointer.score = score
       if (isNeighbour) {
         pointer.isNeighbour = true
       }
       if (explain !== null) {
         pointer.explain = explain
+      }
+      if (parts) {
+        pointer.scoreParts = parts
       }
       return pointer
     })
@@ -231,25 +280,39 @@ class Packing<Task extends TaskId> {
   }
 }
 
-function checkSelection(options: SelectOptions | null | undefined): CheckedSelection {
+function checkSelection(options: SelectOptions | null | undefined, ownSession: string): CheckedSelection {
   const given = optional(options, 'options', selectOptions) ?? {}
   const signal = readSignal(given)
   const maxTokens = count(given.maxTokens, 'options.maxTokens', Number.POSITIVE_INFINITY)
+  const maxBytes = count(given.maxBytes, 'options.maxBytes', Number.POSITIVE_INFINITY)
+  const fill = optional(given.fill, 'options.fill', checkBoolean)
   const countTokens = optional(given.countTokens, 'options.countTokens', checkFunction)
+  const scope = given.sessions ?? 'own'
+  const sessions = checkSessionScope(scope, 'options.sessions', ownSession)
+  const refused = (['pointers', 'embed'] as const).find((name) => (given[name] ?? undefined) !== undefined)
+  if (scope !== 'own' && refused !== undefined) {
+    throw invalidArgument(`options.${refused}`, 'absent beside sessions', given[refused])
+  }
   return {
     request: {
-      filter: checkContextFilter(given, 'options'),
+      filter: {
+        ...checkContextFilter(given, 'options'),
+        sessions: scope === 'own' ? undefined : sessionTokens(sessions),
+      },
+      allSessions: scope !== 'own',
       paths: optional(given.pointers, 'options.pointers', checkPointers),
       minScore: optional(given.minScore, 'options.minScore', checkShare) ?? 0,
       bounds: {
         limit: optional(given.limit, 'options.limit', checkWhole),
-        maxBytes: count(given.maxBytes, 'options.maxBytes', Number.POSITIVE_INFINITY),
+        maxBytes,
         maxTokens,
       },
       recencyWeight: optional(given.recencyWeight, 'options.recencyWeight', checkShare),
       neighbours: optional(given.neighbours, 'options.neighbours', wholeUpTo(MAXIMUM_NEIGHBOURS)) ?? 0,
+      fill: fill ?? (maxBytes !== Number.POSITIVE_INFINITY || maxTokens !== Number.POSITIVE_INFINITY),
       explain: optional(given.explain, 'options.explain', checkBoolean) ?? false,
     },
+    isFillGiven: fill === true,
     countTokens: maxTokens === Number.POSITIVE_INFINITY ? undefined : countTokens,
     selector: optional(given.selector, 'options.selector', checkFunction),
     selectorTimeout: count(given.selectorTimeout, 'options.selectorTimeout', DEFAULT_SELECTOR_TIMEOUT),

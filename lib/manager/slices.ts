@@ -2,6 +2,7 @@
 
 import { checkBoolean, checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
+import { checkSessionScope } from './filter.ts'
 import { grepOptions, sliceOptions, sliceRange } from './option-names.ts'
 import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from './retrieval-types.ts'
 
@@ -15,13 +16,13 @@ export interface CheckedSlice {
   readonly request: string
   readonly signal: AbortSignal | undefined
   /** What of the options stays the same when reading goes on. */
-  readonly lasting: Pick<SliceOptions, 'jsonPath' | 'maxBytes'>
+  readonly lasting: Pick<SliceOptions, 'jsonPath' | 'maxBytes' | 'sessions'>
   /** Those of `grep`, as an object. */
   readonly grep: GrepOptions | undefined
 }
 
 /** Checks the options of `readContext`. */
-export function checkSlice(options: SliceOptions | null | undefined): CheckedSlice {
+export function checkSlice(options: SliceOptions | null | undefined, ownSession: string): CheckedSlice {
   const given = optional(options, 'options', sliceOptions) ?? {}
   const signal = readSignal(given)
   const [part, other] = (['lines', 'bytes', 'grep'] as const).filter((name) => (given[name] ?? undefined) !== undefined)
@@ -37,11 +38,16 @@ export function checkSlice(options: SliceOptions | null | undefined): CheckedSli
     bytes: optional(given.bytes, 'bytes', (range, name) => checkRange(range, name, 0)),
     grep: grep === undefined ? undefined : readGrep(grep),
     maxBytes: maxBytes ?? DEFAULT_MAXIMUM_BYTES,
+    sessions: optional(given.sessions, 'sessions', (scope, name) => checkSessionScope(scope, name, ownSession)),
   }
   return {
     request: JSON.stringify(request),
     signal,
-    lasting: { ...(jsonPath === undefined ? {} : { jsonPath }), ...(maxBytes === undefined ? {} : { maxBytes }) },
+    lasting: {
+      ...(jsonPath === undefined ? {} : { jsonPath }),
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      ...((given.sessions ?? undefined) === undefined ? {} : { sessions: given.sessions }),
+    },
     grep,
   }
 }
@@ -87,20 +93,21 @@ function checkGrep(grep: NonNullable<SliceOptions['grep']>, name: string): GrepO
   return grepOptions(grep, name)
 }
 
-/** What the native side is told of `grep`. */
-function readGrep(grep: GrepOptions): object {
+/** What crosses to the native side of `grep`. `names` are those of the parameters. */
+export function readGrep(grep: GrepOptions, names = { pattern: 'grep.pattern', prefix: 'grep.' }): object {
   const { pattern } = grep
+  const { prefix } = names
   if (typeof pattern !== 'string' && !(pattern instanceof RegExp)) {
-    throw invalidArgument('grep.pattern', 'a string or a RegExp', pattern)
+    throw invalidArgument(names.pattern, 'a string or a RegExp', pattern)
   }
   const expression = typeof pattern === 'string' ? { pattern } : { pattern: pattern.source, flags: pattern.flags }
   return {
     ...expression,
-    ignoreCase: optional(grep.ignoreCase, 'grep.ignoreCase', checkBoolean) ?? false,
-    before: optional(grep.before, 'grep.before', checkWhole) ?? 0,
-    after: optional(grep.after, 'grep.after', checkWhole) ?? 0,
-    from: optional(grep.from, 'grep.from', (value, name) => checkFrom(value, name, 1)) ?? 1,
-    fromByte: optional(grep.fromByte, 'grep.fromByte', checkWhole) ?? 0,
+    ignoreCase: optional(grep.ignoreCase, `${prefix}ignoreCase`, checkBoolean) ?? false,
+    before: optional(grep.before, `${prefix}before`, checkWhole) ?? 0,
+    after: optional(grep.after, `${prefix}after`, checkWhole) ?? 0,
+    from: optional(grep.from, `${prefix}from`, (value, name) => checkFrom(value, name, 1)) ?? 1,
+    fromByte: optional(grep.fromByte, `${prefix}fromByte`, checkWhole) ?? 0,
   }
 }
 

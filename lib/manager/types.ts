@@ -1,9 +1,9 @@
 /** Public types of the context manager: its options, pointers and stored contexts. */
 
-import type { TaskId } from '../arguments/types.ts'
+import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
-import type { OffloadPolicy } from './retrieval-types.ts'
+import type { OffloadPolicy } from './offload-types.ts'
 
 /** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
 export interface ContextPointer<Task extends TaskId = number> {
@@ -25,16 +25,34 @@ export interface ContextPointer<Task extends TaskId = number> {
   sessionId?: string
   /** Time of the call, ms since 1970. */
   timestamp: number
-  /** Size of the stored JSON in bytes. */
+  /** Size of the stored JSON in bytes, and of the bytes that are stored beside it. */
   sizeBytes: number
   /** Whether the tool succeeded, where that was told. */
   success?: boolean
+  /** Why it failed, up to 512 bytes; the stored context has it whole. */
+  error?: string
+  /** What the tool said about the call, up to 512 bytes; the stored context has it whole. */
+  message?: string
   /** `args` is cut: the stored context has it whole. */
   argsTruncated?: boolean
   /** The result's own `sourceUrls`, so that an answer can cite without loading. */
   sourceUrls?: string[]
-  /** The handle of an output that `offload` stored. Known to the manager that stored it alone: files do not hold it. */
+  /**
+   * A short name of the call and its output, which placeholders show: the same for the same call with the same output. What takes
+   * a path takes it as well, in every process that opens the directory, for as long as the file is there; of several equal
+   * outputs it means the latest. Absent only in listings of files that releases without handles wrote.
+   */
   handle?: string
+  /** The id that the caller gave the call. */
+  callId?: string
+  /** How long the call took, in ms, where that was told. */
+  durationMs?: number
+  /** The exit code of the program that the tool ran, where that was told. */
+  exitCode?: number
+  /** The media type of the result, where the caller named one. */
+  mediaType?: string
+  /** The result is the beginning of what the tool gave. */
+  cut?: boolean
 }
 
 /** A stored tool output, whole. */
@@ -54,6 +72,20 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   error?: string
   /** What the tool said about the call. */
   message?: string
+  /** See {@link ContextPointer.handle}. */
+  handle?: string
+  /** The id that the caller gave the call. */
+  callId?: string
+  /** How long the call took, in ms. */
+  durationMs?: number
+  /** The exit code of the program that the tool ran. */
+  exitCode?: number
+  /** The span of the trace in which the call was made. */
+  spanId?: string
+  /** The media type that the caller named. */
+  mediaType?: string
+  /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
+  cut?: boolean
   /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
   result: T
 }
@@ -87,7 +119,28 @@ export interface RetentionOptions {
    */
   maxBytes?: number | null | undefined
   /**
-   * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`.
+   * A paused session that was not used for so long is over: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Noted with the session, so
+   * that processes with other options keep it as long.
+   * @default '7d'
+   */
+  keepPaused?: string | null | undefined
+  /**
+   * Paused sessions of the directory whose contexts take more bytes together end, least recently used first.
+   * @default 1073741824 (1 GiB)
+   */
+  maxPausedBytes?: number | null | undefined
+  /**
+   * Contexts of this session that take more bytes on disk go, least recently used first; pinned ones and the latest stay.
+   * @default no bound
+   */
+  maxLiveBytes?: number | null | undefined
+  /**
+   * Contexts of this session on disk beyond this number go, least recently used first; pinned ones and the latest stay.
+   * @default no bound
+   */
+  maxLiveFiles?: number | null | undefined
+  /**
+   * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`; of a stream its beginning is stored.
    * @default 67108864 (64 MiB)
    */
   maxResultBytes?: number | null | undefined
@@ -113,7 +166,7 @@ export interface ContextManagerOptions {
    */
   persist?: 'all' | 'large' | null | undefined
   /**
-   * Bytes of small outputs kept in memory; the oldest leave first.
+   * Bytes of small outputs kept in memory; the least recently used leave first.
    * @default 67108864 (64 MiB)
    */
   memoryBudget?: number | null | undefined
@@ -124,12 +177,18 @@ export interface ContextManagerOptions {
    */
   indexBudget?: number | null | undefined
   /**
-   * The session. Managers that share an id are one session: clearing one clears all. The id shows
-   * in file names when you give it.
+   * The session. Managers that share an id are one session, in any number of processes: clearing one clears all. The id shows
+   * in file names when you give it, and the session is paused, not over, when its last process is gone: see `resume`.
    * @default a fresh id
    */
   sessionId?: string | null | undefined
-  /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. */
+  /**
+   * Restores the pointers that earlier processes of the session left, in the order of their calls. They, and `size`, are complete
+   * once `resume()` resolves; asynchronous methods wait for it. An unknown id begins a new session. Needs `sessionId`.
+   * @default false
+   */
+  resume?: boolean | null | undefined
+  /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. Not asked of streams that are written to files. */
   shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined
   /** Bounds of what dead sessions leave behind, and of any single result. */
   retention?: RetentionOptions | null | undefined
@@ -167,8 +226,14 @@ export interface ContextManagerOptions {
    * @default 30000
    */
   closeTimeout?: number | null | undefined
-  /** Replaces the description of an output. */
-  describe?: ((toolName: string, args: Record<string, unknown>) => string) | null | undefined
+  /**
+   * Replaces the description of an output. `result` is what the tool returned, absent where that is a stream that is written to files; `outcome`
+   * is how the call ended.
+   */
+  describe?:
+    | ((toolName: string, args: Record<string, unknown>, result: unknown, outcome: ToolOutcome | undefined) => string)
+    | null
+    | undefined
   /** Which outputs `offload` and `offloadAll` replace in the conversation. */
   offload?: OffloadPolicy | null | undefined
   /**
@@ -188,4 +253,124 @@ export interface ToolOutcome {
   error?: string | null | undefined
   /** What the tool said about the call. */
   message?: string | null | undefined
+  /** How long the call took, in ms: a finite number from 0 up. */
+  durationMs?: number | null | undefined
+  /** The exit code of the program that the tool ran: a whole number of 32 bits. */
+  exitCode?: number | null | undefined
+}
+
+/** What `saveContext` stores beside a call's output, and how. */
+export interface SaveOptions extends ToolOutcome {
+  /** The id of the call, as the model or the framework gave it. */
+  callId?: string | null | undefined
+  /** The span of the trace in which the call was made. */
+  spanId?: string | null | undefined
+  /**
+   * When the call began, ms since 1970 or a date.
+   * @default now
+   */
+  startedAt?: number | Date | null | undefined
+  /** The media type of the result, such as `'text/csv'`. */
+  mediaType?: string | null | undefined
+  /**
+   * Writes nothing when the session has an output with the same handle already: the same tool, arguments and result. The path of that one is
+   * given then.
+   * @default false
+   */
+  ifAbsent?: boolean | null | undefined
+}
+
+/** Options of `recordStream`. `undefined` and `null` mean the default. */
+export interface RecordStreamOptions extends SaveOptions {
+  taskId?: TaskId | null | undefined
+  queryId?: string | null | undefined
+}
+
+/** Whether a session's contexts are kept for it. */
+export type SessionState = 'live' | 'paused' | 'ended'
+
+/** A session of a context directory. */
+export interface SessionInfo {
+  id: string
+  /**
+   * `'live'`: a process holds it, or may hold it. `'paused'`: no process does, and it stays for when it is resumed. `'ended'`: what
+   * it left is kept within the bounds of `retention`.
+   */
+  state: SessionState
+  /** When it began, ms since 1970; where that was not noted, when its first context was made. */
+  createdAt: number
+  /** When it was last used, ms since 1970. */
+  lastUsedAt: number
+  /** Its contexts on disk. */
+  contexts: number
+  /** Their bytes. */
+  bytes: number
+  /** The processes that hold it. */
+  processes: number
+}
+
+/** Options of `sweep`. */
+export interface SweepOptions extends CancellationOptions {
+  /**
+   * Removes nothing, and reports in `removals` what would be removed and why.
+   * @default false
+   */
+  dryRun?: boolean | null | undefined
+}
+
+/** Which contexts `forget` removes: those that meet every condition given, of which one is needed. */
+export interface ForgetFilter {
+  /** Made by this tool, or one of several. */
+  toolName?: string | readonly string[] | null | undefined
+  /** Saved before this time. */
+  before?: Time | null | undefined
+  /** Saved after this time. */
+  after?: Time | null | undefined
+  /** Saved with this `queryId`, or one of several. */
+  queryId?: string | readonly string[] | null | undefined
+  /** Saved with this `taskId`, or one of several. */
+  taskId?: TaskId | readonly TaskId[] | null | undefined
+  /** Saved with this `callId`, or one of several. */
+  callId?: string | readonly string[] | null | undefined
+  /**
+   * Of this session, which must be this one or one that is over.
+   * @default this session
+   */
+  sessionId?: string | null | undefined
+}
+
+/** Options of `forget` with a filter. */
+export interface ForgetOptions {
+  /**
+   * Removes nothing, and reports what would be removed.
+   * @default false
+   */
+  dryRun?: boolean | null | undefined
+}
+
+/** What `forget` removed, or would remove. */
+export interface ForgetReport {
+  /** How many contexts. */
+  deletedFiles: number
+  /** Their bytes. */
+  deletedBytes: number
+  /** Each of them. */
+  contexts: { filepath: string; handle?: string; toolName: string; sizeBytes: number }[]
+}
+
+/** Whose contexts come into question: this manager's, those of every session of the directory, or those of the sessions with these ids. */
+export type SessionScope = 'own' | 'all' | readonly string[]
+
+/** Options of `findContext`. */
+export interface FindOptions extends CancellationOptions {
+  /**
+   * Calls that are older are not found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * @default no bound
+   */
+  maxAge?: string | number | null | undefined
+  /**
+   * Whose calls count. `'own'`: this session's.
+   * @default 'own'
+   */
+  sessions?: SessionScope | null | undefined
 }

@@ -15,10 +15,13 @@ export const {
   harmlessLine,
   migrateRepoMemory,
   NativeHistory,
+  NativeHistoryTail,
   NativeManager,
   NativeRedactor,
   NativeRepoMemory,
+  NativeState,
   NativeStore,
+  NativeStream,
   newScope,
   nextText,
   Outbox,
@@ -34,12 +37,13 @@ function load(): typeof import('#addon') {
     require = modules.createRequire(import.meta.url)
     require.resolve('../native.cjs')
   } catch (cause) {
-    throw new Error(
+    const error = new Error(
       'agent-context cannot find its native addon, because a bundler copied its code out of the package. ' +
         'Mark the package as external (esbuild: --external:agent-context; webpack, Rollup and Vite: external or externals; ' +
         "Next.js: serverExternalPackages: ['agent-context']), and install it where the bundle runs.",
       { cause },
     )
+    throw Object.assign(error, { code: 'ERR_CONTEXT_ADDON' })
   }
   return require('../native.cjs')
 }

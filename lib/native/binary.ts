@@ -3,7 +3,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { isUint8Array } from 'node:util/types'
+import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 
 /** What `JSON.stringify` leaves of binary data: JSON without a match holds none. Inside a text, the quotes are escaped. */
 const TRACE = /"type":"Buffer"|\{"0":/
@@ -50,6 +50,9 @@ export function leastBytes(value: unknown): number {
     return value.length
   }
   try {
+    if (isAnyArrayBuffer(value)) {
+      return value.byteLength
+    }
     return isUint8Array(value) && ownBytes(value) !== undefined ? value.byteLength : 0
   } catch {
     return 0 // a getter

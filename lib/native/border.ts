@@ -243,7 +243,8 @@ function takeTexts(operation: number): readonly string[] {
       if (text === null) {
         break
       }
-      texts.push(text)
+      // Bytes are a part of the answers of state stores only, which know where.
+      texts.push(text as string)
     } catch (error) {
       failure = error
     }

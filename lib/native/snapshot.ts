@@ -46,7 +46,9 @@
  */
 
 import { textOfBinary } from './binary.ts'
+import { conversionOf } from './conversions.ts'
 import { stringify } from './stringify.ts'
+import { bytesOf, type TakenBytes } from './taken-bytes.ts'
 
 /** `text` is JSON text. */
 export const TEXT = 0
@@ -63,6 +65,8 @@ export interface Encoded {
   /** How many of `operations` are used. */
   readonly length: number
   readonly chunks: readonly string[]
+  /** The bytes of the value, where it has any. */
+  readonly taken: TakenBytes | undefined
 }
 
 const CONSTANT_NULL = 0 << 4
@@ -138,6 +142,8 @@ let units = 0
 const usedLists: KeyNode[] = []
 let serial = 0
 let isBusy = false
+/** Where bytes go. */
+let taking: TakenBytes | undefined
 
 const takesSnapshots = isStringifySlow()
 
@@ -151,29 +157,57 @@ function isStringifySlow(): boolean {
   return versions?.bun === undefined && Number.parseFloat(versions?.v8 ?? '99') < 13.8
 }
 
-/** Takes a snapshot of `value`, which becomes the JSON text `stringify(value)` gives. Throws where `stringify` does. */
-export function encode(value: unknown): Encoded {
-  const text = typeof value === 'object' && value !== null ? textOfBinary(value) : value
+/**
+ * Takes a snapshot of `value`, which becomes the JSON text `stringify(value)` gives. Throws where `stringify` does.
+ *
+ * @param taken takes the bytes; without it, JSON makes numbers of them
+ */
+export function encode(value: unknown, taken?: TakenBytes): Encoded {
+  const text = typeof value === 'object' && value !== null ? textOfWhole(value, taken) : value
   if (typeof text === 'string' && text.length <= MAXIMUM_UNITS) {
-    return { kind: STRING, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS }
+    return { kind: STRING, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS, taken: filled(taken) }
   }
   // A getter of the value being walked may get here again.
   if (takesSnapshots && typeof value === 'object' && value !== null && !isBusy) {
-    const encoded = encodeFlat(value)
+    const encoded = encodeFlat(value, taken)
     if (encoded !== undefined) {
       return encoded
     }
+    taken?.reset()
   }
-  return encodeText(value)
+  return encodeText(value, taken)
+}
+
+/** As `textOfBytes`, of a value that is nothing but bytes. */
+function textOfWhole(value: object, taken: TakenBytes | undefined): string | undefined {
+  const text = textOfBinary(value)
+  const bytes = text === undefined && taken !== undefined ? bytesOf(value) : undefined
+  return bytes === undefined ? text : taken?.takeWhole(bytes)
+}
+
+/** The text of binary data that is text, or what is in the place of other bytes. */
+function textOfBytes(value: object, taken: TakenBytes | undefined): string | undefined {
+  const text = textOfBinary(value)
+  if (text !== undefined || taken === undefined) {
+    return text
+  }
+  const bytes = bytesOf(value)
+  return bytes === undefined ? undefined : taken.take(bytes)
+}
+
+function filled(taken: TakenBytes | undefined): TakenBytes | undefined {
+  return taken === undefined || taken.parts.length === 0 ? undefined : taken
 }
 
 /** As `encode`, but always as finished text, whose size is known then. */
-export function encodeText(value: unknown): Encoded {
-  return { kind: TEXT, text: stringify(value), operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS }
+export function encodeText(value: unknown, taken?: TakenBytes): Encoded {
+  const text = stringify(value, taken)
+  return { kind: TEXT, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS, taken: filled(taken) }
 }
 
-function encodeFlat(value: object): Encoded | undefined {
+function encodeFlat(value: object, taken: TakenBytes | undefined): Encoded | undefined {
   isBusy = true
+  taking = taken
   serial++
   position = HEADER_LENGTH
   try {
@@ -183,7 +217,8 @@ function encodeFlat(value: object): Encoded | undefined {
     writeKeyLists()
     operations[0] = valueEnd
     operations[1] = valueUnits
-    return { kind: FLAT, text: open, operations, length: position, chunks: closed.length === 0 ? NO_CHUNKS : closed }
+    const chunks = closed.length === 0 ? NO_CHUNKS : closed
+    return { kind: FLAT, text: open, operations, length: position, chunks, taken: filled(taken) }
   } catch {
     return undefined // unusual, or a getter or Proxy trap that throws: `stringify` deals with it
   } finally {
@@ -208,6 +243,7 @@ function reset(): void {
   if (operations.length > KEPT_OPERATIONS) {
     allocate(INITIAL_OPERATIONS)
   }
+  taking = undefined
   isBusy = false
 }
 
@@ -279,7 +315,7 @@ function writeNumber(value: number): void {
 
 function writeObject(value: object, depth: number): void {
   if (depth >= MAXIMUM_DEPTH || (value as { toJSON?: unknown }).toJSON !== undefined) {
-    writeBinary(value)
+    writeBytes(value)
     return
   }
   if (Array.isArray(value)) {
@@ -290,13 +326,13 @@ function writeObject(value: object, depth: number): void {
   const isPlain = prototype === Object.prototype || (prototype === null && !isRawJson(value))
   // A boxed primitive stays one when its prototype is changed.
   if (!isPlain || objectToString.call(value) !== '[object Object]') {
-    writeBinary(value)
+    writeUnusual(value, depth)
     return
   }
   // As JSON.stringify does it: all keys first, then the values. So it is harmless if getters or Proxy traps run.
   const keys = Object.keys(value)
   if (keys.length === 2 && (value as { type?: unknown }).type === 'Buffer') {
-    writeBinary(value)
+    writeBytes(value)
     return
   }
   const list = keys.length <= MAXIMUM_KEYS_PER_RECORD ? findKeyList(keys, depth) : undefined
@@ -307,13 +343,27 @@ function writeObject(value: object, depth: number): void {
   }
 }
 
-/** Writes binary data that is text. Anything else is unusual. */
-function writeBinary(value: object): void {
-  const text = textOfBinary(value)
+/** Writes binary data. Anything else is unusual. */
+function writeBytes(value: object): void {
+  const text = textOfBytes(value, taking)
   if (text === undefined) {
     throw UNUSUAL
   }
   writeString(text)
+}
+
+/** Writes what is no plain data: binary data, and what is converted. */
+function writeUnusual(value: object, depth: number): void {
+  const text = textOfBytes(value, taking)
+  if (text !== undefined) {
+    writeString(text)
+    return
+  }
+  const conversion = conversionOf(value)
+  if (conversion === undefined) {
+    throw UNUSUAL
+  }
+  writeValue(conversion.value, depth + 1)
 }
 
 /** `JSON.isRawJSON` is not there on Node 20. */

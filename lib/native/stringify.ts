@@ -4,7 +4,9 @@
  * walked as well where it may hold binary data, because binary data that is text is written as text.
  */
 
-import { jsonOfBinary, mayHoldBinary } from './binary.ts'
+import { jsonOfBinary, mayHoldBinary, textOfBinary } from './binary.ts'
+import { conversionOf, holdsObjectOfClass, mayHoldConverted } from './conversions.ts'
+import { bytesOf, type TakenBytes } from './taken-bytes.ts'
 
 /** Containers nested deeper than this become `"[Too deep]"` (in the walk only: `JSON.stringify` may go deeper). */
 const MAXIMUM_DEPTH = 10_000
@@ -21,23 +23,43 @@ type RawJson = { isRawJSON?: (value: unknown) => boolean }
 /**
  * The JSON text of `value`: that of `JSON.stringify`, and `"null"` for `undefined`, functions and symbols. A `Buffer` or
  * `Uint8Array` that is UTF-8 text becomes that text. A BigInt, a cycle, a getter or `toJSON` that throws and levels too
- * deep become marker strings.
+ * deep become marker strings; `conversionOf` says what becomes of errors, maps and the like.
  *
+ * @param taken takes the bytes; without it, JSON makes numbers of them
  * @throws RangeError when the text is longer than a string can be.
  */
-export function stringify(value: unknown): string {
+export function stringify(value: unknown, taken?: TakenBytes): string {
   try {
-    const binary = jsonOfBinary(value)
-    const json = binary ?? JSON.stringify(value) ?? 'null'
-    if (binary !== undefined || !mayHoldBinary(json)) {
-      return json
+    const binary = jsonOfBytes(value, taken, true)
+    if (binary !== undefined) {
+      return binary
+    }
+    if (!mayHoldConverted(value)) {
+      const json = JSON.stringify(value) ?? 'null'
+      if (!mayHoldBinary(json) && !(json.includes('{}') && holdsObjectOfClass(value, json.length))) {
+        return json
+      }
     }
   } catch (error) {
-    if (isTooLong(error)) {
+    // Bytes are a tenth of their JSON.
+    if (taken === undefined && isTooLong(error)) {
       throw error
     }
   }
-  return new TolerantWalk().run(value)
+  taken?.reset()
+  return new TolerantWalk(taken).run(value)
+}
+
+/** The JSON of binary data; of bytes that are taken, that of what is in their place. */
+function jsonOfBytes(value: unknown, taken: TakenBytes | undefined, isWhole = false): string | undefined {
+  if (taken === undefined || typeof value !== 'object' || value === null) {
+    return jsonOfBinary(value)
+  }
+  const text = textOfBinary(value)
+  const bytes = text === undefined ? bytesOf(value) : undefined
+  const marker = bytes === undefined ? undefined : isWhole ? taken.takeWhole(bytes) : taken.take(bytes)
+  const shown = text ?? marker
+  return shown === undefined ? undefined : JSON.stringify(shown)
 }
 
 /** A property of an object, or the marker string that `stringify` puts in its place when its getter throws. */
@@ -62,6 +84,8 @@ function isTooLong(error: unknown): boolean {
 /** An array or object being written. */
 interface Frame {
   readonly holder: object
+  /** The object that `holder` is the conversion of, or `holder` itself. */
+  readonly origin: object
   /** The keys of an object; `undefined` for an array. */
   readonly keys: readonly string[] | undefined
   readonly length: number
@@ -70,7 +94,7 @@ interface Frame {
 }
 
 /** What a property value turned out to be: finished text, a container to open, or nothing JSON can show. */
-type Prepared = { text: string } | { container: object } | undefined
+type Prepared = { text: string } | { container: object; origin: object } | undefined
 
 class TolerantWalk {
   readonly #frames: Frame[] = []
@@ -79,10 +103,15 @@ class TolerantWalk {
   readonly #blocks: string[] = []
   #pieces: string[] = []
   #length = 0
+  readonly #taken: TakenBytes | undefined
+
+  constructor(taken: TakenBytes | undefined) {
+    this.#taken = taken
+  }
 
   run(value: unknown): string {
     const root = { '': value }
-    this.#writeValue(prepare(root, ''))
+    this.#writeValue(prepare(root, '', this.#taken))
     for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
       if (frame.next < frame.length) {
         this.#writeNext(frame)
@@ -99,11 +128,11 @@ class TolerantWalk {
       if (index > 0) {
         this.#write(',')
       }
-      this.#writeValue(prepare(frame.holder, String(index)))
+      this.#writeValue(prepare(frame.holder, String(index), this.#taken))
       return
     }
     const key = frame.keys[index] as string
-    const prepared = prepare(frame.holder, key)
+    const prepared = prepare(frame.holder, key, this.#taken)
     if (prepared !== undefined) {
       this.#write(`${frame.isEmpty ? '' : ','}${JSON.stringify(key)}:`)
       frame.isEmpty = false
@@ -117,12 +146,12 @@ class TolerantWalk {
     } else if ('text' in prepared) {
       this.#write(prepared.text)
     } else {
-      this.#open(prepared.container)
+      this.#open(prepared.container, prepared.origin)
     }
   }
 
-  #open(container: object): void {
-    if (this.#ancestors.has(container)) {
+  #open(container: object, origin: object): void {
+    if (this.#ancestors.has(origin)) {
       this.#write('"[Circular]"')
       return
     }
@@ -135,19 +164,19 @@ class TolerantWalk {
       const isArray = Array.isArray(container)
       const keys = isArray ? undefined : Object.keys(container)
       const length = isArray ? toLength(container.length) : (keys as string[]).length
-      frame = { holder: container, keys, length, next: 0, isEmpty: true }
+      frame = { holder: container, origin, keys, length, next: 0, isEmpty: true }
     } catch (error) {
       this.#write(markerText(error)) // a Proxy trap
       return
     }
     this.#write(frame.keys === undefined ? '[' : '{')
-    this.#ancestors.add(container)
+    this.#ancestors.add(origin)
     this.#frames.push(frame)
   }
 
   #close(frame: Frame): void {
     this.#write(frame.keys === undefined ? ']' : '}')
-    this.#ancestors.delete(frame.holder)
+    this.#ancestors.delete(frame.origin)
     this.#frames.pop()
   }
 
@@ -164,12 +193,12 @@ class TolerantWalk {
 }
 
 /** Reads one property and does to it what `JSON.stringify` does before it writes: `toJSON`, unboxing, primitives. */
-function prepare(holder: object, key: string): Prepared {
+function prepare(holder: object, key: string, taken: TakenBytes | undefined): Prepared {
   let value: unknown
   try {
     value = Reflect.get(holder, key)
     // Before `toJSON`, which makes numbers of it.
-    const binary = jsonOfBinary(value)
+    const binary = jsonOfBytes(value, taken)
     if (binary !== undefined) {
       return { text: binary }
     }
@@ -186,9 +215,14 @@ function prepare(holder: object, key: string): Prepared {
       }
       value = unbox(value)
     }
-    const serialised = jsonOfBinary(value)
+    const serialised = jsonOfBytes(value, taken)
     if (serialised !== undefined) {
       return { text: serialised }
+    }
+    const conversion = isPlainObject(value) ? undefined : conversionOf(value as object)
+    if (conversion !== undefined) {
+      const prepared = prepareUnboxed(conversion.value)
+      return prepared !== undefined && 'container' in prepared ? { ...prepared, origin: value as object } : prepared
     }
   } catch (error) {
     return { text: markerText(error) }
@@ -207,9 +241,22 @@ function prepareUnboxed(value: unknown): Prepared {
     case 'bigint':
       return { text: `"[BigInt ${value}]"` }
     case 'object':
-      return value === null ? { text: 'null' } : { container: value }
+      return value === null ? { text: 'null' } : { container: value, origin: value }
     default:
       return undefined
+  }
+}
+
+/** A primitive, an array, or an object that has no class. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return true
+  }
+  try {
+    const prototype: unknown = Object.getPrototypeOf(value)
+    return prototype === Object.prototype || prototype === null
+  } catch {
+    return true // a Proxy trap that JSON.stringify would not have called
   }
 }
 

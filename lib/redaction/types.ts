@@ -62,17 +62,19 @@ export interface RedactionFinding {
 export interface RedactionReport {
   /**
    * A `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, or of a repository's memory a
-   * `memoryRecord` (a convention, decision or note) or a `memorySummary`.
+   * `memoryRecord` (a convention, decision or note) or a `memorySummary`; the value of an item of a `state` store.
    */
-  kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary'
+  kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state'
   /** The tool that the output is of, as it is stored; of a `context` and an `entry` alone. */
   toolName?: string
   /** Who wrote the `storeEntry`, or changed it. */
   agent?: string
-  /** The context's path, the history's file, the store entry's file, or that of the memory. */
+  /** The context's path, the history's file, the store entry's file, or that of the memory or the state store. */
   filepath: string
   /** The id of the entry, or of the `memoryRecord`. */
   entryId?: string
+  /** The key of the item of a `state` store. */
+  key?: string
   /** By rule, in the order of their first finds; never empty. */
   findings: RedactionFinding[]
 }

@@ -2,6 +2,7 @@
 
 import { CANCELLATION, knownOptions, type Names } from '../arguments/known-options.ts'
 import type {
+  AppendSummaryOptions,
   ContextPackOptions,
   RepoHashOptions,
   RepoMapFocus,
@@ -49,6 +50,10 @@ export const repoMigration = knownOptions<RepoMemoryMigration>('RepoMemoryMigrat
   fromWorkspace: true,
   fromRepoHash: true,
   workspace: true,
+})
+
+export const appendSummaryOptions = knownOptions<AppendSummaryOptions>('AppendSummaryOptions', {
+  operationId: true,
 })
 
 export const packOptions = knownOptions<ContextPackOptions>('ContextPackOptions', {

@@ -3,7 +3,15 @@
 import { Buffer } from 'node:buffer'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
-import type { ConventionInput, DecisionInput, NoteInput, NoteSource, RecordKind } from './types.ts'
+import { appendSummaryOptions } from './option-names.ts'
+import type {
+  AppendSummaryOptions,
+  ConventionInput,
+  DecisionInput,
+  NoteInput,
+  NoteSource,
+  RecordKind,
+} from './types.ts'
 
 /** The longest text, in bytes of UTF-8. */
 export const MAXIMUM_TEXT_BYTES = 64 * 1024
@@ -21,6 +29,7 @@ export interface CheckedSummary {
   readonly stepId: string
   readonly summary: string
   readonly tags?: readonly string[] | undefined
+  readonly operationId?: string | undefined
 }
 
 export function checkConvention(input: ConventionInput): object {
@@ -67,12 +76,15 @@ export function checkSummary(
   stepId: string,
   summaryText: string,
   tags: readonly string[] | null | undefined,
+  options: AppendSummaryOptions | null | undefined,
 ): CheckedSummary {
+  const { operationId } = optional(options, 'options', appendSummaryOptions) ?? {}
   return {
     runId: checkName(runId, 'runId'),
     stepId: checkName(stepId, 'stepId'),
     summary: checkRecordText(summaryText, 'summaryText'),
     tags: optional(tags, 'tags', checkSummaryTags),
+    operationId: optional(operationId, 'options.operationId', checkName),
   }
 }
 

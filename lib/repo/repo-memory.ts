@@ -27,6 +27,7 @@ import {
 import { checkMaxChars, checkPack, fitTokens, type PackRequest } from './pack.ts'
 import { type CheckedSummary, checkConvention, checkDecision, checkKind, checkNote, checkSummary } from './records.ts'
 import type {
+  AppendSummaryOptions,
   ContextPackOptions,
   Convention,
   ConventionInput,
@@ -255,7 +256,9 @@ export class RepoMemory {
    * @param runId one line of at most 300 bytes, as `stepId`
    * @param summaryText 1 byte to 64 KiB
    * @param tags what to find it by: at most 50 non-empty single lines
-   * @returns the summary as it is stored
+   * @returns the summary as it is stored; the one that is kept already where one has the same `operationId`. Processes exclude
+   * each other by the lock of the file: where locks do not bind all of them (see `trustLocks`), and with a `fileSystem`, `operationId`
+   * holds for one process
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
    * then
@@ -265,8 +268,9 @@ export class RepoMemory {
     stepId: string,
     summaryText: string,
     tags?: readonly string[] | null,
+    options?: AppendSummaryOptions | null,
   ): Promise<Summary> {
-    return this.#append(reading('appendSummary', () => checkSummary(runId, stepId, summaryText, tags)))
+    return this.#append(reading('appendSummary', () => checkSummary(runId, stepId, summaryText, tags, options)))
   }
 
   /**

@@ -150,6 +150,18 @@ export interface Summary {
   summary: string
   /** Absent where none were given. */
   tags?: string[]
+  /** The operation that appended it; absent where none was given. */
+  operationId?: string
+}
+
+/** Options of `appendSummary`. */
+export interface AppendSummaryOptions {
+  /**
+   * Makes a repeated call harmless: where a summary with this id is kept, nothing is added and that summary is returned, whichever
+   * process appended it. One line of at most 300 bytes. A summary beyond `maxSummaries` or `maxSummaryBytes` takes its id with
+   * it.
+   */
+  operationId?: string | null | undefined
 }
 
 /** The lists of records of a memory. */

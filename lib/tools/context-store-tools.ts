@@ -37,11 +37,11 @@ const contextStoreToolsOptions = knownOptions<ContextStoreToolsOptions>('Context
 
 /** `context_write`, `context_search`, `context_read`, `context_update` and `context_supersede`. */
 export type ContextStoreTools = [
-  ContextTool<ContextWriteParameters>,
-  ContextTool<ContextSearchParameters>,
-  ContextTool<ContextReadParameters>,
-  ContextTool<ContextUpdateParameters>,
-  ContextTool<ContextSupersedeParameters>,
+  ContextTool<ContextWriteParameters, 'context_write'>,
+  ContextTool<ContextSearchParameters, 'context_search'>,
+  ContextTool<ContextReadParameters, 'context_read'>,
+  ContextTool<ContextUpdateParameters, 'context_update'>,
+  ContextTool<ContextSupersedeParameters, 'context_supersede'>,
 ]
 
 /**

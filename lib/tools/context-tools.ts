@@ -3,9 +3,15 @@
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import { knownOptions } from '../arguments/known-options.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
+import { type AnswerMarks, marksOf, SIGNATURE_BYTES } from '../manager/answer-marks.ts'
+import { checkSessionScope } from '../manager/filter.ts'
+import { checkPrefix } from '../manager/tool-names.ts'
+import type { SessionScope } from '../manager/types.ts'
 import { type ListContextsParameters, type ListSource, listContextsTool } from './list-contexts-tool.ts'
 import { type ReadContextSliceParameters, readContextSliceTool, type SliceSource } from './read-context-slice-tool.ts'
 import { type SearchContextsParameters, type SearchSource, searchContextsTool } from './search-contexts-tool.ts'
+import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 16_384
@@ -16,28 +22,42 @@ const LEAST_MAXIMUM_BYTES = 4096
 export interface ContextToolsSource extends ListSource, SearchSource, SliceSource {}
 
 /** Options of `contextTools`. */
-export interface ContextToolsOptions {
+export interface ContextToolsOptions<Prefix extends string = string> {
   /**
    * The text that a tool gives back never takes more bytes than this, at least 4096.
    * @default 16384
    */
   maxBytes?: number | null | undefined
+  /**
+   * Whose outputs the tools show and read, by handle or path. `'own'`: this session's. `'all'`: those of every session of the directory. An
+   * array: those of the sessions with these ids.
+   * @default 'own'
+   */
+  sessions?: SessionScope | null | undefined
+  /**
+   * What the names of the tools begin with where the model sees them. Give `offload.prefix` of the manager the same.
+   * @default ''
+   */
+  prefix?: Prefix | null | undefined
 }
 
 const contextToolsOptions = knownOptions<ContextToolsOptions>('ContextToolsOptions', {
   maxBytes: true,
+  sessions: true,
+  prefix: true,
 })
 
-/** `list_contexts`, `search_contexts` and `read_context_slice`. */
-export type ContextTools = [
-  ContextTool<ListContextsParameters>,
-  ContextTool<SearchContextsParameters>,
-  ContextTool<ReadContextSliceParameters>,
+/** `list_contexts`, `search_contexts` and `read_context_slice`, their names behind the prefix. */
+export type ContextTools<Prefix extends string = string> = [
+  ContextTool<ListContextsParameters, `${Prefix}list_contexts`>,
+  ContextTool<SearchContextsParameters, `${Prefix}search_contexts`>,
+  ContextTool<ReadContextSliceParameters, `${Prefix}read_context_slice`>,
 ]
 
 /** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
-export interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>, 'execute'> {
-  execute(params?: unknown): Promise<ToolResult<string>>
+export interface ContextTool<Params, Name extends string = string>
+  extends Omit<ToolDefinition<Params, string, Name>, 'execute'> {
+  execute(params?: unknown, options?: CancellationOptions | null): Promise<ToolResult<string>>
 }
 
 /**
@@ -51,20 +71,54 @@ export interface ContextTool<Params> extends Omit<ToolDefinition<Params, string>
  * reply(success ? value : message)
  * ```
  */
-export function contextTools(manager: ContextToolsSource, options?: ContextToolsOptions | null): ContextTools {
+export function contextTools<Prefix extends string = ''>(
+  manager: ContextToolsSource,
+  options?: ContextToolsOptions<Prefix> | null,
+): ContextTools<Prefix> {
   const missing = (['getLatestPointers', 'search', 'readContext'] as const).find(
     (method) => typeof (manager as Partial<ContextToolsSource> | null | undefined)?.[method] !== 'function',
   )
-  if (missing !== undefined) {
+  const given = optional(options, 'options', contextToolsOptions) ?? {}
+  const maxBytes = count(given.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
+  const sessions = optional(given.sessions, 'sessions', checkScope) ?? 'own'
+  if (missing !== undefined || (sessions !== 'own' && typeof manager.listContexts !== 'function')) {
     throw invalidArgument('manager', 'a ContextManager', manager)
   }
-  const maxBytes = count(optional(options, 'options', contextToolsOptions)?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
   if (!(maxBytes >= LEAST_MAXIMUM_BYTES && maxBytes <= Number.MAX_SAFE_INTEGER)) {
     throw invalidArgument('maxBytes', `a whole number from ${LEAST_MAXIMUM_BYTES} up`, maxBytes)
   }
+  const marks = marksOf(manager)
+  const settings: ToolSettings<Prefix> = {
+    maxBytes: marks === undefined ? maxBytes : maxBytes - SIGNATURE_BYTES,
+    sessions,
+    // Without a prefix, `Prefix` is the empty text.
+    prefix: (optional(given.prefix, 'prefix', checkPrefix) ?? '') as Prefix,
+  }
   return [
-    listContextsTool(manager, maxBytes),
-    searchContextsTool(manager, maxBytes),
-    readContextSliceTool(manager, maxBytes),
+    signing(listContextsTool(manager, settings), marks),
+    signing(searchContextsTool(manager, settings), marks),
+    signing(readContextSliceTool(manager, settings), marks),
   ]
+}
+
+/** The tool, whose answers are recognised when they come back as outputs under whatever name. */
+function signing<Params, Name extends string>(
+  tool: ToolDefinition<Params, string, Name>,
+  marks: AnswerMarks | undefined,
+): ContextTool<Params, Name> {
+  if (marks === undefined) {
+    return tool as ContextTool<Params, Name>
+  }
+  return {
+    ...tool,
+    async execute(params, options) {
+      const answer = await tool.execute(params as Params, options)
+      return answer.success ? { ...answer, value: await marks.sign(answer.value) } : answer
+    },
+  }
+}
+
+function checkScope(scope: SessionScope, name: string): SessionScope {
+  checkSessionScope(scope, name, '')
+  return scope
 }

@@ -22,5 +22,9 @@ export {
   readContextTool,
   type SearchContextsParameters,
   type ToolDefinition,
+  type ToolParameterSchema,
+  type ToolParametersSchema,
   type ToolResult,
+  type ToolStandardSchema,
+  toText,
 } from '../index.ts'

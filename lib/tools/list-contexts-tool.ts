@@ -1,11 +1,13 @@
 /** `list_contexts`: which outputs are stored. */
 
-import { inspect } from '../arguments/errors.ts'
-import type { TaskId } from '../arguments/types.ts'
+import { contextError, inspect } from '../arguments/errors.ts'
+import type { CancellationOptions, TaskId } from '../arguments/types.ts'
 import type { LatestOptions } from '../manager/retrieval-types.ts'
-import type { ContextPointer } from '../manager/types.ts'
+import type { ContextPointer, SessionScope } from '../manager/types.ts'
+import { defineTool } from './define-tool.ts'
 import { callOf, describePointer, explainFailure, fit, frame, given } from './stored-text.ts'
 import { execute, readParameters, readText, readWhole } from './tool-parameters.ts'
+import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 20
@@ -28,13 +30,17 @@ export interface ListContextsParameters {
 /** What `list_contexts` needs of a manager. */
 export interface ListSource {
   getLatestPointers(options?: LatestOptions | null): ContextPointer<TaskId>[]
+  /** Needed where outputs of other sessions are shown. */
+  listContexts?(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<TaskId>[]>
 }
 
-export function listContextsTool(source: ListSource, maxBytes: number): ToolDefinition<ListContextsParameters, string> {
-  return {
-    name: 'list_contexts',
-    description:
-      'List the tool outputs stored in this session, newest first: id, tool, what it did, size, time. Read one with read_context_slice.',
+export function listContextsTool<Prefix extends string>(
+  source: ListSource,
+  { maxBytes, sessions, prefix }: ToolSettings<Prefix>,
+): ToolDefinition<ListContextsParameters, string, `${Prefix}list_contexts`> {
+  return defineTool({
+    name: `${prefix}list_contexts`,
+    description: `List the tool outputs stored in this session, newest first: id, tool, what it did, size, time. Read one with ${prefix}read_context_slice.`,
     parameters: {
       type: 'object',
       properties: {
@@ -53,6 +59,7 @@ export function listContextsTool(source: ListSource, maxBytes: number): ToolDefi
           description: 'Go on with the outputs that are older than this one.',
         },
       },
+      required: [],
       additionalProperties: false,
     },
     examples: [
@@ -63,12 +70,13 @@ export function listContextsTool(source: ListSource, maxBytes: number): ToolDefi
           '[1 stored output, newest first. …]\n<stored-output-…>\nctx_1f2e3d4c5b6a7988 | read_file | read_file: src/login.ts | 48213 bytes | 2025-12-18T10:30:00.000Z\n</stored-output-…>',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       let before: string | undefined
       return execute(
-        async () => {
+        options,
+        async (signal) => {
           const read = readParameters<ListContextsParameters>(
-            'list_contexts',
+            `${prefix}list_contexts`,
             parameters,
             ['tool', 'limit', 'before'],
             '{"limit": 20}',
@@ -76,21 +84,24 @@ export function listContextsTool(source: ListSource, maxBytes: number): ToolDefi
           const toolName = readText(read.tool, 'tool', 'read_file', MAXIMUM_TEXT)
           const limit = readWhole(read.limit, 'limit', 1, MAXIMUM_LIMIT) ?? DEFAULT_LIMIT
           before = readText(read.before, 'before', 'ctx_1f2e3d4c5b6a7988', MAXIMUM_TEXT)
-          return list(source, toolName, limit, before, maxBytes)
+          return list(source, { maxBytes, sessions, prefix }, { toolName, limit, before, signal })
         },
-        (error) => explainFailure(error, before, ''),
+        (error) => explainFailure(error, before, '', prefix),
       )
     },
-  }
+  })
 }
 
-function list(
-  source: ListSource,
-  toolName: string | undefined,
-  limit: number,
-  before: string | undefined,
-  maxBytes: number,
-): ToolResult<string> {
+/** What a call asks for. */
+interface ListCall {
+  readonly toolName: string | undefined
+  readonly limit: number
+  readonly before: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+async function list(source: ListSource, settings: ToolSettings, call: ListCall): Promise<ToolResult<string>> {
+  const { toolName, limit, before } = call
   const options: LatestOptions = { limit: limit + 1 }
   if (toolName !== undefined) {
     options.toolName = toolName
@@ -98,30 +109,59 @@ function list(
   if (before !== undefined) {
     options.before = before
   }
-  const found = source.getLatestPointers(options)
+  const found =
+    settings.sessions === 'own'
+      ? source.getLatestPointers(options)
+      : await latestOf(source, settings.sessions, { ...call, limit: limit + 1 })
   const pointers = found.slice(0, limit)
   if (pointers.length === 0) {
-    const none = noneFound(toolName, before)
+    const none = noneFound(call, settings.prefix)
     return given(none, `[${none}]`)
   }
   const lines = pointers.map(describePointer)
-  const { text, shown } = fit(lines.length, maxBytes, (count) => compose(lines, count, found, toolName, limit))
+  const { text, shown } = fit(lines.length, settings.maxBytes, (count) =>
+    compose(lines, count, found, call, settings.prefix),
+  )
   return given(`${shown === 1 ? '1 stored output' : `${shown} stored outputs`} listed.`, text)
 }
 
-function noneFound(toolName: string | undefined, before: string | undefined): string {
+/** The latest outputs of other sessions as well, newest first. */
+async function latestOf(
+  source: ListSource,
+  sessions: SessionScope,
+  { toolName, before, limit, signal }: ListCall,
+): Promise<ContextPointer<TaskId>[]> {
+  const newestFirst = [...((await source.listContexts?.(null, { signal })) ?? [])].reverse()
+  const isShown = ({ sessionId }: ContextPointer<TaskId>) =>
+    sessions === 'all' || (sessionId !== undefined && sessions.includes(sessionId))
+  const shown = newestFirst.filter(isShown)
+  let start = 0
+  if (before !== undefined) {
+    const names = (pointer: ContextPointer<TaskId>) => [pointer.handle, pointer.filename, pointer.filepath]
+    const position = shown.findIndex((pointer) => names(pointer).includes(before))
+    if (position < 0) {
+      throw contextError('ERR_CONTEXT_NOT_FOUND', `there is no stored output ${inspect(before)}`)
+    }
+    start = position + 1
+  }
+  const older = shown.slice(start)
+  const ofTool = toolName === undefined ? older : older.filter((pointer) => pointer.toolName === toolName)
+  return ofTool.slice(0, limit)
+}
+
+function noneFound({ toolName, before }: ListCall, prefix: string): string {
   const older = before === undefined ? '' : ' older'
   return toolName === undefined
     ? `There is no${older} stored output.`
-    : `There is no${older} stored output of the tool ${inspect(toolName)}. Call list_contexts without "tool" for those of others.`
+    : `There is no${older} stored output of the tool ${inspect(toolName)}. Call ${prefix}list_contexts without "tool" for those of others.`
 }
 
 function compose(
   lines: readonly string[],
   count: number,
   found: readonly ContextPointer<TaskId>[],
-  toolName: string | undefined,
-  limit: number,
+  { toolName, limit }: ListCall,
+  prefix: string,
 ): string {
   // By file name: a handle may stand for several outputs that are the same.
   const last = found[count - 1]?.filename
@@ -129,6 +169,6 @@ function compose(
   return frame(
     `${count === 1 ? '1 stored output' : `${count} stored outputs`}, newest first: id | tool | what it did | size | time.`,
     lines.slice(0, count).join('\n'),
-    count < found.length ? `Older ones: ${callOf('list_contexts', next)}` : undefined,
+    count < found.length ? `Older ones: ${callOf(`${prefix}list_contexts`, next)}` : undefined,
   )
 }

@@ -3,8 +3,10 @@
 import { Buffer } from 'node:buffer'
 import { inspect } from '../arguments/errors.ts'
 import type { ContextSlice, GrepOptions, SliceOptions } from '../manager/retrieval-types.ts'
-import { callOf, explainFailure, frame, given } from './stored-text.ts'
+import { defineTool } from './define-tool.ts'
+import { callOf, describeOutcome, explainFailure, frame, given } from './stored-text.ts'
 import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const MAXIMUM_TEXT = 500
@@ -44,22 +46,31 @@ export interface SliceSource {
 /** The call, as it is to be repeated for what comes next. */
 type Parameters = { -readonly [Name in keyof ReadContextSliceParameters]?: ReadContextSliceParameters[Name] }
 
-export function readContextSliceTool(
+export function readContextSliceTool<Prefix extends string>(
   source: SliceSource,
-  maxBytes: number,
-): ToolDefinition<ReadContextSliceParameters, string> {
-  const text = (description: string) => ({ type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description })
-  return {
-    name: 'read_context_slice',
+  { maxBytes, sessions, prefix }: ToolSettings<Prefix>,
+): ToolDefinition<ReadContextSliceParameters, string, `${Prefix}read_context_slice`> {
+  const text = (description: string) => ({
+    type: 'string' as const,
+    minLength: 1,
+    maxLength: MAXIMUM_TEXT,
+    description,
+  })
+  return defineTool({
+    name: `${prefix}read_context_slice`,
     description:
       'Read a part of a stored tool output: lines, bytes, the lines that match a regular expression, or what a JSON path finds. Without any of those, its beginning.',
     parameters: {
       type: 'object',
       properties: {
-        id: text('The output: an id from a placeholder (ctx_…), list_contexts or search_contexts.'),
+        id: text(`The output: an id from a placeholder (ctx_…), ${prefix}list_contexts or ${prefix}search_contexts.`),
         from_line: { type: 'integer', minimum: 1, description: 'The first line, from 1. With grep: where to begin.' },
         to_line: { type: 'integer', minimum: 1, description: 'The last line.' },
-        from_byte: { type: 'integer', minimum: 0, description: 'The first byte, from 0: for long lines.' },
+        from_byte: {
+          type: 'integer',
+          minimum: 0,
+          description: 'The first byte, from 0: for long lines, and for images and files, which are given as base64.',
+        },
         to_byte: { type: 'integer', minimum: 0, description: 'The byte before which to end.' },
         grep: text(
           'Lines that match this regular expression: no look-around, no back references; (?i) ignores upper and lower case.',
@@ -88,23 +99,24 @@ export function readContextSliceTool(
         output: '[1 match in 1204 lines. …]\n<stored-output-…>\n17:// deprecated: renew\n</stored-output-…>',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       let call: Parameters | undefined
       return execute(
-        async () => {
-          const read = readCall(parameters, maxBytes)
+        options,
+        async (signal) => {
+          const read = readCall(parameters, maxBytes, prefix)
           call = read
-          return readSlice(source, read, maxBytes)
+          return readSlice(source, read, { maxBytes, sessions, prefix }, signal)
         },
-        (error) => explainFailure(error, call?.id, hint(call)),
+        (error) => explainFailure(error, call?.id, hint(call), prefix),
       )
     },
-  }
+  })
 }
 
-function readCall(parameters: unknown, maxBytes: number): Parameters & { id: string } {
+function readCall(parameters: unknown, maxBytes: number, prefix: string): Parameters & { id: string } {
   const read = readParameters<ReadContextSliceParameters>(
-    'read_context_slice',
+    `${prefix}read_context_slice`,
     parameters,
     ['id', 'from_line', 'to_line', 'from_byte', 'to_byte', 'grep', 'json_path', 'max_bytes'],
     '{"id": "ctx_1f2e3d4c5b6a7988", "from_line": 1}',
@@ -112,7 +124,7 @@ function readCall(parameters: unknown, maxBytes: number): Parameters & { id: str
   const id = readText(read.id, 'id', 'ctx_1f2e3d4c5b6a7988', MAXIMUM_TEXT)
   if (id === undefined) {
     throw new WrongParameters(
-      'id is missing: pass one from a placeholder, or call list_contexts for those that there are.',
+      `id is missing: pass one from a placeholder, or call ${prefix}list_contexts for those that there are.`,
     )
   }
   const call: Record<string, unknown> = {
@@ -152,15 +164,21 @@ function refuseTogether(call: Record<string, unknown>, name: string, others: rea
 async function readSlice(
   source: SliceSource,
   call: Parameters & { id: string },
-  maxBytes: number,
+  { maxBytes, sessions, prefix }: ToolSettings,
+  signal: AbortSignal | undefined,
 ): Promise<ToolResult<string>> {
   const room = maxBytes - FRAME_BYTES
   for (let bytes = Math.min(call.max_bytes ?? room, room); ; ) {
-    const slice = await source.readContext(call.id, { ...sliceOptions(call), maxBytes: bytes })
+    const slice = await source.readContext(call.id, {
+      ...sliceOptions(call),
+      ...(signal === undefined ? {} : { signal }),
+      sessions,
+      maxBytes: bytes,
+    })
     if (isNothing(slice)) {
       return failure(nothingFound(slice, call))
     }
-    const text = compose(slice, call)
+    const text = compose(slice, call, prefix)
     const size = Buffer.byteLength(text)
     if (size <= maxBytes || bytes === LEAST_BYTES) {
       return given(`${summary(slice)}.`, text)
@@ -228,13 +246,36 @@ function nothingFound({ totalBytes, totalLines }: ContextSlice, call: Parameters
   return totalBytes === 0 ? 'The output is empty.' : `There is nothing in that place: the output has ${whole}.`
 }
 
-function compose(slice: ContextSlice, call: Parameters): string {
-  return frame(`${summary(slice)}.`, body(slice), slice.next === undefined ? undefined : goingOn(call, slice.next))
+function compose(slice: ContextSlice, call: Parameters, prefix: string): string {
+  // What the call said is data of a tool: it is shown between the tags.
+  const outcome = describeOutcome(withoutSaid(slice)).join(' | ')
+  const said = outcome === '' ? '' : `(${outcome})\n`
+  return frame(
+    `${summary(slice)}.`,
+    `${said}${body(slice)}`,
+    slice.next === undefined ? undefined : goingOn(call, slice.next, prefix),
+  )
 }
 
-function goingOn(call: Parameters, next: SliceOptions): string {
+/** Without what the text says itself, as it does where a call has no result. */
+function withoutSaid({
+  success,
+  error,
+  message,
+  exitCode,
+  text,
+}: ContextSlice): Pick<ContextSlice, 'success' | 'error' | 'message' | 'exitCode'> {
+  return {
+    ...(success === undefined ? {} : { success }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(error === undefined || text.includes(error) ? {} : { error }),
+    ...(message === undefined || text.includes(message) ? {} : { message }),
+  }
+}
+
+function goingOn(call: Parameters, next: SliceOptions, prefix: string): string {
   const parameters = nextCall(call, next)
-  const whole = callOf('read_context_slice', parameters)
+  const whole = callOf(`${prefix}read_context_slice`, parameters)
   if (Buffer.byteLength(whole) <= NEXT_BYTES) {
     return `More: ${whole}`
   }
@@ -251,7 +292,10 @@ function body({ text, matches, paths }: ContextSlice): string {
   return values.map((value, index) => `${paths[index]}: ${value}`).join('\n')
 }
 
-function summary({ lines, bytes, matches, paths, totalBytes, totalLines }: ContextSlice): string {
+function summary({ lines, bytes, matches, paths, totalBytes, totalLines, encoding, mediaType }: ContextSlice): string {
+  if (encoding !== undefined && bytes !== undefined) {
+    return `Bytes ${bytes.from} to ${bytes.to} of ${totalBytes} of ${mediaType}, as ${encoding}`
+  }
   if (matches !== undefined) {
     const among = totalLines === undefined ? '' : ` in ${totalLines} ${totalLines === 1 ? 'line' : 'lines'}`
     return `${matches.length} ${matches.length === 1 ? 'match' : 'matches'}${among}`

@@ -7,6 +7,7 @@ import { knownOptions } from '../arguments/known-options.ts'
 import { type ContextHistory, checkHistory } from '../history/context-history.ts'
 import type { ContextEntry } from '../history/types.ts'
 import { stringify } from '../native/stringify.ts'
+import { defineTool } from './define-tool.ts'
 import { fitEntries, MINIMUM_ENTRY_BYTES } from './entry-budget.ts'
 import { execute, failure, readParameters, reasonOf, WrongParameters } from './tool-parameters.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
@@ -52,10 +53,10 @@ const readContextOptions = knownOptions<ReadContextOptions>('ReadContextOptions'
 export function readContextTool(
   history: ContextHistory | null | undefined,
   options?: ReadContextOptions | null,
-): ToolDefinition<ReadContextParameters, ContextEntry[]> {
+): ToolDefinition<ReadContextParameters, ContextEntry[], 'read_context'> {
   const source = optional(history, 'history', checkHistory)
   const maxBytes = count(optional(options, 'options', readContextOptions)?.maxBytes, 'maxBytes', DEFAULT_MAXIMUM_BYTES)
-  return {
+  return defineTool({
     name: 'read_context',
     description: 'Read recent tool invocations from offline context history.',
     parameters: {
@@ -68,6 +69,7 @@ export function readContextTool(
           description: 'How many entries to read at most: the most recent ones, oldest first.',
         },
       },
+      required: [],
       additionalProperties: false,
     },
     examples: [
@@ -87,13 +89,13 @@ export function readContextTool(
         ],
       },
     ],
-    async execute(parameters) {
+    async execute(parameters, options) {
       if (source === undefined) {
         return failure('Context history not available.')
       }
-      return execute(async () => readContext(source, readLimit(parameters), maxBytes), couldNotRead)
+      return execute(options, async () => readContext(source, readLimit(parameters), maxBytes), couldNotRead)
     },
-  }
+  })
 }
 
 function readLimit(parameters: unknown): number {

@@ -6,8 +6,9 @@ import { knownOptions } from '../arguments/known-options.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { type ContextHistory, checkHistory, isHistory } from '../history/context-history.ts'
 import { ContextManager } from '../manager/context-manager.ts'
-import { RETRIEVAL_TOOLS } from '../manager/offload.ts'
 import { checkOutcome } from '../manager/save-details.ts'
+import { isRetrievalTool } from '../manager/tool-names.ts'
+import type { ToolOutcome } from '../manager/types.ts'
 import { stringify } from '../native/stringify.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { readResponse } from './tool-response.ts'
@@ -46,6 +47,25 @@ export interface ToolCallbacks {
   ): unknown
 }
 
+/** A tool call that ended. `undefined` and `null` mean unknown. */
+export interface RecordedCall {
+  toolName: string
+  args?: Record<string, unknown> | null | undefined
+  /** What the tool gave back: stored whole where there is an `outcome`, else read as {@link ToolRecorder.onToolEnd} does. */
+  result?: unknown
+  /** How the call ended. */
+  outcome?: ToolOutcome | null | undefined
+  callId?: string | null | undefined
+  queryId?: string | null | undefined
+  /** The task that the call belongs to; the option `taskId` is not asked. */
+  taskId?: TaskId | null | undefined
+  spanId?: string | null | undefined
+  /** When the call began, ms since 1970 or a date. */
+  startedAt?: number | Date | null | undefined
+  /** How long it took, in ms. */
+  durationMs?: number | null | undefined
+}
+
 /** Records tool calls. No callback ever throws or waits. */
 export interface ToolRecorder {
   /** Remembers the query of a run: its tool outputs get the query's id. */
@@ -62,6 +82,8 @@ export interface ToolRecorder {
     result: ToolResponse,
     executionResult?: ToolExecutionResult,
   ): void
+  /** Saves a call in one step, from any framework's hook; arguments and result as they are now. */
+  record(call: RecordedCall): void
   /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
   flush(): Promise<void>
   /** Callbacks that record and then call the given ones, whose results and errors are passed on. */
@@ -130,7 +152,7 @@ export function createToolRecorder<Task extends TaskId = number>(
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
     // What is already stored is not stored again each time the model looks at it.
-    if (manager !== undefined && !RETRIEVAL_TOOLS.has(toolName)) {
+    if (manager !== undefined && !isRetrievalTool(toolName)) {
       saves.start(toolName, () => {
         const taskId = given.taskId?.(context)
         return manager.saveContext(toolName, args, result, taskId, queries.get(context.traceId), outcome)
@@ -141,6 +163,26 @@ export function createToolRecorder<Task extends TaskId = number>(
         const { success, message, error } = checkOutcome(outcome)
         const summary = message ?? `Called ${toolName}`
         return history.append({ toolName, params: args, result, success, summary, error })
+      })
+    }
+  }
+
+  function recordCall(call: RecordedCall): void {
+    const { toolName, result, taskId, queryId, callId, spanId, startedAt, durationMs } = call
+    const args = snapshot(call.args)
+    const told = call.outcome ?? undefined
+    const read = told === undefined ? readResponse(result, undefined) : { result, outcome: told }
+    const outcome = { ...read.outcome, ...(durationMs === undefined ? {} : { durationMs }) }
+    if (manager !== undefined && !isRetrievalTool(toolName)) {
+      const details = { ...outcome, callId, spanId, startedAt }
+      saves.start(toolName, () => manager.saveContext(toolName, args, read.result, taskId, queryId, details))
+    }
+    for (const history of histories) {
+      saves.start(toolName, () => {
+        const { success, message, error, durationMs: duration } = checkOutcome(outcome)
+        const summary = message ?? `Called ${toolName}`
+        const entry = { toolName, params: args, result: read.result, success, summary, error }
+        return history.append({ ...entry, queryId, callId, spanId, durationMs: duration, timestamp: startedAt })
       })
     }
   }
@@ -165,6 +207,13 @@ export function createToolRecorder<Task extends TaskId = number>(
         save(context, toolName, result, executionResult)
       } catch (error) {
         saves.failed(error, toolName)
+      }
+    },
+    record(call) {
+      try {
+        recordCall(call)
+      } catch (error) {
+        saves.failed(error, String(call?.toolName ?? ''))
       }
     },
     flush() {

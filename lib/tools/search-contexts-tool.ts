@@ -3,8 +3,10 @@
 import { inspect } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
 import type { SearchHit, SearchOptions, SearchSnippet } from '../manager/retrieval-types.ts'
+import { defineTool } from './define-tool.ts'
 import { describePointer, explainFailure, fit, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 5
@@ -33,14 +35,13 @@ export interface SearchSource {
   search(query: string, options?: SearchOptions | null): Promise<readonly SearchHit<TaskId>[]>
 }
 
-export function searchContextsTool(
+export function searchContextsTool<Prefix extends string>(
   source: SearchSource,
-  maxBytes: number,
-): ToolDefinition<SearchContextsParameters, string> {
-  return {
-    name: 'search_contexts',
-    description:
-      'Search the tool outputs stored in this session for words, best first, with the places where they stand. Read more around a place with read_context_slice.',
+  { maxBytes, sessions, prefix }: ToolSettings<Prefix>,
+): ToolDefinition<SearchContextsParameters, string, `${Prefix}search_contexts`> {
+  return defineTool({
+    name: `${prefix}search_contexts`,
+    description: `Search the tool outputs stored in this session for words, best first, with the places where they stand. Read more around a place with ${prefix}read_context_slice.`,
     parameters: {
       type: 'object',
       properties: {
@@ -65,11 +66,12 @@ export function searchContextsTool(
           '[1 stored output found, best first. …]\n<stored-output-…>\nctx_1f2e3d4c5b6a7988 | read_file | read_file: src/login.ts | 48213 bytes | 2025-12-18T10:30:00.000Z\n  line 412: function refreshSession(token: string) {\n</stored-output-…>',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       return execute(
-        async () => {
+        options,
+        async (signal) => {
           const read = readParameters<SearchContextsParameters>(
-            'search_contexts',
+            `${prefix}search_contexts`,
             parameters,
             ['query', 'tool', 'limit'],
             '{"query": "refresh token"}',
@@ -82,22 +84,34 @@ export function searchContextsTool(
           }
           const toolName = readText(read.tool, 'tool', 'read_file', MAXIMUM_TEXT)
           const limit = readWhole(read.limit, 'limit', 1, MAXIMUM_LIMIT) ?? DEFAULT_LIMIT
-          return search(source, query, toolName, limit, maxBytes)
+          return search(source, { maxBytes, sessions, prefix }, { query, toolName, limit, signal })
         },
-        (error) => explainFailure(error, undefined, 'Call search_contexts with other words.'),
+        (error) => explainFailure(error, undefined, `Call ${prefix}search_contexts with other words.`, prefix),
       )
     },
-  }
+  })
+}
+
+/** What a call asks for. */
+interface SearchCall {
+  readonly query: string
+  readonly toolName: string | undefined
+  readonly limit: number
+  readonly signal: AbortSignal | undefined
 }
 
 async function search(
   source: SearchSource,
-  query: string,
-  toolName: string | undefined,
-  limit: number,
-  maxBytes: number,
+  { maxBytes, sessions, prefix }: ToolSettings,
+  { query, toolName, limit, signal }: SearchCall,
 ): Promise<ToolResult<string>> {
   const options: SearchOptions = { limit, snippets: SNIPPETS, snippetLength: SNIPPET_LENGTH }
+  if (signal !== undefined) {
+    options.signal = signal
+  }
+  if (sessions !== 'own') {
+    options.sessions = sessions
+  }
   if (toolName !== undefined) {
     options.toolName = toolName
   }
@@ -105,7 +119,7 @@ async function search(
   if (hits.length === 0) {
     const where = toolName === undefined ? '' : ` of the tool ${inspect(toolName)}`
     return failure(
-      `Nothing stored${where} matches ${inspect(query)}. Try other words or fewer, or list_contexts for what is stored.`,
+      `Nothing stored${where} matches ${inspect(query)}. Try other words or fewer, or ${prefix}list_contexts for what is stored.`,
     )
   }
   const items = hits.map(describeHit)
@@ -113,7 +127,7 @@ async function search(
     frame(
       `${found(count)}, best first: id | tool | what it did | size | time, and where the words stand.`,
       items.slice(0, count).join('\n'),
-      'Read around a place: read_context_slice with "id", and "from_line" or "from_byte"',
+      `Read around a place: ${prefix}read_context_slice with "id", and "from_line" or "from_byte"`,
     ),
   )
   const leftOut = items.length - shown

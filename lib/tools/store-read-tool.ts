@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { StoreEntry } from '../store/types.ts'
+import { defineTool } from './define-tool.ts'
 import { ENTRY_NOTE, EXAMPLE_PATH, explainStoreFailure, MAXIMUM_PATH, readPath, textSchema } from './store-tool.ts'
 import { callOf, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readWhole } from './tool-parameters.ts'
@@ -34,8 +35,8 @@ export interface StoreReadSource {
 export function contextReadTool(
   source: StoreReadSource,
   maxBytes: number,
-): ToolDefinition<ContextReadParameters, string> {
-  return {
+): ToolDefinition<ContextReadParameters, string, 'context_read'> {
+  return defineTool({
     name: 'context_read',
     description:
       'Read a stored entry: what it is, its tags, links and changes, and its text. Follow links with further calls.',
@@ -61,9 +62,10 @@ export function contextReadTool(
           '[Characters 0 to 93 of 93. …]\n<stored-output-…>\ntype: finding\nagent: code-reviewer\nwritten: 2026-02-21T14:30:22Z\ntags: security, authentication\n\n# Tokens are compared with ==\n…\n</stored-output-…>\n[Revision 1f2e3d4c5b6a7988.]',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       let path: string | undefined
       return execute(
+        options,
         async () => {
           const read = readParameters<ContextReadParameters>(
             'context_read',
@@ -78,7 +80,7 @@ export function contextReadTool(
         (error) => explainStoreFailure(error, path),
       )
     },
-  }
+  })
 }
 
 function show(entry: StoreEntry, offset: number, maxBytes: number): ToolResult<string> {

@@ -1,6 +1,7 @@
 /** `context_search`: which entries there are. */
 
 import type { ContextType, StoreEntry, StoreQuery } from '../store/types.ts'
+import { defineTool } from './define-tool.ts'
 import {
   describeEntry,
   ENTRY_NOTE,
@@ -52,8 +53,8 @@ export interface StoreSearchSource {
 export function contextSearchTool(
   source: StoreSearchSource,
   maxBytes: number,
-): ToolDefinition<ContextSearchParameters, string> {
-  return {
+): ToolDefinition<ContextSearchParameters, string, 'context_search'> {
+  return defineTool({
     name: 'context_search',
     description:
       'Search what you and other agents stored, in this and in earlier sessions: best first, or the latest first without a query. Read one with context_read.',
@@ -74,6 +75,7 @@ export function contextSearchTool(
           description: 'How many entries to find at most.',
         },
       },
+      required: [],
       additionalProperties: false,
     },
     examples: [
@@ -84,13 +86,14 @@ export function contextSearchTool(
           '[1 entry found, best first: path | type | agent | time | tags, and how it begins. …]\n<stored-output-…>\ncode-reviewer/20260221T143022-auth-vulnerability.md | finding | code-reviewer | 2026-02-21T14:30:22Z | security\n  # Tokens are compared with == …\n</stored-output-…>',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       return execute(
+        options,
         async () => search(source, readQuery(parameters), maxBytes),
         (error) => explainStoreFailure(error, undefined),
       )
     },
-  }
+  })
 }
 
 function readQuery(parameters: unknown): StoreQuery {

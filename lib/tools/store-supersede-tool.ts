@@ -1,6 +1,7 @@
 /** `context_supersede`: writes an entry that takes the place of another. */
 
 import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
+import { defineTool } from './define-tool.ts'
 import {
   EXAMPLE_PATH,
   explainStoreFailure,
@@ -34,8 +35,10 @@ export interface SupersedeSource {
   ): Promise<{ old: StoreEntry; replacement: StoreEntry }>
 }
 
-export function contextSupersedeTool(source: SupersedeSource): ToolDefinition<ContextSupersedeParameters, string> {
-  return {
+export function contextSupersedeTool(
+  source: SupersedeSource,
+): ToolDefinition<ContextSupersedeParameters, string, 'context_supersede'> {
+  return defineTool({
     name: 'context_supersede',
     description:
       'Store an entry that takes the place of one that is wrong or out of date. The old one stays, marked as superseded; the two link to each other.',
@@ -63,9 +66,10 @@ export function contextSupersedeTool(source: SupersedeSource): ToolDefinition<Co
           '[Stored as code-reviewer/20260301T090000-auth-comparison.md, revision 8877665544332211. Read it with context_read({"path":"code-reviewer/20260301T090000-auth-comparison.md"})]',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       let path: string | undefined
       return execute(
+        options,
         async () => {
           const read = readParameters<ContextSupersedeParameters>(
             'context_supersede',
@@ -85,5 +89,5 @@ export function contextSupersedeTool(source: SupersedeSource): ToolDefinition<Co
         (error) => explainStoreFailure(error, path),
       )
     },
-  }
+  })
 }

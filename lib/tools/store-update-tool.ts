@@ -1,6 +1,7 @@
 /** `context_update`: changes an entry, whoever wrote it. */
 
 import type { ContextType, StoreEntry, StoreEntryChange, UpdateOptions } from '../store/types.ts'
+import { defineTool } from './define-tool.ts'
 import {
   EXAMPLE_PATH,
   explainStoreFailure,
@@ -51,8 +52,10 @@ export interface UpdateSource {
   ): Promise<StoreEntry>
 }
 
-export function contextUpdateTool(source: UpdateSource): ToolDefinition<ContextUpdateParameters, string> {
-  return {
+export function contextUpdateTool(
+  source: UpdateSource,
+): ToolDefinition<ContextUpdateParameters, string, 'context_update'> {
+  return defineTool({
     name: 'context_update',
     description:
       'Change a stored entry, whoever wrote it; what is not passed stays. The change is recorded in its changelog. What is wrong altogether is better superseded, with context_supersede.',
@@ -82,9 +85,10 @@ export function contextUpdateTool(source: UpdateSource): ToolDefinition<ContextU
         output: `[Changed as ${EXAMPLE_PATH}, revision 8877665544332211. Read it with context_read({"path":"${EXAMPLE_PATH}"})]`,
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       let path: string | undefined
       return execute(
+        options,
         async () => {
           const read = readParameters<ContextUpdateParameters>(
             'context_update',
@@ -115,7 +119,7 @@ export function contextUpdateTool(source: UpdateSource): ToolDefinition<ContextU
         (error) => explainStoreFailure(error, path),
       )
     },
-  }
+  })
 }
 
 function readChange(read: { readonly [Name in keyof ContextUpdateParameters]?: unknown }): StoreEntryChange {

@@ -1,6 +1,7 @@
 /** `context_write`: keeps something worth knowing beyond this session. */
 
 import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
+import { defineTool } from './define-tool.ts'
 import { explainStoreFailure, type NewEntryParameters, newEntrySchema, readNewEntry, stored } from './store-tool.ts'
 import { execute, readParameters } from './tool-parameters.ts'
 import type { ToolDefinition } from './types.ts'
@@ -13,8 +14,8 @@ export interface WriteSource {
   write(entry: NewStoreEntry): Promise<StoreEntry>
 }
 
-export function contextWriteTool(source: WriteSource): ToolDefinition<ContextWriteParameters, string> {
-  return {
+export function contextWriteTool(source: WriteSource): ToolDefinition<ContextWriteParameters, string, 'context_write'> {
+  return defineTool({
     name: 'context_write',
     description:
       'Store a finding, decision, artifact, reference or summary that is worth knowing beyond this conversation, for yourself and for other agents.',
@@ -38,8 +39,9 @@ export function contextWriteTool(source: WriteSource): ToolDefinition<ContextWri
           '[Stored as code-reviewer/20260221T143022-auth-vulnerability.md, revision 1f2e3d4c5b6a7988. Read it with context_read({"path":"code-reviewer/20260221T143022-auth-vulnerability.md"})]',
       },
     ],
-    execute(parameters) {
+    execute(parameters, options) {
       return execute(
+        options,
         async () => {
           const read = readParameters<ContextWriteParameters>(
             'context_write',
@@ -52,5 +54,5 @@ export function contextWriteTool(source: WriteSource): ToolDefinition<ContextWri
         (error) => explainStoreFailure(error, undefined),
       )
     },
-  }
+  })
 }

@@ -1,6 +1,7 @@
 /** What tools for models share: parameters that a model may get wrong, and failures that it can act on. */
 
 import { inspect } from '../arguments/errors.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
 import type { ToolResult } from './types.ts'
 
 /** The message is for the model. */
@@ -58,12 +59,18 @@ export function readWhole(value: unknown, name: string, minimum: number, maximum
 
 /** Does a tool's work; whatever it throws becomes a failure. */
 export async function execute<T>(
-  work: () => Promise<ToolResult<T>>,
+  options: CancellationOptions | null | undefined,
+  work: (signal: AbortSignal | undefined) => Promise<ToolResult<T>>,
   explain: (error: unknown) => string,
 ): Promise<ToolResult<T>> {
+  const signal = options?.signal ?? undefined
   try {
-    return await work()
+    signal?.throwIfAborted()
+    return await work(signal)
   } catch (error) {
+    if (signal?.aborted === true) {
+      return failure('The call was cancelled.')
+    }
     return failure(error instanceof WrongParameters ? error.message : explain(error))
   }
 }

@@ -24,6 +24,8 @@ pub enum Code {
     Conflict,
     /// Another process held a file's lock too long.
     LockTimeout,
+    /// The changes after a watcher's position are not kept any more.
+    CursorExpired,
     /// The file system lacks what the call needs.
     Unsupported,
     /// The value could not be redacted, and so was not written.
@@ -47,6 +49,7 @@ impl Code {
             Self::TooLarge => "ERR_CONTEXT_TOO_LARGE",
             Self::Conflict => "ERR_CONTEXT_CONFLICT",
             Self::LockTimeout => "ERR_CONTEXT_LOCK_TIMEOUT",
+            Self::CursorExpired => "ERR_CONTEXT_CURSOR_EXPIRED",
             Self::Unsupported => "ERR_CONTEXT_UNSUPPORTED",
             Self::Redaction => "ERR_CONTEXT_REDACTION",
             Self::UnsafeDirectory => "ERR_CONTEXT_UNSAFE_DIRECTORY",
@@ -131,6 +134,12 @@ impl Error {
             .map_or_else(String::new, |remedy| format!("; {remedy} or set {setting}"));
         let message = format!("could not {what} {}: {cause}{remedy}", path.display());
         Self { code: Code::Io, message, cause: Some(cause) }
+    }
+
+    /// Whether a file or a directory was not there.
+    #[must_use]
+    pub fn is_missing_file(&self) -> bool {
+        self.cause.as_ref().is_some_and(FileError::is_not_found)
     }
 
     /// An error of this package's own, which its users can only report.

@@ -10,6 +10,7 @@
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
 //! | [`store`] | `ContextStore`: the Markdown memory that agents share |
 //! | [`memory`] | `RepoMemory`: what is known about a repository |
+//! | [`state`] | `StateStore`: keyed documents in a database |
 //! | [`slices`] | parts of a stored result |
 //!
 //! Terms:
@@ -35,6 +36,7 @@ pub mod history;
 pub mod memory;
 mod safety;
 pub mod slices;
+pub mod state;
 pub mod store;
 
 pub use blocking::{run_blocking, run_long};

@@ -20,7 +20,7 @@ fn manager(options: ManagerOptions) -> Arc<Manager> {
 
 /// The file names of the outputs that share a word with the query.
 async fn found(manager: &Manager, query: &str) -> Vec<String> {
-    let selected = manager.select(query, &Selection::default(), None).await;
+    let selected = manager.select(query, &Selection::default(), None).await.unwrap();
     if !selected.is_matched {
         return Vec::new();
     }

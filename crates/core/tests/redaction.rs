@@ -42,6 +42,7 @@ fn history(directory: &Path, max_entry_bytes: usize) -> Arc<History> {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes,
+        bounds: agent_context_core::history::Bounds::default(),
         trust: agent_context_core::Trust::default(),
     };
     History::new(options, Arc::new(LocalDisk), Debug::default())
@@ -78,7 +79,7 @@ fn secrets_everywhere() -> SaveRequest {
             source_urls: Some(json!([format!("https://host/{}", secret(4))]).to_string()),
             error: token(5),
             message: token(6),
-            offload: Some(OffloadRequest { preview: Some(4096) }),
+            offload: Some(OffloadRequest { preview: Some(4096), ..OffloadRequest::default() }),
             ..Details::default()
         })),
         redaction: redaction(),
@@ -98,7 +99,7 @@ async fn a_context_holds_no_secret_anywhere() {
         String::from_utf8_lossy(&manager.load(&saved.path).await.unwrap().record()).into_owned(),
         saved.path.clone(),
         saved.tool_name,
-        saved.offloaded.unwrap().placeholder.unwrap(),
+        saved.placeholder.unwrap(),
         format!("{:?}", report),
     ];
     for (place, text) in shown.iter().enumerate() {
@@ -128,17 +129,14 @@ async fn names_and_handles_tell_nothing_of_a_secret() {
     let manager = manager(folder.path());
     let mut told = Vec::new();
     for number in 1..3 {
-        let details =
-            Details { offload: Some(OffloadRequest { preview: None }), ..Details::default() };
         let request = SaveRequest {
             redaction: redaction(),
-            details: Some(Box::new(details)),
             ..request("tool", &json!({ "a": secret(number) }), &json!(1))
         };
         let saved = manager.store(manager.begin_save(), request).await.unwrap();
         let name = saved.stored.path.rsplit('/').next().unwrap().to_owned();
         let hash = name.split('_').nth(1).unwrap().to_owned();
-        told.push((hash, saved.stored.offloaded.unwrap().handle));
+        told.push((hash, saved.stored.handle));
     }
     assert_eq!(told[0], told[1], "a digest of a secret can be guessed");
 }
@@ -170,6 +168,8 @@ async fn what_cannot_be_redacted_is_not_stored() {
         params: broken(),
         result: encoded(&json!(1)),
         rest: json!({ "id": "x" }).to_string(),
+        operation_id: None,
+        previous: None,
         redaction: redaction(),
     };
     let error = history.append(entry).outcome().await.unwrap_err();
@@ -206,7 +206,7 @@ async fn filters_find_what_is_stored_under_a_redacted_name() {
     ] {
         let count = async |filter: ContextFilter| {
             let selection = agent_context_core::context::Selection { filter, ..Default::default() };
-            let texts = manager.select("rest", &selection, None).await.texts;
+            let texts = manager.select("rest", &selection, None).await.unwrap().texts;
             serde_json::from_str::<Vec<Value>>(texts.first().map_or("[]", String::as_str))
                 .unwrap()
                 .len()
@@ -232,9 +232,11 @@ async fn a_history_holds_no_secret_and_says_what_it_holds() {
         params: encoded(&json!({ "a": secret(2) })),
         result: encoded(&json!([secret(3)])),
         rest: rest.to_string(),
+        operation_id: None,
+        previous: None,
         redaction,
     };
-    let redacted = history.append(entry(redaction())).outcome().await.unwrap().unwrap();
+    let redacted = history.append(entry(redaction())).outcome().await.unwrap().redacted().unwrap();
     let text = everything(folder.path());
     assert!((1..6).all(|number| !text.contains(&secret(number))), "{text}");
     assert_eq!(redacted.report.total(), 5);
@@ -259,7 +261,7 @@ async fn a_history_holds_no_secret_and_says_what_it_holds() {
     let told: Value = serde_json::from_slice(&redacted.unwrap().stored).unwrap();
     assert_eq!(told["id"], "y");
 
-    assert!(history.append(entry(None)).outcome().await.unwrap().is_none());
+    assert!(history.append(entry(None)).outcome().await.unwrap().redacted().is_none());
     let text = everything(folder.path());
     assert!((1..6).all(|number| text.contains(&secret(number))), "{text}");
 }
@@ -274,10 +276,13 @@ async fn a_line_that_grew_too_long_is_refused() {
         params: encoded(&params),
         result: encoded(&json!(1)),
         rest: json!({ "id": "x" }).to_string(),
+        operation_id: None,
+        previous: None,
         redaction: redaction(),
     };
     let plain = format!(r#"{{"tool_name":"t","params":{params},"result":1,"id":"x"}}"#).len();
     let error = history(folder.path(), plain).append(entry()).outcome().await.unwrap_err();
     assert_eq!(error.code, Code::TooLarge, "{error}");
-    assert!(history(folder.path(), plain + 30).append(entry()).outcome().await.unwrap().is_some());
+    let stored = history(folder.path(), plain + 30).append(entry()).outcome().await.unwrap();
+    assert!(stored.redacted().is_some());
 }

@@ -46,7 +46,7 @@ async fn near(
     vector: Option<&[f32]>,
 ) -> Found {
     let vector = vector.map(|vector| normalised(vector).unwrap());
-    let selected = manager.select(question, &selection, vector).await;
+    let selected = manager.select(question, &selection, vector).await.unwrap();
     let rows =
         selected.texts.iter().flat_map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap());
     let chosen = rows.map(|row| {

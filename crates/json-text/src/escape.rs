@@ -39,6 +39,12 @@ pub fn write_string(units: &[u16], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Appends a part of a string as it is between the quotes of a JSON string literal. A surrogate pair is within one part.
+pub fn write_string_part(units: &[u16], out: &mut Vec<u8>) {
+    out.reserve(units.len());
+    write_units::<true>(units, out);
+}
+
 /// Appends finished JSON text as UTF-8. (It has no lone surrogates; one would become U+FFFD.)
 pub fn write_text(units: &[u16], out: &mut Vec<u8>) {
     out.reserve(units.len());

@@ -44,8 +44,30 @@ pub fn decode_utf16(raw: &[u8]) -> Vec<u16> {
 ///
 /// A malformed value contributes the tokens before the fault.
 pub fn append_text(raw_json: &[u8], out: &mut String, max_bytes: usize) {
+    append_tokens(raw_json, out, max_bytes, |_| ' ');
+}
+
+/// As [`append_text`], with one separator before every string value and another before all else.
+pub fn append_separated(
+    raw_json: &[u8],
+    out: &mut String,
+    max_bytes: usize,
+    [before_string, before_other]: [char; 2],
+) {
+    append_tokens(raw_json, out, max_bytes, |token| {
+        if matches!(token, Token::String(_)) { before_string } else { before_other }
+    });
+}
+
+fn append_tokens(
+    raw_json: &[u8],
+    out: &mut String,
+    max_bytes: usize,
+    separator: impl Fn(&Token<'_>) -> char,
+) {
     let limit = out.len().saturating_add(max_bytes);
     let visit = |token: Token<'_>| {
+        let separator = separator(&token);
         let content = match token {
             Token::Key(string) | Token::String(string) => string_content(string),
             Token::Number(text) => text,
@@ -53,11 +75,11 @@ pub fn append_text(raw_json: &[u8], out: &mut String, max_bytes: usize) {
             _ => return ControlFlow::Continue(()),
         };
         let before = out.len();
-        if before > 0 {
-            if before >= limit {
-                return ControlFlow::Break(());
-            }
-            out.push(' ');
+        if before >= limit {
+            return ControlFlow::Break(());
+        }
+        if before > 0 || separator != ' ' {
+            out.push(separator);
         }
         let start = out.len();
         let complete = append_decoded(content, out, limit);

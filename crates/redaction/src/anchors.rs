@@ -4,15 +4,38 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 /// Bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
 const TABLE_BITS: u32 = 16;
 const WORD_BITS: u32 = u64::BITS;
 
-/// What follows a head, and the anchor's number.
-type Tail = (Box<[u8]>, usize);
+/// An anchor by its head.
+#[derive(Debug)]
+struct Anchor {
+    head: u32,
+    /// What follows the head.
+    tail: Box<[u8]>,
+    /// The first four bytes of that, which most anchors with the head differ in, and where they have bits.
+    next: u32,
+    mask: u32,
+    number: usize,
+}
+
+impl Anchor {
+    fn new(head: &[u8], tail: &[u8], number: usize) -> Self {
+        let head = head.iter().fold(0, |head, &byte| head << 8 | u32::from(byte));
+        let mask = u32::MAX.checked_shr(32 - 8 * u32::try_from(tail.len().min(4)).unwrap_or(4));
+        Self { head, next: first_four(tail), mask: mask.unwrap_or(0), tail: tail.into(), number }
+    }
+}
+
+/// The first four bytes of a text in lower case, the first in the lowest bits; zeros where it ends.
+#[inline]
+fn first_four(text: &[u8]) -> u32 {
+    let mut four = [0; 4];
+    four.iter_mut().zip(text).for_each(|(four, byte)| *four = byte.to_ascii_lowercase());
+    u32::from_le_bytes(four)
+}
 
 /// Texts to look for, by numbers in the order they were given.
 #[derive(Debug)]
@@ -26,18 +49,17 @@ pub(super) struct AnchorSet {
 impl AnchorSet {
     /// Of texts in lower case. Those with less than [`HEAD`] bytes are never found.
     pub fn new(anchors: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
-        let mut set = Self { short: Heads::default(), long: Heads::default() };
+        let (mut short, mut long) = (Vec::new(), Vec::new());
         for (number, anchor) in anchors.into_iter().enumerate() {
             let anchor = anchor.as_ref();
             let is_long = anchor.len() > HEAD;
-            let heads = if is_long { &mut set.long } else { &mut set.short };
-            let length = if is_long { LONG_HEAD } else { HEAD };
+            let (anchors, length) =
+                if is_long { (&mut long, LONG_HEAD) } else { (&mut short, HEAD) };
             if let Some((head, tail)) = anchor.split_at_checked(length) {
-                let head = head.iter().fold(0, |head, &byte| head << 8 | u32::from(byte));
-                heads.add(head, (tail.into(), number));
+                anchors.push(Anchor::new(head, tail, number));
             }
         }
-        set
+        Self { short: Heads::new(short), long: Heads::new(long) }
     }
 
     /// Visits the anchors that begin in a part of the text, about in their order, until `visit` says
@@ -79,30 +101,53 @@ const LONG_HEAD: usize = 4;
 struct Heads {
     /// A bit for every hash of a head.
     table: Vec<u64>,
-    /// What follows each.
-    tails: FxHashMap<u32, Vec<Tail>>,
-}
-
-impl Default for Heads {
-    fn default() -> Self {
-        let words = 1 << (TABLE_BITS - WORD_BITS.ilog2());
-        Self { table: vec![0; words], tails: FxHashMap::default() }
-    }
+    /// The bits before each word of the table.
+    bits_before: Vec<u32>,
+    /// Where in `anchors` those of each bit end.
+    ends: Vec<u32>,
+    /// By the hash of their head; those of one head in the order in which they were given.
+    anchors: Vec<Anchor>,
 }
 
 impl Heads {
-    fn add(&mut self, head: u32, tail: Tail) {
-        let (word, bit) = place(head);
-        if let Some(word) = self.table.get_mut(word) {
-            *word |= bit;
+    fn new(mut anchors: Vec<Anchor>) -> Self {
+        let mut table = vec![0_u64; 1 << (TABLE_BITS - WORD_BITS.ilog2())];
+        anchors.sort_by_key(|anchor| place(anchor.head));
+        let (mut ends, mut last) = (Vec::new(), None);
+        for (index, anchor) in anchors.iter().enumerate() {
+            let place = place(anchor.head);
+            if last.replace(place) != Some(place) {
+                ends.push(0);
+            }
+            let end = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            ends.last_mut().into_iter().for_each(|last| *last = end);
+            table.get_mut(place.0).into_iter().for_each(|word| *word |= place.1);
         }
-        self.tails.entry(head).or_default().push(tail);
+        let bits_before = table.iter().scan(0, |bits, word| {
+            let before = *bits;
+            *bits += word.count_ones();
+            Some(before)
+        });
+        Self { bits_before: bits_before.collect(), table, ends, anchors }
     }
 
     #[inline]
     fn may_hold(&self, head: u32) -> bool {
         let (word, bit) = place(head);
         self.table.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// The anchors of a head for which there may be some, and of others with its hash.
+    #[inline]
+    fn with_hash_of(&self, head: u32) -> &[Anchor] {
+        let (word, bit) = place(head);
+        let in_word = self.table.get(word).map_or(0, |word| (word & (bit - 1)).count_ones());
+        let number = (self.bits_before.get(word).copied().unwrap_or_default() + in_word) as usize;
+        let end = self.ends.get(number).copied().unwrap_or_default();
+        let start = number.checked_sub(1).and_then(|before| self.ends.get(before));
+        self.anchors
+            .get(start.copied().unwrap_or_default() as usize..end as usize)
+            .unwrap_or_default()
     }
 
     /// Visits the anchors with this head, of so many bytes, which ends at `at`.
@@ -114,17 +159,20 @@ impl Heads {
         length: usize,
         visit: &mut impl FnMut(Range<usize>, usize) -> bool,
     ) -> bool {
-        self.tails.get(&head).map_or(&[][..], Vec::as_slice).iter().all(|(tail, number)| {
-            let end = at + tail.len();
-            let is_there = text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(tail));
-            !is_there || visit(at - length..end, *number)
+        let next = first_four(text.get(at..).unwrap_or_default());
+        self.with_hash_of(head).iter().all(|anchor| {
+            let end = at + anchor.tail.len();
+            let is_there = anchor.head == head
+                && next & anchor.mask == anchor.next
+                && text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
+            !is_there || visit(at - length..end, anchor.number)
         })
     }
 }
 
 /// Where in the table a head has its bit.
 #[inline]
-fn place(head: u32) -> (usize, u64) {
+const fn place(head: u32) -> (usize, u64) {
     let hash = head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - TABLE_BITS);
     ((hash / WORD_BITS) as usize, 1 << (hash % WORD_BITS))
 }

@@ -15,6 +15,7 @@
 //! - *hit*: the byte range of a secret and the rule that found it.
 //! - [`Redactor`]: the compiled rules. [`Redaction`]: a redactor and the environment's values.
 //! - [`RedactionSession`]: redacts all parts of one record and counts what it finds in one [`Report`].
+//! - [`TextStream`], [`ElementStream`]: redact a text that comes in pieces, and an array that comes in batches, in bounded memory.
 //! - *view*: the text that a reader sees, without escape sequences and characters of no width.
 //! - *custom rule*: a rule of the caller; its expressions are matched by `linear_regex`.
 
@@ -33,6 +34,7 @@ mod commands;
 mod common_values;
 mod custom;
 mod dotted_token;
+mod element_stream;
 mod environment;
 mod error;
 mod expression;
@@ -59,6 +61,7 @@ mod skipped;
 mod split_key;
 #[cfg(test)]
 mod tests;
+mod text_stream;
 mod value;
 mod vendor;
 mod view;
@@ -66,6 +69,7 @@ mod work;
 #[cfg(test)]
 mod work_tests;
 
+pub use element_stream::ElementStream;
 pub use environment::EnvironmentValues;
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Allowed, CustomFind, CustomRule, RedactionOptions};
@@ -73,6 +77,7 @@ pub use redaction::Redaction;
 pub use redactor::Redactor;
 pub use report::{Finding, Redacted, Report};
 pub use session::RedactionSession;
+pub use text_stream::TextStream;
 
 /// The name of the rule for values of environment variables.
 const ENVIRONMENT: &str = "environment";

@@ -29,6 +29,26 @@ impl Report {
         }
     }
 
+    /// Counts the hits of `found` that `counted` has not.
+    pub(super) fn add_new(&mut self, found: &Self, counted: &Self) {
+        for Finding { rule, count } in &found.findings {
+            let known = counted.findings.iter().find(|finding| finding.rule == *rule);
+            let new = count.saturating_sub(known.map_or(0, |finding| finding.count));
+            match self.findings.iter_mut().find(|finding| finding.rule == *rule) {
+                Some(finding) => finding.count += new,
+                None if new > 0 => {
+                    self.findings.push(Finding { rule: Arc::clone(rule), count: new })
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Counts the hits of another part of the record.
+    pub fn add_all(&mut self, other: &Self) {
+        self.add_new(other, &Self::default());
+    }
+
     /// Hits by rule.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

@@ -92,6 +92,11 @@ impl RedactionSession {
         add_redacted(tokens, |token| self.token(token))
     }
 
+    /// Counts what was taken out without a search.
+    pub(super) fn note(&mut self, rule: &str) {
+        self.report.add(&rule.into());
+    }
+
     /// What was found.
     #[must_use]
     pub fn report(self) -> Report {

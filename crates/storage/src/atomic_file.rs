@@ -1,10 +1,10 @@
 //! Files that are created or replaced whole: readers see all of a file or none of it.
 
-use std::path::Path;
+use std::{io, path::Path, sync::Arc};
 
 use crate::{
     DirectorySync,
-    file_system::{FileError, FileSystem, Payload},
+    file_system::{Access, Disk, FileError, FileResult, FileSystem, Payload},
 };
 
 /// What an acknowledged write survives.
@@ -69,6 +69,57 @@ pub async fn create_file(
         return Err(error);
     }
     finish(file_system, target, sync, directory_sync).await
+}
+
+/// Hands over what a file is to hold, piece by piece.
+pub type Pieces = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> FileResult<()>) -> FileResult<()> + Send>;
+
+/// As [`create_file`] on a disk, for what does not fit into memory: `pieces` is called on a thread for blocking work.
+///
+/// # Errors
+/// The first failing step's, or that of `pieces`; the temporary file is gone then.
+pub async fn create_file_of_pieces(
+    disk: Arc<dyn Disk>,
+    file_system: &dyn FileSystem,
+    target: Target<'_>,
+    pieces: Pieces,
+    durability: Durability,
+    directory_sync: &DirectorySync,
+) -> FileResult<()> {
+    let sync = durability == Durability::Full;
+    let (temporary, path) = (target.temporary.to_owned(), target.path.to_owned());
+    let made = tokio::task::spawn_blocking(move || {
+        let file = disk.open(&temporary, Access::AppendNew)?;
+        let written = write_pieces(|piece| file.append(piece), pieces);
+        let written = written.and_then(|()| if sync { file.sync() } else { Ok(()) });
+        drop(file);
+        let made = written.and_then(|()| disk.rename_new(&temporary, &path));
+        if made.is_err() {
+            // The step's own error is the one worth reporting.
+            let _ = disk.remove(&temporary);
+        }
+        made
+    });
+    made.await.unwrap_or_else(|error| {
+        Err(FileError::system("write", target.temporary, io::Error::other(error)))
+    })?;
+    finish(file_system, target, sync, directory_sync).await
+}
+
+/// Gathers short pieces into fewer writes.
+fn write_pieces(mut write: impl FnMut(&[u8]) -> FileResult<()>, pieces: Pieces) -> FileResult<()> {
+    const AT_ONCE: usize = 256 * 1024;
+    let mut gathered = Vec::new();
+    pieces(&mut |piece| {
+        gathered.extend_from_slice(piece);
+        if gathered.len() < AT_ONCE {
+            return Ok(());
+        }
+        let written = write(&gathered);
+        gathered.clear();
+        written
+    })?;
+    if gathered.is_empty() { Ok(()) } else { write(&gathered) }
 }
 
 /// Replaces a file, or creates it: readers see the old one or the new one, whole.
@@ -154,4 +205,35 @@ async fn finish(
         let _ = file_system.remove(target.path).await;
     }
     synced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LocalDisk;
+
+    #[tokio::test]
+    async fn a_file_of_pieces_appears_whole_and_a_failure_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let (temporary, path) = (root.join(".x.tmp"), root.join("x.json"));
+        let target = Target { directory: root, temporary: &temporary, path: &path };
+        let create = async |pieces: Pieces| {
+            let sync = DirectorySync::default();
+            let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
+            create_file_of_pieces(disk, &LocalDisk, target, pieces, Durability::Full, &sync).await
+        };
+        let failing: Pieces = Box::new(|write| {
+            write(&[b'x'; 300_000])?;
+            Err(FileError::system("read", Path::new("y"), io::Error::other("broken")))
+        });
+        assert_eq!(create(failing).await.unwrap_err().operation, "read");
+        assert_eq!(std::fs::read_dir(root).unwrap().count(), 0);
+        let pieces: Pieces = Box::new(|write| (0..3).try_for_each(|_| write(&[b'x'; 200_000])));
+        create(pieces).await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [b'x'; 600_000]);
+        let again: Pieces = Box::new(|write| write(b"y"));
+        assert_eq!(create(again).await.unwrap_err().kind, io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read_dir(root).unwrap().count(), 1);
+    }
 }

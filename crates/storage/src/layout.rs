@@ -3,12 +3,18 @@
 //! ```text
 //! <contextDir>/
 //! ├── [<session>-]<tool>_<arguments hash: 12 hex>_<epoch ms>_<counter>_<16 hex>.json   a context
+//! ├── <the same>.bin              the bytes of that context's result, where it has any; written before it, removed after it
 //! ├── .<16 hex>-<counter>.tmp     a context while the holder of that lease writes it
-//! └── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
+//! ├── .<16 hex>.lease             locked while its process lives, lists the sessions it keeps
+//! ├── .<16 hex>.session           a session that its caller named, until it ends; the hex is a digest of the name
+//! ├── .handles                    a cache: which file each handle means, in rows of one size
+//! ├── .answer-key                 a random key, with which tools for models sign their answers; never removed
+//! └── ..answer-key.<16 hex>.tmp   what is about to become it
 //!
 //! .wink/
 //! ├── context.jsonl               a log, one record per line
 //! ├── context.jsonl.lock          locked by whoever changes the log; empty, never removed
+//! ├── context.jsonl.compaction.lock  locked by the process that compacts the log in the background; empty, never removed
 //! ├── context.jsonl.index         a cache: where which records are
 //! └── .context.jsonl.<16 hex>.tmp what is about to replace one of them
 //!
@@ -43,10 +49,18 @@ const MAX_NAME: usize = 199;
 /// A session's share of a name in bytes.
 const MAX_SESSION: usize = 64;
 const CONTEXT_SUFFIX: &str = ".json";
+/// No longer than the suffix of a context, so that the name stays within its bound.
+const BYTES_SUFFIX: &str = ".bin";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 const LEASE_SUFFIX: &str = ".lease";
 const LOCK_SUFFIX: &str = ".lock";
+const COMPACTION_SUFFIX: &str = ".compaction";
 const INDEX_SUFFIX: &str = ".index";
+const SESSION_SUFFIX: &str = ".session";
+/// Which file of a context directory each handle means.
+pub const HANDLES: &str = ".handles";
+/// The key with which tools for models sign their answers.
+pub const ANSWER_KEY: &str = ".answer-key";
 /// What the file names of a context store's entries end in.
 pub const ENTRY_SUFFIX: &str = ".md";
 /// The file that is locked by whoever changes an entry of a context store.
@@ -136,6 +150,13 @@ pub struct ContextStamp {
     pub random: u64,
 }
 
+/// The hash of the arguments in the file name of a context.
+#[must_use]
+pub fn arguments_hash(name: &str) -> Option<&str> {
+    parse_context(name)?;
+    name.rsplit('_').nth(3)
+}
+
 /// Recognises the file name of a context.
 #[must_use]
 pub fn parse_context(name: &str) -> Option<ContextStamp> {
@@ -155,6 +176,19 @@ pub fn parse_context(name: &str) -> Option<ContextStamp> {
         counter: counter?,
         random: u64::from_str_radix(random?, 16).ok()?,
     })
+}
+
+/// The file name of the bytes of a context's result.
+#[must_use]
+pub fn bytes_of(context: &str) -> String {
+    format!("{}{BYTES_SUFFIX}", context.strip_suffix(CONTEXT_SUFFIX).unwrap_or(context))
+}
+
+/// The file name of the context whose bytes a file has, from its name.
+#[must_use]
+pub fn parse_bytes(name: &str) -> Option<String> {
+    let context = format!("{}{CONTEXT_SUFFIX}", name.strip_suffix(BYTES_SUFFIX)?);
+    parse_context(&context).is_some().then_some(context)
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -186,6 +220,30 @@ pub fn lease(owner: &str) -> String {
     format!(".{owner}{LEASE_SUFFIX}")
 }
 
+/// The file name of a session that its caller named.
+#[must_use]
+pub fn session(id: &str) -> String {
+    format!(".{}{SESSION_SUFFIX}", short_digest(id.as_bytes()))
+}
+
+/// Recognises such a name.
+#[must_use]
+pub fn is_session(name: &str) -> bool {
+    name.strip_prefix('.')
+        .and_then(|rest| rest.strip_suffix(SESSION_SUFFIX))
+        .is_some_and(|digest| is_hex(digest, RANDOM))
+}
+
+/// The first 64 bits of a SHA-256, in hex.
+fn short_digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(RANDOM / 2).fold(String::new(), |mut hash, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    })
+}
+
 /// The owner of a lease, from its file name.
 #[must_use]
 pub fn parse_lease(name: &str) -> Option<&str> {
@@ -213,6 +271,12 @@ pub fn lock(name: &str) -> String {
     format!("{name}{LOCK_SUFFIX}")
 }
 
+/// The file that is locked by the process that compacts `name` in the background.
+#[must_use]
+pub fn compaction_lock(name: &str) -> String {
+    format!("{name}{COMPACTION_SUFFIX}{LOCK_SUFFIX}")
+}
+
 /// The file that says where in `name` which records are.
 #[must_use]
 pub fn index(name: &str) -> String {
@@ -223,12 +287,7 @@ pub fn index(name: &str) -> String {
 /// share a directory: each has its own.
 #[must_use]
 pub fn symbols(workspace: &Path) -> String {
-    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
-    let hash = digest.iter().take(RANDOM / 2).fold(String::new(), |mut hash, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(hash, "{byte:02x}");
-        hash
-    });
+    let hash = short_digest(workspace.as_os_str().as_encoded_bytes());
     format!("symbols-{hash}{INDEX_SUFFIX}")
 }
 

@@ -13,7 +13,7 @@
 //! write it, is believed where the type of file system is one whose locks bind.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -175,7 +175,8 @@ impl UnprovenLease {
 /// Who is alive in a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LiveSessions {
-    sessions: HashSet<String>,
+    /// With the number of leases that list each.
+    sessions: HashMap<String, u64>,
     owners: HashSet<String>,
     unproven: Vec<UnprovenLease>,
     /// A lease could not be read or judged: whoever it lists must count as alive.
@@ -186,7 +187,7 @@ impl LiveSessions {
     /// What is known of the session.
     #[must_use]
     pub fn liveness(&self, session: &str) -> Liveness {
-        if self.uncertain || self.sessions.contains(session) {
+        if self.uncertain || self.sessions.contains_key(session) {
             Liveness::Alive
         } else if self.unproven.iter().any(|lease| lease.contains(session)) {
             Liveness::Unproven
@@ -201,6 +202,12 @@ impl LiveSessions {
         self.liveness(session) != Liveness::Over
     }
 
+    /// How many processes hold the session, as far as their leases can be read.
+    #[must_use]
+    pub fn processes(&self, session: &str) -> u64 {
+        self.sessions.get(session).copied().unwrap_or_default()
+    }
+
     /// Whether the owner of a temporary file may be alive.
     #[must_use]
     pub fn contains_owner(&self, owner: &str) -> bool {
@@ -211,7 +218,7 @@ impl LiveSessions {
     #[must_use]
     pub fn count(&self) -> usize {
         let unproven = self.unproven.iter().flat_map(|lease| &lease.sessions);
-        self.sessions.iter().chain(unproven).collect::<HashSet<_>>().len()
+        self.sessions.keys().chain(unproven).collect::<HashSet<_>>().len()
     }
 
     /// The leases whose processes may live on another host or mount.
@@ -353,7 +360,9 @@ fn judge(
     if is_free {
         live.unproven.push(UnprovenLease { name: name.to_owned(), sessions });
     } else {
-        live.sessions.extend(sessions);
+        for session in sessions {
+            *live.sessions.entry(session).or_default() += 1;
+        }
     }
     if is_complete(&text) { Judgement::Stays } else { Judgement::Incomplete }
 }

@@ -10,6 +10,7 @@
 //! - [`Disk`]: a file system that keeps files open and locks them; its operations block.
 //! - [`Durability`]: what an acknowledged write survives: the end of the process, or a loss of power.
 //! - *temporary file*: a file under a name of its own, before a rename gives it the name that readers know.
+//! - [`Spool`]: a temporary file that grows piece by piece until what it holds is stored.
 //! - *leftover*: a temporary file of a process that ended.
 //! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
 //! - [`Lease`]: a locked file that shows which sessions of a process are alive.
@@ -31,8 +32,12 @@ mod leftovers;
 mod log;
 mod registry;
 mod shared_files;
+mod spool;
 
-pub use atomic_file::{Durability, Target, create_file, replace_cache_file, replace_file};
+pub use atomic_file::{
+    Durability, Pieces, Target, create_file, create_file_of_pieces, replace_cache_file,
+    replace_file,
+};
 pub use directory_sync::{DirectorySync, sync_ancestors};
 pub use file_lock::{FileLock, LockError, LockGuard};
 pub use file_system::{
@@ -42,8 +47,9 @@ pub use file_system::{
 pub use lease::{Lease, LiveSessions, Liveness, UnprovenLease, live_sessions};
 pub use leftovers::remove_leftovers;
 pub use log::{
-    AppendError, Line, LinesBackwards, LinesForwards, Log, LogError, LogPath, LogReader,
-    LogRegistry, LogSnapshot, MakeLine, Pending, ReadAt, Rewrite,
+    AppendError, Check, Line, LinesBackwards, LinesForwards, Log, LogError, LogPath, LogReader,
+    LogRegistry, LogSnapshot, LogView, MakeLine, Pending, ReadAt, Rewrite, Verdict,
 };
 pub use registry::Registry;
 pub use shared_files::{SharedFiles, Turn};
+pub use spool::Spool;

@@ -11,7 +11,7 @@ use std::{
 use simulator::SimulatedDisk;
 use storage::{
     AppendError, Disk, Durability, FileLock, FileSystem, LinesForwards, LocalDisk, Log, LogError,
-    LogPath, LogRegistry, LogSnapshot, MakeLine, ReadAt, Rewrite, layout,
+    LogPath, LogRegistry, LogSnapshot, MakeLine, ReadAt, Rewrite, Verdict, layout,
 };
 use tokio::sync::oneshot;
 
@@ -115,7 +115,7 @@ async fn records_before_a_line_that_is_still_made_do_not_wait_for_it() {
     let (made, line) = oneshot::channel();
     let make = |text: &'static str| -> MakeLine<&str> { Box::new(move || Ok(text.into())) };
     let before = log.append(make("one"), Durability::Process, PATIENCE);
-    let arriving = log.append_arriving(line, Durability::Process, PATIENCE);
+    let arriving = log.append_arriving(line, None, Durability::Process, PATIENCE);
     let after = log.append(make("three"), Durability::Process, PATIENCE);
     let arriving = tokio::spawn(arriving.outcome());
     let after = tokio::spawn(after.outcome());
@@ -134,7 +134,7 @@ async fn a_line_that_never_arrives_interrupts_its_append_only() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_in(folder.path());
     let (made, line) = oneshot::channel();
-    let lost = log.append_arriving(line, Durability::Process, PATIENCE);
+    let lost = log.append_arriving(line, None, Durability::Process, PATIENCE);
     let next = log.append(Box::new(|| Ok(b"next".to_vec())), Durability::Process, PATIENCE);
     drop(made);
     assert!(lost.outcome().await.is_none());
@@ -148,7 +148,7 @@ async fn waiting_for_a_line_is_no_waiting_for_other_processes() {
     let log = log_in(folder.path());
     let (made, line) = oneshot::channel();
     let patience = Duration::from_millis(20);
-    let arriving = log.append_arriving(line, Durability::Process, patience);
+    let arriving = log.append_arriving(line, None, Durability::Process, patience);
     let make: MakeLine<&str> = Box::new(|| Ok(b"two".to_vec()));
     let next = log.append(make, Durability::Process, patience);
     let sending = tokio::spawn(async move {
@@ -411,4 +411,58 @@ async fn a_rewrite_takes_nothing_over_from_another_users_log() {
         let ownership = Disk::ownership(&disk, path).unwrap().unwrap();
         assert_eq!((ownership.owner, ownership.mode), (user, expected));
     }
+}
+
+/// Appends a line unless the log has it already.
+async fn append_once(
+    log: &Arc<TestLog>,
+    text: &'static str,
+    durability: Durability,
+) -> Result<(), AppendError<&'static str>> {
+    let make: MakeLine<_> = Box::new(move || Ok(text.as_bytes().to_vec()));
+    let check: storage::Check = Box::new(move |view| {
+        let mut lines = LinesForwards::new(view, 0, usize::MAX);
+        while let Some(line) = lines.next_line()? {
+            if line.bytes.as_deref() == Some(text.as_bytes()) {
+                return Ok(Verdict::Refuse);
+            }
+        }
+        Ok(Verdict::Write)
+    });
+    log.append_checked(make, check, durability, PATIENCE).outcome().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_sees_the_records_of_other_processes_and_of_its_own_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    let logs = [log_in(directory.path()), log_in(directory.path())];
+    for durability in [Durability::Process, Durability::Full] {
+        let text = if durability == Durability::Full { "full" } else { "process" };
+        let calls = (0..40).map(|number| {
+            let log = Arc::clone(&logs[number % 2]);
+            tokio::spawn(async move { append_once(&log, text, durability).await })
+        });
+        let mut written = 0;
+        for call in calls.collect::<Vec<_>>() {
+            match call.await.unwrap() {
+                Ok(()) => written += 1,
+                Err(error) => assert!(matches!(error, AppendError::Log(LogError::Refused))),
+            }
+        }
+        assert_eq!(written, 1);
+    }
+    let lines = lines_of(&logs[0]).await;
+    assert_eq!(lines, [("process".to_owned(), true), ("full".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn a_refused_record_leaves_a_torn_line_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = log_in(directory.path());
+    fs::write(directory.path().join("x.jsonl"), "one\nto").unwrap();
+    let refused = append_once(&log, "one", Durability::Process).await;
+    assert!(matches!(refused, Err(AppendError::Log(LogError::Refused))));
+    assert_eq!(fs::read(directory.path().join("x.jsonl")).unwrap(), b"one\nto");
+    append_once(&log, "two", Durability::Process).await.unwrap();
+    assert_eq!(fs::read(directory.path().join("x.jsonl")).unwrap(), b"one\nto\ntwo\n");
 }

@@ -48,6 +48,14 @@ impl Tracked {
 }
 
 impl CallTracker {
+    /// A tracker whose first call gets this number.
+    #[must_use]
+    pub fn starting_at(first: u64) -> Self {
+        let tracker = Self::default();
+        tracker.calls().next = first;
+        tracker
+    }
+
     /// The calls; no new one begins while the guard lives.
     pub fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.calls()
@@ -59,7 +67,7 @@ impl CallTracker {
     }
 
     /// Begins a call and returns its number, for [`CallTracker::tracked`]. Calls are numbered in their
-    /// order from 0.
+    /// order, from 0 unless [`CallTracker::starting_at`] says otherwise.
     pub fn begin(&self) -> u64 {
         let mut calls = self.calls();
         let number = calls.next;

@@ -35,6 +35,7 @@ mod scoring;
 mod tests;
 
 pub use highlight::snippets::{FieldText, Snippet};
+pub use index::analysed::Analysed;
 pub use index::announced::{Announced, LateText};
 pub use index::batch::Batch;
 pub use index::fields::Document;
@@ -45,11 +46,12 @@ pub use query::free_text::{Query, QueryBuilder};
 pub use query::judgement::{Judgement, Verdict};
 pub use query::plan::{Operator, QueryPlan};
 pub use query::prefixes::PrefixRule;
+pub use query::question::Question;
 pub use query::ranking::PlanRanking;
 pub use query::search_syntax::{Excluded, SearchSyntax, SyntaxError};
 pub use query::text_search::{Examined, Field, SnippetBounds, StoredTexts, TextSearch};
 pub use query::verifier::Verifier;
-pub use scoring::boosts::{Boosts, Scored, boost};
+pub use scoring::boosts::{Boosts, Scored, boost, recency_of_others};
 pub use scoring::explain::TermMatch;
 pub use scoring::ranked::{Hit, Ranked, RankedList, Which};
 

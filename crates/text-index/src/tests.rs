@@ -430,3 +430,73 @@ fn readers_see_every_completed_addition() {
     });
     assert_eq!(index.len() as u64, DOCUMENTS * 2 / 10 * 9);
 }
+
+#[test]
+fn a_question_is_ranked_alike_before_and_after_maintenance() {
+    let separators = [Document::BEFORE_STRING, Document::BEFORE_OTHER];
+    let [string, other] = separators;
+    let results = [
+        "the payment gateway is slow since yesterday",
+        "gateway for each payment",
+        "error: payment gateway",
+        "customer CUS4711X of the gateway",
+        "balance of CUS4711X is the payment",
+    ];
+    let index = Index::new();
+    let names: Vec<String> = (0..2000)
+        .map(|number| format!("{other}speaker{string}{}", ["Caroline", "Melanie"][number % 2]))
+        .collect();
+    for (sequence, arguments) in (0..).zip(&names) {
+        let result = results[sequence as usize % results.len()];
+        let group = sequence / 3;
+        index.add(sequence, &Document { arguments, result, group, ..Document::default() });
+    }
+    let ranked = |question: &str| {
+        let mut hits = index.rank_for(&Question::parse(question), &|_| true, &[]).hits;
+        hits.sort_by_key(|hit| hit.which);
+        hits.into_iter().map(|hit| (hit.which, hit.score, hit.group_score)).collect::<Vec<_>>()
+    };
+    let questions = ["payment gateway of Caroline", "when was the payment slow?", "customer"];
+    let before = questions.map(ranked);
+    index.maintain();
+    assert!(!index.has_work());
+    for (before, question) in before.iter().zip(questions) {
+        let after = ranked(question);
+        assert_eq!(before.len(), after.len(), "{question}");
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(before.0, after.0);
+            assert!((before.1 - after.1).abs() < 1e-3, "{question}: {before:?} {after:?}");
+        }
+    }
+}
+
+#[test]
+fn facts_are_not_found_as_words() {
+    let index = Index::new();
+    let arguments = format!("{}Caroline", Document::BEFORE_STRING);
+    index.add(1, &Document { arguments: &arguments, result: "error", ..Document::default() });
+    for word in ["empty", "argument", "\u{1}empty", "argumentcarolin"] {
+        assert_eq!(found(&index, word), Vec::<u64>::new(), "{word}");
+    }
+    assert_eq!(found(&index, "caroline"), [1]);
+}
+
+#[test]
+fn foreign_documents_get_what_known_ones_get() {
+    let arguments = format!("{}Caroline", Document::BEFORE_STRING);
+    let document = |result| Document { arguments: &arguments, result, ..Document::default() };
+    let results =
+        ["error in the payment gateway", "the payment gateway of yesterday", "gateway, payment"];
+    let index = Index::new();
+    for (sequence, result) in (0..).zip(results) {
+        index.add(sequence, &document(result));
+    }
+    let foreign = results.map(document);
+    let question = Question::parse("when did the payment gateway of Caroline fail?");
+    let scores = |foreign: &[Document<'_>], index: &Index| {
+        let mut hits = index.rank_for(&question, &|_| true, foreign).hits;
+        hits.sort_by_key(|hit| hit.which);
+        hits.iter().map(|hit| hit.score).collect::<Vec<_>>()
+    };
+    assert_eq!(scores(&[], &index), scores(&foreign, &Index::new()));
+}

@@ -78,6 +78,17 @@ impl<'a> Bounds<'a> {
         }
     }
 
+    /// Allows no more time than this.
+    pub fn limit(&mut self, time: Duration) {
+        self.time = self.time.min(time);
+        self.until = self.until.min(Instant::now() + time);
+    }
+
+    /// The time is over.
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
     /// Whether the result is still wanted.
     pub fn cancelled(&self) -> &'a Cancelled {
         self.cancelled

@@ -1,5 +1,7 @@
 //! Parses a file and finds its symbols, within bounds.
 
+use std::time::Duration;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use tasks::Cancelled;
 use tree_sitter::QueryCursor;
@@ -64,8 +66,31 @@ impl SymbolParser {
         source: &[u8],
         cancelled: &Cancelled,
     ) -> Result<FileSymbols, NotParsed> {
+        self.symbols_in(language, source, None, cancelled).map(Option::unwrap_or_default)
+    }
+
+    /// As [`Self::symbols`] for a caller that waits: `None` when it takes longer than `time`, looks like no
+    /// program, or needs more memory than there is. Loading the rules of a language does not count.
+    pub fn symbols_within(
+        &mut self,
+        language: Language,
+        source: &[u8],
+        time: Duration,
+        cancelled: &Cancelled,
+    ) -> Option<FileSymbols> {
+        self.symbols_in(language, source, Some(time), cancelled).ok().flatten()
+    }
+
+    /// `None` when it was interrupted.
+    fn symbols_in(
+        &mut self,
+        language: Language,
+        source: &[u8],
+        time: Option<Duration>,
+        cancelled: &Cancelled,
+    ) -> Result<Option<FileSymbols>, NotParsed> {
         if source.len() > LARGEST_FILE || is_binary(source) {
-            return Ok(FileSymbols::default());
+            return Ok(None);
         }
         let mut text = String::from_utf8_lossy(source);
         let language = language.or_cpp(&text);
@@ -73,13 +98,16 @@ impl SymbolParser {
             text = without_macros(text);
         }
         if is_too_deep(&text) {
-            return Ok(FileSymbols::default());
+            return Ok(None);
         }
-        let Some(rules) = Rules::of(language) else { return Ok(FileSymbols::default()) };
+        let Some(rules) = Rules::of(language) else { return Ok(None) };
         let mut bounds = Bounds::new(language, text.len(), cancelled);
+        if let Some(time) = time {
+            bounds.limit(time);
+        }
         let parsed = match parse(rules, &text, budget(source.len()), &mut bounds) {
             Ok(parsed) => parsed,
-            Err(ParseError::Interrupted) => return Ok(FileSymbols::default()),
+            Err(ParseError::Interrupted) => return Ok(None),
             Err(ParseError::OverBudget) => return Err(NotParsed::OverBudget),
             Err(ParseError::OverTotal | ParseError::OutOfMemory) => {
                 return Err(NotParsed::OutOfMemory);
@@ -87,11 +115,15 @@ impl SymbolParser {
         };
         bounds.next_stage();
         let found = Found::of(rules, &mut self.cursor, parsed.root(), &text, &mut bounds);
+        // With a limit, all or nothing: what is found must not depend on how fast it was.
+        if time.is_some() && bounds.is_over() {
+            return Ok(None);
+        }
         let resolved = resolve(language, &found, &text);
-        Ok(FileSymbols {
+        Ok(Some(FileSymbols {
             definitions: definitions(language, resolved.definitions, &found, &text),
             references: references(language, resolved.uses),
-        })
+        }))
     }
 }
 

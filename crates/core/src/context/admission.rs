@@ -30,8 +30,9 @@ impl Admission {
 
     /// Whether every context is admitted.
     pub fn is_open(&self) -> bool {
-        let ContextFilter { queries, tasks, tools, since, until } = &self.filter;
-        let has_lists = queries.is_some() || tasks.is_some() || tools.is_some();
+        let ContextFilter { queries, tasks, tools, calls, sessions, since, until } = &self.filter;
+        let lists = [queries, tasks, tools, calls, sessions];
+        let has_lists = lists.iter().any(|list| list.is_some());
         !(has_lists || since.is_some() || until.is_some()) && self.excluded_tools.is_empty()
     }
 

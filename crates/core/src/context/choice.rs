@@ -1,15 +1,30 @@
 //! From a ranking to a choice: what stands beside strong hits, and what fits.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A hit with at least this share of the best score is strong.
 const STRONG: f32 = 0.5;
 /// A third of its bytes is more than usual text takes in tokens.
 const BYTES_PER_TOKEN: u64 = 3;
 
+/// Where a score comes from, in parts that sum up to it, rounding aside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(super) struct Parts {
+    /// The terms of the question.
+    pub text: f32,
+    /// Nearness by a vector.
+    pub embedding: f32,
+    /// What is beside it.
+    pub neighbours: f32,
+    /// What its query or task matches as a whole.
+    pub group: f32,
+    /// How late it was saved.
+    pub recency: f32,
+}
+
 /// A candidate that is to be taken if it fits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Choice {
     /// Among the candidates in their order.
     pub position: usize,
@@ -17,6 +32,8 @@ pub(super) struct Choice {
     pub score: f32,
     /// Here for standing beside the last choice that is no neighbour.
     pub is_neighbour: bool,
+    /// Of the score.
+    pub parts: Parts,
 }
 
 /// The candidates' groups, and who belongs to which.
@@ -36,9 +53,9 @@ impl Groups {
         Self { of, members }
     }
 
-    /// The candidates of each group, in their order; those without a group aside.
-    pub fn members(&self) -> impl Iterator<Item = &[usize]> {
-        self.members.iter().filter(|(group, _)| **group != 0).map(|(_, members)| members.as_slice())
+    /// The group of each candidate, in their order.
+    pub fn of(&self) -> &[u64] {
+        &self.of
     }
 
     /// The `count` members before and after a candidate, in their order.
@@ -55,21 +72,23 @@ impl Groups {
 /// Puts after each strong hit those of its group from just before and just after it. They keep their
 /// own score. Other strong hits keep their own place; what stands beside several is named several times.
 pub(super) fn with_neighbours(hits: &[Choice], groups: &Groups, count: usize) -> Vec<Choice> {
-    let best = hits.first().map_or(0.0, |hit| hit.score);
-    let strong = hits.partition_point(|hit| hit.score >= best * STRONG);
-    let (strong, weak) = hits.split_at(strong);
-    let is_strong: FxHashSet<usize> = strong.iter().map(|hit| hit.position).collect();
-    let scores: FxHashMap<usize, f32> = weak.iter().map(|hit| (hit.position, hit.score)).collect();
+    let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+    let is_strong = |score: f32| score > 0.0 && score >= best * STRONG;
+    let scores: FxHashMap<usize, &Choice> = hits.iter().map(|hit| (hit.position, hit)).collect();
+    let is_strong_hit =
+        |position: &usize| scores.get(position).is_some_and(|hit| is_strong(hit.score));
     let mut choices = Vec::with_capacity(hits.len());
-    for hit in strong {
+    for hit in hits {
         choices.push(*hit);
+        if !is_strong(hit.score) {
+            continue;
+        }
         let beside = groups.around(hit.position, count);
-        choices.extend(beside.filter(|position| !is_strong.contains(position)).map(|position| {
-            let score = scores.get(&position).copied().unwrap_or_default();
-            Choice { position, score, is_neighbour: true }
+        choices.extend(beside.filter(|position| !is_strong_hit(position)).map(|position| {
+            let own = scores.get(&position).copied().copied();
+            Choice { position, is_neighbour: true, ..own.unwrap_or_default() }
         }));
     }
-    choices.extend_from_slice(weak);
     choices
 }
 
@@ -141,7 +160,7 @@ mod tests {
     use super::*;
 
     fn hits(scores: &[(usize, f32)]) -> Vec<Choice> {
-        let hit = |&(position, score)| Choice { position, score, is_neighbour: false };
+        let hit = |&(position, score)| Choice { position, score, ..Choice::default() };
         scores.iter().map(hit).collect()
     }
 
@@ -208,7 +227,7 @@ mod tests {
         ) {
             let choices: Vec<Choice> = sizes
                 .iter()
-                .map(|&(_, is_neighbour, position)| Choice { position, score: 1.0, is_neighbour })
+                .map(|&(_, is_neighbour, position)| Choice { position, score: 1.0, is_neighbour, parts: Parts::default() })
                 .collect();
             let size = |position: usize| sizes.get(position).map(|&(size, ..)| size);
             let bounds = Bounds { limit, max_bytes, max_tokens };

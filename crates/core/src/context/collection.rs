@@ -7,7 +7,7 @@ use storage::{Payload, layout};
 use text_index::Index;
 
 use super::{
-    context_directory::MAX_TEXT,
+    context_files::MAX_TEXT,
     directory_index::{DirectoryIndex, FIRST_FOREIGN},
     file_head::skipped,
     held::Held,

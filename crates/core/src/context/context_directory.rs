@@ -5,52 +5,54 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use storage::{
-    Contents, DirectorySync, Disk, Durability, FileEntry, FileError, FileResult, FileSystem,
-    Payload, Target, layout,
-};
+use tokio::sync::OnceCell;
+
+use storage::{DirectorySync, Disk, Durability, FileResult, FileSystem, Payload, Target, layout};
 
 use super::{
     directory::{SessionLease, SharedDirectory},
-    file_head::{FileHead, NoHead, read_head},
-    handle, location,
+    handle_table::Mark,
+    location,
     options::ManagerOptions,
-    refused,
-    sweep::{SweepReport, Sweeper},
+    redemption::ListedHandles,
+    refused, session_record,
 };
 use crate::{
     debug::Debug,
-    error::{Code, Error, Result},
+    error::Result,
     safety::{Inspection, Place},
 };
 
-/// The longest text that becomes a JavaScript string.
-pub(super) const MAX_TEXT: u64 = 0x1fff_ffe8;
-
 /// One session's context files. Touches no file until it is used.
 pub(super) struct ContextDirectory {
-    options: Arc<ManagerOptions>,
-    file_system: Arc<dyn FileSystem>,
+    pub(super) options: Arc<ManagerOptions>,
+    pub(super) file_system: Arc<dyn FileSystem>,
     /// The disk behind the file system, where sessions can hold leases.
-    disk: Option<Arc<dyn Disk>>,
-    debug: Debug,
+    pub(super) disk: Option<Arc<dyn Disk>>,
+    pub(super) debug: Debug,
     /// Checks which other users can use the directory.
-    inspection: Arc<Inspection>,
+    pub(super) inspection: Arc<Inspection>,
     /// Stem of temporary names where no lease gives one.
     owner: String,
     /// The directory with its separator, escaped for the inside of a JSON string.
     escaped_prefix: String,
+    /// The files of each handle, where the file system keeps no table of them.
+    pub(super) listed_handles: OnceCell<ListedHandles>,
     opened: Mutex<Option<Arc<Opened>>>,
+    /// The directory as this process shares it, once a handle was looked up while it was not in use.
+    pub(super) looked_at: Mutex<Option<Arc<SharedDirectory>>>,
 }
 
 /// The directory in use: it exists, and this session is known to be alive there.
 pub(super) struct Opened {
     /// The directory without symbolic links.
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// Where locks work: the shared directory and this session's lease.
-    shared: Option<(Arc<SharedDirectory>, SessionLease)>,
+    pub(super) shared: Option<(Arc<SharedDirectory>, SessionLease)>,
     /// Group commit where no shared directory has one.
     sync: DirectorySync,
+    /// Set when the session's record is there, where it has one.
+    noted: OnceCell<()>,
 }
 
 impl Opened {
@@ -59,11 +61,13 @@ impl Opened {
     }
 }
 
-/// The files of the directory.
-pub(super) struct Listed {
-    pub entries: Vec<FileEntry>,
-    /// The directory without symbolic links; as the caller spells it where it has no files.
-    pub root: PathBuf,
+/// What is written of a context.
+pub(super) struct ContextFile {
+    /// Names it in the table of handles.
+    pub handle: Option<u64>,
+    pub record: Payload,
+    /// The file of its bytes, where it has any.
+    pub bytes: Option<Payload>,
 }
 
 impl ContextDirectory {
@@ -80,7 +84,9 @@ impl ContextDirectory {
             file_system,
             debug,
             inspection: Arc::default(),
+            listed_handles: OnceCell::new(),
             opened: Mutex::default(),
+            looked_at: Mutex::default(),
             options,
         }
     }
@@ -90,7 +96,8 @@ impl ContextDirectory {
         self.disk.as_ref().map(|disk| disk.scope())
     }
 
-    fn path(&self) -> &Path {
+    /// The directory as the caller spells it.
+    pub fn path(&self) -> &Path {
         Path::new(&self.options.directory)
     }
 }
@@ -189,10 +196,62 @@ impl ContextDirectory {
             None => None,
         };
         let sync = DirectorySync::default();
-        Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync }))))
+        let noted = OnceCell::new();
+        Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync, noted }))))
     }
 
-    fn opened(&self) -> Option<Arc<Opened>> {
+    /// Opens the directory and notes the session there: no other process removes its contexts.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory` or `Io`
+    pub async fn hold(&self) -> Result<()> {
+        let opened = self.open().await?;
+        self.note_session(&opened).await
+    }
+
+    /// The directory for a file that is to be written, as [`ContextDirectory::hold`] leaves it. What dead sessions left is swept now
+    /// and then.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory` or `Io`
+    pub(super) async fn held(&self) -> Result<Arc<Opened>> {
+        let opened = self.open().await?;
+        self.note_session(&opened).await?;
+        self.sweep_in_background(&opened);
+        Ok(opened)
+    }
+
+    /// Notes the session in the directory, once. Before the first file: from then on the session is live or paused,
+    /// however its process ends.
+    async fn note_session(&self, opened: &Opened) -> Result<()> {
+        if !self.is_pausable() {
+            return Ok(());
+        }
+        let noted = opened.noted.get_or_try_init(|| self.touch_session(opened)).await;
+        noted.copied().map_err(|error| {
+            refused("note the session in the context directory", self.path(), error)
+        })
+    }
+
+    /// Only a session whose id the caller named can be found again, and only leases prove who is alive.
+    pub fn is_pausable(&self) -> bool {
+        self.options.session_is_named && self.disk.is_some()
+    }
+
+    /// Notes that the session is used now.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(super) async fn touch_session(&self, opened: &Opened) -> FileResult<()> {
+        let Some((shared, _)) = &opened.shared else { return Ok(()) };
+        let temporary = shared.temporary()?;
+        let (id, keep_paused) = (&self.options.session, self.options.retention.keep_paused);
+        let file_system = self.file_system.as_ref();
+        session_record::touch(file_system, &opened.root, &temporary, id, keep_paused).await
+    }
+
+    /// The directory in use, where it is.
+    pub fn opened(&self) -> Option<Arc<Opened>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -222,17 +281,19 @@ impl ContextDirectory {
 
 /// Writing and removing.
 impl ContextDirectory {
-    /// Writes a record to its file, whole or not at all.
+    /// Writes a record to its file, whole or not at all, and before it the bytes of its result: no record is there without them.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
-    pub async fn write(&self, filename: &str, record: &Payload) -> Result<()> {
+    pub async fn write(&self, filename: &str, file: &ContextFile) -> Result<()> {
         let mut attempts_left = 1;
         loop {
-            let opened = self.open().await?;
-            self.sweep_in_background(&opened);
-            match self.create(&opened, filename, record).await {
-                Ok(()) => return Ok(()),
+            let opened = self.held().await?;
+            match self.create_context(&opened, filename, file).await {
+                Ok(()) => {
+                    self.note_handle(&opened, file.handle, filename);
+                    return Ok(());
+                }
                 // The directory was removed, and the session's lease with it.
                 Err(error) if error.is_not_found() && attempts_left > 0 => {
                     attempts_left -= 1;
@@ -244,6 +305,47 @@ impl ContextDirectory {
                 }
             }
         }
+    }
+
+    /// Notes in the table of handles why a context went.
+    pub fn note_removal(&self, handle: Option<u64>, mark: Mark, filename: &str) {
+        if let (Some(opened), Some(handle)) = (self.opened(), handle)
+            && let Some((shared, _)) = &opened.shared
+        {
+            // Only the explanation of a missing context is lost without it.
+            let _ = shared.handles.add(handle, mark, filename);
+        }
+    }
+
+    /// Adds a context to the table of handles.
+    pub(super) fn note_handle(&self, opened: &Opened, handle: Option<u64>, filename: &str) {
+        if let (Some((shared, _)), Some(handle)) = (&opened.shared, handle)
+            && let Err(error) = shared.handles.add(handle, Mark::Saved, filename)
+        {
+            // The context is found by its record.
+            self.debug.say(
+                "Failed to note a context's handle",
+                || serde_json::json!({ "filename": filename, "error": error.to_string() }),
+            );
+        }
+    }
+
+    async fn create_context(
+        &self,
+        opened: &Opened,
+        filename: &str,
+        file: &ContextFile,
+    ) -> FileResult<()> {
+        let ContextFile { record, bytes, .. } = file;
+        let Some(bytes) = bytes else { return self.create(opened, filename, record).await };
+        let name_of_bytes = layout::bytes_of(filename);
+        self.create(opened, &name_of_bytes, bytes).await?;
+        let created = self.create(opened, filename, record).await;
+        if created.is_err() {
+            // What stays is swept: no record names it.
+            let _ = self.remove_file(&name_of_bytes).await;
+        }
+        created
     }
 
     async fn create(&self, opened: &Opened, filename: &str, record: &Payload) -> FileResult<()> {
@@ -273,11 +375,27 @@ impl ContextDirectory {
         .await
     }
 
-    /// Removes a context's file; whether there was one.
+    /// Removes a context's file, and then that of its bytes where it has any; whether there was a context.
     ///
     /// # Errors
     /// The file system's.
-    pub async fn remove(&self, filename: &str) -> FileResult<bool> {
+    pub async fn remove(&self, filename: &str, has_bytes: bool) -> FileResult<bool> {
+        let removed = self.remove_file(filename).await?;
+        if has_bytes {
+            if self.options.durability == Durability::Full {
+                // A loss of power does not bring a record back without its bytes.
+                self.sync_entries().await?;
+            }
+            self.remove_file(&layout::bytes_of(filename)).await?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes a file; whether there was one.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub async fn remove_file(&self, filename: &str) -> FileResult<bool> {
         self.file_system.remove(Path::new(&self.path_of(filename))).await
     }
 
@@ -307,153 +425,5 @@ impl ContextDirectory {
             Some(disk) => SharedDirectory::shared(disk, &root).sync.sync(file_system, &root).await,
             None => file_system.sync_directory(&root).await,
         }
-    }
-}
-
-/// Reading.
-impl ContextDirectory {
-    /// Whether the directory is there.
-    ///
-    /// # Errors
-    /// The file system's.
-    pub async fn exists(&self) -> FileResult<bool> {
-        self.file_system.has_directory(self.path()).await
-    }
-
-    /// The directory without symbolic links, which reading does not create. `path` is what is read.
-    ///
-    /// # Errors
-    /// `UnsafeDirectory`, `NotFound` or `Io`
-    pub async fn root(&self, path: &str) -> Result<PathBuf> {
-        if let Some(opened) = self.opened() {
-            return Ok(opened.root.clone());
-        }
-        self.check()?;
-        self.file_system.canonical(self.path()).await.map_err(|error| {
-            if error.is_not_found() {
-                handle::not_found(path)
-            } else {
-                refused("open the context directory", self.path(), error)
-            }
-        })
-    }
-
-    /// All bytes of a file, still to be checked. `path` is how the caller spells it.
-    ///
-    /// # Errors
-    /// `UnsafeDirectory`, `NotFound`, `OutsideDirectory`, `TooLarge` or `Io`
-    pub async fn read_whole(&self, path: &str, relative: &str) -> Result<Vec<u8>> {
-        let root = self.root(path).await?;
-        let contents =
-            self.read(&root, relative, MAX_TEXT).await.map_err(|error| match error.kind {
-                std::io::ErrorKind::NotFound => handle::not_found(path),
-                std::io::ErrorKind::InvalidInput => Error::outside(path, &self.options.directory),
-                _ => refused("load the context", Path::new(path), error),
-            })?;
-        if contents.length > MAX_TEXT {
-            return Err(Error::new(
-                Code::TooLarge,
-                format!(
-                    "{path} has {} bytes, more than a JavaScript string holds; it is no context",
-                    contents.length
-                ),
-            ));
-        }
-        Ok(contents.bytes)
-    }
-
-    /// At most `limit` bytes of a file below `root`.
-    ///
-    /// # Errors
-    /// The file system's.
-    pub async fn read(&self, root: &Path, relative: &str, limit: u64) -> FileResult<Contents> {
-        self.file_system.read(root, Path::new(relative), limit).await
-    }
-
-    /// The head of a file below `root`.
-    ///
-    /// # Errors
-    /// [`NoHead`]
-    pub async fn read_head(
-        &self,
-        root: &Path,
-        name: &str,
-    ) -> std::result::Result<FileHead, NoHead> {
-        read_head(self.file_system.as_ref(), root, name).await
-    }
-
-    /// The files of the directory; none where it is not there.
-    ///
-    /// # Errors
-    /// The file system's.
-    pub async fn list(&self) -> FileResult<Listed> {
-        let entries = self.file_system.list(self.path()).await?;
-        let root = if entries.is_empty() {
-            self.path().to_owned()
-        } else {
-            self.file_system.canonical(self.path()).await?
-        };
-        Ok(Listed { entries, root })
-    }
-}
-
-/// Other sessions.
-impl ContextDirectory {
-    /// Whether the session is over, as far as the directory's leases prove it.
-    pub fn is_over(&self, root: &Path, session: &str) -> bool {
-        self.disk.as_deref().is_some_and(|disk| {
-            storage::live_sessions(disk, root, self.options.trust.locks)
-                .is_ok_and(|live| !live.contains(session))
-        })
-    }
-
-    /// Removes what dead sessions left behind, within the bounds of the retention. With an injected file
-    /// system, where no locks prove who is alive, nothing is touched.
-    ///
-    /// # Errors
-    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
-    pub async fn sweep(&self) -> Result<SweepReport> {
-        self.check()?;
-        let swept = match self.file_system.canonical(self.path()).await {
-            Ok(root) => match self.sweeper(&root) {
-                Some(sweeper) => sweeper.sweep().await,
-                None => Ok(SweepReport::default()),
-            },
-            Err(error) if error.is_not_found() => Ok(SweepReport::default()),
-            Err(error) => Err(error),
-        };
-        swept.map_err(|error| refused("sweep the context directory", self.path(), error))
-    }
-
-    /// Removes every context of sessions that are over; returns how many, and the first failure.
-    pub async fn remove_dead(&self) -> (u64, Option<(PathBuf, FileError)>) {
-        if let Ok(root) = self.file_system.canonical(self.path()).await
-            && let Some(sweeper) = self.sweeper(&root)
-        {
-            return sweeper.remove_dead().await;
-        }
-        (0, None)
-    }
-
-    fn sweep_in_background(&self, opened: &Opened) {
-        if let Some((shared, _)) = &opened.shared
-            && shared.claim_background_sweep()
-            && let Some(sweeper) = self.sweeper(shared.path())
-        {
-            tokio::spawn(sweeper.sweep_in_background());
-        }
-    }
-
-    /// Sweeps `root`, the directory without symbolic links; `None` where no locks prove who is alive.
-    fn sweeper(&self, root: &Path) -> Option<Sweeper> {
-        Some(Sweeper {
-            file_system: Arc::clone(&self.file_system),
-            disk: Arc::clone(self.disk.as_ref()?),
-            root: root.to_owned(),
-            retention: self.options.retention,
-            trusts_locks: self.options.trust.locks,
-            inspection: Arc::clone(&self.inspection),
-            debug: self.debug.clone(),
-        })
     }
 }

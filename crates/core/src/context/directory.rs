@@ -6,12 +6,19 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use storage::{DirectorySync, Disk, FileError, FileResult, Lease, Ownership, Registry, layout};
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::Instant};
+
+use super::handle_table::HandleTable;
+
+/// How long a background sweep does for a directory in use, and what is added by chance.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(9 * 60);
+const SWEEP_JITTER: Duration = Duration::from_secs(2 * 60);
 
 /// A directory that this process keeps sessions in. Managers of one directory share it.
 pub struct SharedDirectory {
@@ -19,7 +26,10 @@ pub struct SharedDirectory {
     path: PathBuf,
     leased: Mutex<Leased>,
     temporaries: AtomicU64,
-    swept: AtomicBool,
+    /// When the next background sweep is due; `None` before the first.
+    sweep_due: Mutex<Option<Instant>>,
+    /// Which file each handle means.
+    pub handles: Arc<HandleTable>,
     /// Group commit of the directory's entries.
     pub sync: DirectorySync,
 }
@@ -47,7 +57,8 @@ impl SharedDirectory {
                 path: path.to_owned(),
                 leased: Mutex::default(),
                 temporaries: AtomicU64::new(0),
-                swept: AtomicBool::new(false),
+                sweep_due: Mutex::default(),
+                handles: Arc::new(HandleTable::new(disk, path)),
                 sync: DirectorySync::default(),
             })
         })
@@ -107,6 +118,7 @@ impl SharedDirectory {
             if let Some(lease) = leased.lease.take() {
                 lease.release();
             }
+            self.handles.close();
         } else if let Some(lease) = &mut leased.lease {
             // A session that stays listed is swept later, that is all.
             if let Ok(false) = lease.end(session) {
@@ -155,10 +167,18 @@ impl SharedDirectory {
         Some((path.to_owned(), ownership))
     }
 
-    /// `true` once: the caller sweeps in the background.
+    /// `true` at first and then once per interval: the caller sweeps in the background. Processes that began together do
+    /// not sweep together.
     #[must_use]
     pub fn claim_background_sweep(&self) -> bool {
-        !self.swept.swap(true, Ordering::Relaxed)
+        let now = Instant::now();
+        let mut due = self.sweep_due.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = due.is_none_or(|due| due <= now);
+        if is_due {
+            let jitter = layout::random() % SWEEP_JITTER.as_millis().max(1) as u64;
+            *due = Some(now + SWEEP_INTERVAL + Duration::from_millis(jitter));
+        }
+        is_due
     }
 
     /// The canonical path.
@@ -216,6 +236,21 @@ mod tests {
         assert!(!live(&path).contains("s0"));
         drop(guards);
         assert_eq!(files(&path), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_runs_for_a_week_sweeps_about_every_ten_minutes_of_activity() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = shared(&fs::canonicalize(folder.path()).unwrap());
+        let mut sweeps = 0;
+        for _ in 0..7 * 24 * 60 {
+            sweeps += u32::from(directory.claim_background_sweep());
+            tokio::time::advance(Duration::from_secs(60)).await;
+        }
+        assert!((7 * 24 * 5..=7 * 24 * 7).contains(&sweeps), "{sweeps} sweeps");
+        tokio::time::advance(Duration::from_secs(7 * 24 * 3600)).await;
+        assert!(directory.claim_background_sweep(), "after a pause once");
+        assert!(!directory.claim_background_sweep());
     }
 
     #[test]

@@ -14,7 +14,8 @@ use tokio::sync::Semaphore;
 use super::{
     context_directory::ContextDirectory,
     file_head::{FileHead, NoHead, from_head, skipped},
-    indexing::{MAX_INDEXED_ARGUMENTS, MAX_INDEXED_RESULT},
+    indexing::{MAX_INDEXED_RESULT, append_arguments},
+    outcome::evidence,
     pointer::Pointer,
     record, refused,
     session::Session,
@@ -301,16 +302,18 @@ async fn read_file(
     };
     let mut arguments = String::new();
     if let Some(json) = file.head.arguments.clone().and_then(|range| file.text.get(range)) {
-        json_text::append_text(json, &mut arguments, MAX_INDEXED_ARGUMENTS);
+        append_arguments(json, &mut arguments);
     }
+    let result = evidence(result, &file.outcome().indexed());
     let pointer = from_head(entry, &file);
     Ok(Read { pointer, arguments, result, is_partial: true })
 }
 
 fn read_stored(pointer: Pointer, text: &StoredText) -> Read {
     let (mut arguments, mut result) = (String::new(), String::new());
-    json_text::append_text(text.arguments().as_bytes(), &mut arguments, MAX_INDEXED_ARGUMENTS);
+    append_arguments(text.arguments().as_bytes(), &mut arguments);
     let is_whole = text.append_result(&mut result, MAX_INDEXED_RESULT);
+    let result = evidence(result, text.outcome());
     let is_partial = !is_whole || pointer.arguments_truncated;
     Read { pointer, arguments, result, is_partial }
 }

@@ -27,7 +27,9 @@ pub(super) async fn text_of(
             let beginning = text.get(..MAX_RESULT).unwrap_or(&text);
             String::from_utf8_lossy(beginning).into_owned()
         }
-        Some(Held::Whole(record)) => beginning_of_result(&record, MAX_RESULT),
+        Some(Held::Whole(record) | Held::WithBytes { record, .. }) => {
+            beginning_of_result(&record, MAX_RESULT)
+        }
         // A file that cannot be read has a description all the same.
         None => {
             let record = beginning_of(directory, &filename).await.unwrap_or_default();

@@ -6,7 +6,9 @@ use serde_json::json;
 use storage::{FileEntry, FileError, FileSystem, layout};
 
 use super::{
-    pointer::{Pointer, PointerParts},
+    bytes, handle,
+    outcome::Outcome,
+    pointer::{CallDetails, Pointer, PointerParts},
     record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
 };
 use crate::debug::Debug;
@@ -17,6 +19,7 @@ const HEAD: u64 = 16 * 1024;
 const MAX_HEAD: u64 = 64 * 1024 * 1024;
 
 const TEXT_KIND: &[char] = &['"'];
+const NUMBER_KINDS: &[char] = &['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
 const TASK_KINDS: &[char] = &['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
 /// The head of one file.
@@ -44,6 +47,36 @@ impl FileHead {
     /// The session's id.
     pub fn session_id(&self) -> Option<String> {
         json_text::decode_string(self.session()?.as_bytes()).map(std::borrow::Cow::into_owned)
+    }
+
+    /// The handle, as the record says: what is redeemed by it is compared with it first.
+    pub fn handle(&self) -> Option<u64> {
+        let token = self.token_of(self.head.handle.as_ref(), TEXT_KIND)?;
+        handle::parse(token.trim_matches('"'))
+    }
+
+    /// The bytes of its result that are in a file of their own.
+    pub fn bytes(&self) -> u64 {
+        let token = self.head.bytes.clone().and_then(|range| self.text.get(range));
+        token.map_or(0, |token| bytes::size_of(&bytes::parts_of(token)))
+    }
+
+    /// Whether there is such a file.
+    pub fn has_bytes(&self) -> bool {
+        self.head.bytes.is_some()
+    }
+
+    /// The record's bytes and those of its result.
+    pub fn size(&self) -> u64 {
+        self.length.saturating_add(self.bytes())
+    }
+
+    /// How the call ended.
+    pub fn outcome(&self) -> Outcome {
+        let head = &self.head;
+        let success = self.token(head.success.as_ref()).and_then(|token| token.parse().ok());
+        let text = |range: &Option<_>| self.token_of(range.as_ref(), TEXT_KIND);
+        Outcome::of_tokens(success, text(&head.error), text(&head.message))
     }
 
     /// Time of the call, as the record says.
@@ -120,12 +153,25 @@ pub(super) fn from_head(entry: &FileEntry, file: &FileHead) -> Pointer {
             source_urls: file.token_of(head.source_urls.as_ref(), &['[']).unwrap_or_default(),
         },
         timestamp,
-        file.length,
+        file.size(),
     );
+    pointer.note_bytes(file.has_bytes());
     pointer.task = file.token_of(head.task.as_ref(), TASK_KINDS).map(Arc::from);
     pointer.query = file.token_of(head.query.as_ref(), TEXT_KIND).map(Arc::from);
     pointer.session = file.session().map(Arc::from);
-    pointer.success = file.token(head.success.as_ref()).and_then(|token| token.parse().ok());
+    pointer.note(&file.outcome());
+    pointer.handle = file.handle();
+    let token = |range: Option<&std::ops::Range<usize>>, kinds| {
+        file.token_of(range, kinds).map(str::to_owned)
+    };
+    pointer.call = CallDetails::of(
+        token(head.call.as_ref(), TEXT_KIND),
+        token(head.duration.as_ref(), NUMBER_KINDS),
+        token(head.exit_code.as_ref(), NUMBER_KINDS).and_then(|code| code.parse().ok()),
+        token(head.media_type.as_ref(), TEXT_KIND),
+        file.token(head.cut.as_ref()) == Some("true"),
+    )
+    .map(Box::new);
     pointer.arguments_truncated = truncated;
     pointer.on_disk = true;
     pointer

@@ -7,7 +7,7 @@ use super::pointer::Pointer;
 use crate::error::Result;
 
 /// What contexts have to be like; absent conditions hold for all, an empty list for none.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContextFilter {
     /// Saved with one of these `queryId`s, JSON tokens.
@@ -16,6 +16,10 @@ pub struct ContextFilter {
     pub tasks: Option<Vec<String>>,
     /// Made by one of these tools, plain names.
     pub tools: Option<Vec<String>>,
+    /// Saved with one of these `callId`s, JSON tokens.
+    pub calls: Option<Vec<String>>,
+    /// Saved by one of these sessions, JSON tokens.
+    pub sessions: Option<Vec<String>>,
     /// Not before this time, ms since 1970.
     pub since: Option<i64>,
     /// Not after this time, ms since 1970.
@@ -29,13 +33,19 @@ impl ContextFilter {
     /// `Redaction`
     pub fn redacted(mut self, redaction: Option<Redaction>) -> Result<Self> {
         let mut pass = RedactionSession::new(redaction);
-        for tokens in [&mut self.queries, &mut self.tasks].into_iter().flatten() {
+        for tokens in [&mut self.queries, &mut self.tasks, &mut self.calls].into_iter().flatten() {
             pass.add_tokens(tokens)?;
         }
         if let Some(tools) = &mut self.tools {
             pass.add_texts(tools)?;
         }
         Ok(self)
+    }
+
+    /// Whether every context meets it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Whether the context meets every condition.
@@ -45,6 +55,11 @@ impl ContextFilter {
             && self.until.is_none_or(|until| pointer.timestamp <= until)
             && is_one_of(self.queries.as_deref(), pointer.query.as_deref())
             && is_one_of(self.tasks.as_deref(), pointer.task.as_deref())
+            && is_one_of(self.sessions.as_deref(), pointer.session.as_deref())
+            && is_one_of(
+                self.calls.as_deref(),
+                pointer.call.as_ref().and_then(|call| call.id.as_deref()),
+            )
             && self.tools.as_ref().is_none_or(|tools| {
                 let name = json_text::decode_string(pointer.tool_name().as_bytes());
                 name.is_some_and(|name| tools.iter().any(|tool| *tool == name))

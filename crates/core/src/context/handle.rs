@@ -1,7 +1,7 @@
 //! Handles: short names of stored outputs that say nothing of time or place, so that the text in
 //! which a model reads them is the same whenever and wherever the same call is made.
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::error::{Code, Error};
 
@@ -9,15 +9,56 @@ const PREFIX: &str = "ctx_";
 /// Hex digits of a digest that are kept.
 const DIGITS: usize = 16;
 
-/// The handle of an output: of the tool's name (a JSON token), the arguments in canonical form and
-/// the result's JSON.
-pub(super) fn of(tool_name: &[u8], arguments: &[u8], result: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    // Canonical JSON has no line ends: what belongs where is never in doubt.
-    for part in [tool_name, b"\n", arguments, b"\n", result] {
-        hash.update(part);
+/// What the handle of an output is made of: the tool's name (a JSON token), the arguments in canonical form, the result's JSON,
+/// which may come in pieces, and what the record says of its bytes, where it has any.
+pub(super) struct Digest(Sha256);
+
+impl Digest {
+    /// Of a call whose result is still to be added.
+    pub fn new(tool_name: &[u8], arguments: &[u8]) -> Self {
+        let mut hash = Sha256::new();
+        // Canonical JSON has no line ends: what belongs where is never in doubt.
+        for part in [tool_name, b"\n", arguments, b"\n"] {
+            hash.update(part);
+        }
+        Self(hash)
     }
-    format!("{PREFIX}{}", shortened(&hash.finalize()))
+
+    /// Adds to the result.
+    pub fn update(&mut self, result: &[u8]) {
+        self.0.update(result);
+    }
+
+    /// The handle.
+    pub fn finish(self, bytes: Option<&[u8]>) -> u64 {
+        let Self(mut hash) = self;
+        if let Some(bytes) = bytes {
+            hash.update(b"\n");
+            hash.update(bytes);
+        }
+        let digest = hash.finalize();
+        digest.iter().take(DIGITS / 2).fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+}
+
+/// The handle of an output whose result is one text.
+pub(super) fn of(tool_name: &[u8], arguments: &[u8], result: &[u8], bytes: Option<&[u8]>) -> u64 {
+    let mut digest = Digest::new(tool_name, arguments);
+    digest.update(result);
+    digest.finish(bytes)
+}
+
+/// The handle as a model reads it.
+pub(super) fn text(handle: u64) -> String {
+    format!("{PREFIX}{handle:016x}")
+}
+
+/// Reads a handle; `None` when the text is none.
+pub(super) fn parse(text: &str) -> Option<u64> {
+    if !is_handle(text) {
+        return None;
+    }
+    u64::from_str_radix(digits(text), 16).ok()
 }
 
 /// A mark that the text itself cannot hold, by accident or by design: part of its own digest.
@@ -36,6 +77,16 @@ pub(super) fn is_handle(path: &str) -> bool {
         digits.len() == DIGITS
             && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
+}
+
+/// No context behind a handle. `reason` is what is known of one that went.
+pub(super) fn missing(handle: u64, reason: Option<&str>, directory: &str) -> Error {
+    let handle = text(handle);
+    let reason = match reason {
+        Some(reason) => format!("its context was {reason}"),
+        None => format!("it is not in this directory, {directory}"),
+    };
+    Error::new(Code::NotFound, format!("{handle} is not stored here: {reason}; run the tool again"))
 }
 
 /// No context behind a path or a handle.
@@ -61,17 +112,23 @@ mod tests {
 
     #[test]
     fn a_handle_is_of_name_arguments_and_result() {
-        let handle = of(b"\"grep\"", b"{\"a\":1}", b"[1]");
+        let handle = of(b"\"grep\"", b"{\"a\":1}", b"[1]", None);
         // printf '"grep"\n{"a":1}\n[1]' | sha256sum
-        assert_eq!(handle, "ctx_ea6f72764bc1e6b6");
-        assert_ne!(handle, of(b"\"grep\"", b"{\"a\":1}", b"[2]"));
-        assert_ne!(handle, of(b"\"grep\"", b"{\"a\":2}", b"[1]"));
-        assert_ne!(handle, of(b"\"find\"", b"{\"a\":1}", b"[1]"));
+        assert_eq!(text(handle), "ctx_ea6f72764bc1e6b6");
+        assert_eq!(parse(&text(handle)), Some(handle));
+        assert_eq!(parse("ctx_"), None);
+        let mut digest = Digest::new(b"\"grep\"", b"{\"a\":1}");
+        b"[1]".iter().for_each(|&byte| digest.update(&[byte]));
+        assert_eq!(digest.finish(None), handle, "also of a result in pieces");
+        assert_ne!(handle, of(b"\"grep\"", b"{\"a\":1}", b"[2]", None));
+        assert_ne!(handle, of(b"\"grep\"", b"{\"a\":2}", b"[1]", None));
+        assert_ne!(handle, of(b"\"find\"", b"{\"a\":1}", b"[1]", None));
     }
 
     #[test]
     fn only_handles_are_handles() {
-        assert!(is_handle(&of(b"\"t\"", b"{}", b"1")));
+        assert!(is_handle(&text(of(b"\"t\"", b"{}", b"1", None))));
+        assert!(is_handle(&text(0)));
         for path in [
             "",
             "ctx_",

@@ -17,6 +17,13 @@ pub enum Held {
         /// The result, plain.
         text: Payload,
     },
+    /// A record whose result holds bytes.
+    WithBytes {
+        /// The record's JSON.
+        record: Payload,
+        /// The file of its bytes.
+        bytes: Payload,
+    },
 }
 
 impl Held {
@@ -45,7 +52,7 @@ impl Held {
     #[must_use]
     pub fn record(&self) -> Payload {
         match self {
-            Self::Whole(record) => Payload::clone(record),
+            Self::Whole(record) | Self::WithBytes { record, .. } => Payload::clone(record),
             Self::Text { head, text } => {
                 let mut record = Vec::with_capacity(head.len() + text.len() + 16);
                 record.extend_from_slice(head.strip_suffix(b"}").unwrap_or(head));
@@ -61,8 +68,17 @@ impl Held {
     #[must_use]
     pub fn into_texts(self) -> Vec<Payload> {
         match self {
-            Self::Whole(record) => vec![record],
+            Self::Whole(record) | Self::WithBytes { record, .. } => vec![record],
             Self::Text { head, text } => vec![head, text],
+        }
+    }
+
+    /// The file of its bytes, where it has any.
+    #[must_use]
+    pub fn bytes(&self) -> Option<Payload> {
+        match self {
+            Self::WithBytes { bytes, .. } => Some(Payload::clone(bytes)),
+            Self::Whole(_) | Self::Text { .. } => None,
         }
     }
 
@@ -72,6 +88,7 @@ impl Held {
         match self {
             Self::Whole(record) => record.len(),
             Self::Text { head, text } => head.len() + text.len(),
+            Self::WithBytes { record, bytes } => record.len() + bytes.len(),
         }
     }
 }

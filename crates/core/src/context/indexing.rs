@@ -5,20 +5,28 @@ use std::sync::Arc;
 use storage::Payload;
 use text_index::{Document, LateText};
 
-use super::record;
+use super::{outcome::evidence, record};
 
 /// A result's text is indexed up to this many bytes; of a longer one its beginning, its end and
 /// pieces from in between.
 pub(super) const MAX_INDEXED_RESULT: usize = 128 * 1024;
 
 /// Arguments are indexed up to this many bytes of text.
-pub(super) const MAX_INDEXED_ARGUMENTS: usize = 4096;
+const MAX_INDEXED_ARGUMENTS: usize = 4096;
+
+/// Appends what is indexed of arguments: keys and values, each string with its borders.
+pub fn append_arguments(raw_json: &[u8], out: &mut String) {
+    let separators = [Document::BEFORE_STRING, Document::BEFORE_OTHER];
+    json_text::append_separated(raw_json, out, MAX_INDEXED_ARGUMENTS, separators);
+}
 
 /// What is indexed of a stored output.
 pub(super) struct IndexedOutput {
     pub name: String,
     pub description: String,
     pub arguments: String,
+    /// What the call's outcome says: see [`evidence`].
+    pub outcome: String,
     pub timestamp: i64,
     pub group: u64,
     /// The file, once it is there: a record that waits need not stay in memory then.
@@ -26,7 +34,12 @@ pub(super) struct IndexedOutput {
 }
 
 impl IndexedOutput {
-    /// The output with the text of its result.
+    /// The text of the result with what the outcome says.
+    pub fn evidence(&self, result: String) -> String {
+        evidence(result, &self.outcome)
+    }
+
+    /// The output with its evidence.
     pub fn document<'a>(&'a self, result: &'a str) -> Document<'a> {
         Document {
             name: &self.name,
@@ -56,11 +69,12 @@ impl RecordText {
     pub fn indexed(&self) -> String {
         let mut text = String::new();
         let result = self.record.get(self.result..).unwrap_or_default();
-        json_text::append_sample(
-            result.strip_suffix(b"}").unwrap_or(result),
-            &mut text,
-            MAX_INDEXED_RESULT,
-        );
+        let result = result.strip_suffix(b"}").unwrap_or(result);
+        json_text::append_sample(result, &mut text, MAX_INDEXED_RESULT);
+        if text.is_empty() && matches!(result, b"[]" | b"{}" | b"\"\"") {
+            // No words, but other than no result: nothing was found.
+            text.push_str("[]");
+        }
         text
     }
 
@@ -93,6 +107,6 @@ impl LateText for SharedText {
 
     fn read(&self, read: &mut dyn FnMut(&Document<'_>)) {
         let DeferredText { output, text } = &*self.0;
-        read(&output.document(&text.indexed()));
+        read(&output.document(&output.evidence(text.indexed())));
     }
 }

@@ -10,7 +10,12 @@ use serde_json::json;
 use storage::{FileEntry, FileError, layout};
 
 use super::{
-    context_directory::Listed, file_head::NoHead, pointer_table::Removed, refused, session::Session,
+    bounds, bytes,
+    context_files::Listed,
+    file_head::{FileHead, NoHead},
+    pointer_table::Removed,
+    refused,
+    session::Session,
 };
 use crate::error::{Code, Error, Result};
 
@@ -31,9 +36,9 @@ impl Removals {
         self.failure.get_or_insert_with(|| refused("remove the context", path, error));
     }
 
-    async fn remove(&mut self, session: &Session, filename: &str) {
+    async fn remove(&mut self, session: &Session, filename: &str, has_bytes: bool) {
         self.is_any = true;
-        match session.directory.remove(filename).await {
+        match session.directory.remove(filename, has_bytes).await {
             Ok(removed) => self.deleted += u64::from(removed),
             Err(error) => self.fail(Path::new(&session.directory.path_of(filename)), error),
         }
@@ -123,7 +128,22 @@ pub(super) async fn clear(session: &Session, clearing: Clearing) -> Result<Clear
         }
         sibling.release_when_unused();
     }
+    end(session, removals.is_any || has_unknown_files).await;
     removals.report(session, "Context directory cleared")
+}
+
+/// Ends a session whose contexts were removed: its record goes, and with the directory's last context the table of handles.
+async fn end(session: &Session, has_removed: bool) {
+    let directory = &session.directory;
+    if let Err(error) = directory.end_own_session().await {
+        session.debug.say(
+            "Failed to note a session's end",
+            || json!({ "sessionId": session.options.session, "error": error.message }),
+        );
+    }
+    if has_removed {
+        directory.remove_unneeded_table().await;
+    }
 }
 
 /// Drops a manager's contexts of calls below `cutoff`; `true` when files may be left that no pointer names.
@@ -136,7 +156,7 @@ async fn clear_own(session: &Session, cutoff: u64, removals: &mut Removals) -> b
     let has_unknown_files = session.pointers.take_unknown_files();
     unindex(session, taken.pointers.keys().copied());
     for pointer in taken.pointers.values().filter(|pointer| pointer.on_disk) {
-        removals.remove(session, pointer.filename()).await;
+        removals.remove(session, pointer.filename(), pointer.has_bytes()).await;
     }
     has_unknown_files
 }
@@ -163,19 +183,51 @@ async fn remove_session_files(session: &Session, clearing: &Clearing, removals: 
         }
     };
     for entry in entries.into_iter().filter(may_be_own) {
+        if let Some(context) = layout::parse_bytes(&entry.name) {
+            // Where leases prove who is alive, a sweep does it: another process of the session may be about to write the record.
+            if session.directory.disk.is_none() {
+                let names = (entry.name.as_str(), context.as_str());
+                remove_left_bytes(session, clearing, &root, names, removals).await;
+            }
+            continue;
+        }
         let Some(stamp) = layout::parse_context(&entry.name) else { continue };
         if clearing.is_later(&stamp) {
             continue;
         }
         match session.directory.read_head(&root, &entry.name).await {
             Ok(file) if file.session_id().as_deref() == Some(id) => {
-                removals.remove(session, &entry.name).await;
+                removals.remove(session, &entry.name, file.has_bytes()).await;
             }
             Err(NoHead::Unreadable(error)) if !error.is_not_found() => {
                 removals.fail(&root.join(&entry.name), error);
             }
             _ => {}
         }
+    }
+}
+
+/// Removes bytes of the session whose record is not there, nor to come.
+async fn remove_left_bytes(
+    session: &Session,
+    clearing: &Clearing,
+    root: &Path,
+    (name, context): (&str, &str),
+    removals: &mut Removals,
+) {
+    let directory = &session.directory;
+    let is_own = match directory.read(root, name, bytes::MAX_LINE).await {
+        Ok(beginning) => bytes::owner_of(&beginning.bytes)
+            .is_some_and(|session_id| session_id == session.options.session),
+        Err(_) => false,
+    };
+    let is_later = layout::parse_context(context).is_none_or(|stamp| clearing.is_later(&stamp));
+    if !is_own || is_later || directory.has_file(context).await {
+        return;
+    }
+    removals.is_any = true;
+    if let Err(error) = directory.remove_file(name).await {
+        removals.fail(Path::new(&directory.path_of(name)), error);
     }
 }
 
@@ -201,8 +253,8 @@ pub(super) async fn clear_directory(session: &Arc<Session>, clearing: Clearing) 
     // Where the file system cannot say, what follows finds out.
     let is_missing = !session.directory.exists().await.unwrap_or(true);
     let mut removals = Removals::default();
-    for filename in session.pointers.leave_disk(cutoff) {
-        removals.remove(session, &filename).await;
+    for pointer in session.pointers.leave_disk(cutoff) {
+        removals.remove(session, pointer.filename(), pointer.has_bytes()).await;
     }
     remove_session_files(session, &clearing, &mut removals).await;
     session.release_when_unused();
@@ -212,6 +264,7 @@ pub(super) async fn clear_directory(session: &Arc<Session>, clearing: Clearing) 
         removals.fail(&path, error);
     }
     removals.sync(session).await;
+    end(session, true).await;
     if removals.failure.is_some() {
         session.pointers.note_unknown_files();
     }
@@ -251,7 +304,7 @@ pub(super) async fn forget(session: &Arc<Session>, path: &str) -> Result<bool> {
 }
 
 /// Forgets a context whose pointer was removed from `owner`.
-async fn forget_removed(
+pub(super) async fn forget_removed(
     session: &Session,
     owner: &Session,
     relative: &str,
@@ -262,10 +315,11 @@ async fn forget_removed(
     if removed.is_spilling {
         owner.pointers.wait_for_all().await;
     }
+    let has_bytes = removed.pointer.has_bytes();
     let may_have_file = removed.pointer.on_disk || removed.is_spilling;
     // Where memory alone had it, and no removal before failed, there is no file.
     let outcome = if may_have_file || owner.pointers.has_unknown_files() {
-        remove_file(session, relative, may_have_file).await
+        remove_file(session, relative, may_have_file, has_bytes).await
     } else {
         Ok(())
     };
@@ -276,11 +330,16 @@ async fn forget_removed(
     outcome
 }
 
-async fn remove_file(session: &Session, relative: &str, may_be_there: bool) -> Result<()> {
+async fn remove_file(
+    session: &Session,
+    relative: &str,
+    may_be_there: bool,
+    has_bytes: bool,
+) -> Result<()> {
     if may_be_there {
         session
             .directory
-            .remove(relative)
+            .remove(relative, has_bytes)
             .await
             .map_err(|error| failed(session, relative, error))?;
     }
@@ -295,20 +354,22 @@ fn failed(session: &Session, relative: &str, error: FileError) -> Error {
 /// over.
 async fn forget_unnamed(session: &Session, path: &str, relative: &str) -> Result<bool> {
     let Ok(root) = session.directory.root(path).await else { return Ok(false) };
-    let may_forget = |id: Option<String>| {
-        id.is_some_and(|id| id == session.options.session || session.directory.is_over(&root, &id))
+    let head = session.directory.read_head(&root, relative).await;
+    let may_forget = match head.as_ref().ok().and_then(FileHead::session_id) {
+        Some(id) => id == session.options.session || session.directory.is_over(&root, &id).await,
+        None => false,
     };
-    let removed = match session.directory.read_head(&root, relative).await {
-        Ok(head) if may_forget(head.session_id()) => session
+    let removed = match head {
+        Ok(head) if may_forget => session
             .directory
-            .remove(relative)
+            .remove(relative, head.has_bytes())
             .await
             .map_err(|error| failed(session, relative, error))?,
         Ok(_) => {
             return Err(Error::new(
                 Code::Conflict,
                 format!(
-                    "{path} belongs to another session that is alive; only that session forgets it"
+                    "{path} belongs to another session that is alive or paused; only that session forgets it, or end that session first"
                 ),
             ));
         }
@@ -321,8 +382,10 @@ async fn forget_unnamed(session: &Session, path: &str, relative: &str) -> Result
 
 /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays, within the
 /// bounds of the retention.
-pub(super) async fn close(session: &Session, calls: u64) {
+pub(super) async fn close(session: &Arc<Session>, calls: u64) {
     session.pointers.wait_before(calls).await;
+    bounds::enforce_on_session(session).await;
+    session.directory.pause().await;
     // A later save has begun the session again. The lease ends after the lock on the calls.
     let released = session.pointers.when_called(calls, || session.directory.close());
     drop(released);

@@ -26,6 +26,16 @@ pub type Listing = Vec<String>;
 /// # Errors
 /// `Io` when the directory cannot be read.
 pub(super) async fn list(session: &Arc<Session>, wanted: Option<&str>) -> Result<Listing> {
+    let found = pointers(session, wanted).await?;
+    let prefix = session.directory.escaped_prefix();
+    Ok(arrays(&found, |pointer, array| pointer.write_json(prefix, array)))
+}
+
+/// As [`list`], as pointers.
+///
+/// # Errors
+/// Those of [`list`].
+pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Result<Vec<Pointer>> {
     let mut found = in_memory(session, wanted).await;
     // What leaves memory for disk meanwhile is found twice.
     let listed: HashSet<String> =
@@ -48,8 +58,7 @@ pub(super) async fn list(session: &Arc<Session>, wanted: Option<&str>) -> Result
         let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
         (pointer.timestamp, counter, pointer.filename().to_owned())
     });
-    let prefix = session.directory.escaped_prefix();
-    Ok(arrays(&found, |pointer, array| pointer.write_json(prefix, array)))
+    Ok(found)
 }
 
 /// JSON arrays of items, each of which `write` appends.

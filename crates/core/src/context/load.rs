@@ -35,6 +35,7 @@ pub(super) async fn load(session: &Arc<Session>, path: &str) -> Result<Held> {
         Err(error) => Err(error),
     };
     session.pointers.count_load(loaded.is_ok());
+    session.pointers.touch(&relative);
     loaded
 }
 

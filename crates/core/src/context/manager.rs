@@ -2,29 +2,39 @@
 
 use std::sync::{Arc, OnceLock};
 
-use redaction::Redacted;
+use redaction::{Redacted, Redaction};
 use storage::FileSystem;
 
 use super::{
+    answer_key, bounds, bytes,
     directory_index::DirectoryIndex,
+    directory_view::DirectoryView,
+    filter::ContextFilter,
+    find::{self, FindRequest},
+    forget::{self, ForgetReport},
+    found,
+    grep::{self, GrepRequest, Grepped},
     held::Held,
     lifecycle::{self, Cleared, Clearing},
     list::{self, Listing},
     load,
     options::ManagerOptions,
-    read,
-    save::{self, SaveRequest, Saved},
+    outcome::Outcome,
+    read, resume, save,
+    save_request::{SaveRequest, Saved},
     search::{self, SearchRequest},
     select::{self, Candidate},
     selection::{self, Selected, Selection},
     session::Session,
+    sessions::SessionInfo,
     state::Stats,
-    sweep::SweepReport,
+    streamed::{self, Envelope, StreamedResult},
+    sweep::{Mode, SweepReport},
 };
 use crate::{
     context::vectors::Vector,
     debug::Debug,
-    error::Result,
+    error::{Code, Result},
     slices::{Request, Slice},
 };
 
@@ -33,6 +43,8 @@ pub struct Manager {
     session: Arc<Session>,
     /// What others keep in the directory, once a search asked for it.
     others: OnceLock<DirectoryIndex>,
+    /// What all sessions keep there, once a selection asked for it.
+    view: DirectoryView,
 }
 
 impl Manager {
@@ -44,7 +56,7 @@ impl Manager {
         debug: Debug,
     ) -> Arc<Self> {
         let session = Session::new(options, file_system, debug);
-        Arc::new(Self { session, others: OnceLock::new() })
+        Arc::new(Self { session, others: OnceLock::new(), view: DirectoryView::default() })
     }
 
     /// Numbers a save, in the order of the calls; [`Manager::save`] takes the number.
@@ -67,7 +79,39 @@ impl Manager {
     /// # Errors
     /// As [`Manager::save`].
     pub async fn store(&self, sequence: u64, request: SaveRequest) -> Result<Redacted<Saved>> {
+        self.resumed().await;
         save::store(&self.session, sequence, request).await
+    }
+
+    /// A result that comes piece by piece, of which at most `limit` bytes of JSON are kept. Touches no file; the file system must
+    /// be a disk.
+    #[must_use]
+    pub fn stream(&self, redaction: Option<Redaction>, limit: usize) -> StreamedResult {
+        StreamedResult::new(Arc::clone(&self.session), redaction, limit)
+    }
+
+    /// As [`Manager::store`], for what came of a stream: the request's own result is not looked at.
+    ///
+    /// # Errors
+    /// As [`Manager::store`].
+    pub async fn store_streamed(
+        &self,
+        sequence: u64,
+        request: SaveRequest,
+        stream: &StreamedResult,
+        envelope: Option<Envelope>,
+    ) -> Result<Redacted<Saved>> {
+        self.resumed().await;
+        streamed::store(&self.session, sequence, request, stream, envelope).await
+    }
+
+    /// The key with which tools for models sign their answers, as hex digits. Where the directory has none: made with
+    /// `creates`, else `None`.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`, `Corrupt` or `Io`
+    pub async fn answer_key(&self, creates: bool) -> Result<Option<String>> {
+        answer_key::read(&self.session.directory, creates).await
     }
 
     /// A record that is in memory, without I/O.
@@ -82,16 +126,45 @@ impl Manager {
     /// # Errors
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
     pub async fn load(&self, path: &str) -> Result<Held> {
+        self.resumed().await;
         load::load(&self.session, path).await
     }
 
+    /// The bytes of a context's result: of each part that its record names, in that order.
+    ///
+    /// # Errors
+    /// Those of [`Manager::load`]; `Corrupt` when they are not those that were saved, `InvalidArgument` when there are none.
+    pub async fn bytes(&self, path: &str) -> Result<Vec<Vec<u8>>> {
+        self.resumed().await;
+        bytes::load(&self.session, path).await
+    }
+
     /// Reads a part of a context's result. The record is read and checked as a load does it; only the
-    /// part is handed on.
+    /// part is handed on. With `sessions`, contexts of others are not found.
     ///
     /// # Errors
     /// Those of [`Manager::load`], and `InvalidArgument` when a JSON path asks for too much work.
-    pub async fn read(&self, path: &str, request: Request) -> Result<Slice> {
-        read::read(&self.session, path, request).await
+    pub async fn read(
+        &self,
+        path: &str,
+        request: Request,
+        sessions: Option<&[String]>,
+    ) -> Result<(Slice, Outcome)> {
+        self.resumed().await;
+        read::read(&self.session, path, request, sessions).await
+    }
+
+    /// Finds lines in many contexts.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the expression needs too much work.
+    pub async fn grep(&self, request: GrepRequest) -> Result<Grepped> {
+        grep::grep(&self.session, request).await
+    }
+
+    /// What was found by the calls behind these paths, in a few words; `None` for those that cannot be read.
+    pub async fn found(&self, paths: &[String]) -> Vec<Option<String>> {
+        found::found(&self.session, paths).await
     }
 
     /// Every context of the directory, or of one session: from disk, and what only this process's
@@ -110,17 +183,26 @@ impl Manager {
     /// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory
     /// cannot be read.
     pub async fn search(&self, request: &SearchRequest) -> Result<Listing> {
+        self.resumed().await;
         search::search(&self.session, &self.others, request).await
     }
 
     /// Chooses contexts for a question. `vector` is that of the question.
+    ///
+    /// # Errors
+    /// With `all_sessions`, `UnsafeDirectory`, or `Io` when the directory cannot be read.
     pub async fn select(
         &self,
         question: &str,
         selection: &Selection,
         vector: Option<Vector>,
-    ) -> Selected {
-        selection::select(&self.session, question, selection, vector).await
+    ) -> Result<Selected> {
+        self.resumed().await;
+        if selection.all_sessions {
+            let view = self.view.refreshed(&self.session).await?;
+            return Ok(selection::select(view, question, selection, vector).await);
+        }
+        Ok(selection::select(&self.session, question, selection, vector).await)
     }
 
     /// The positions of the candidates that share a term with the query, best first; `None` when a
@@ -144,6 +226,7 @@ impl Manager {
         selection: &Selection,
         limit: usize,
     ) -> (Vec<u64>, Vec<String>) {
+        self.resumed().await;
         selection::texts_without_vector(&self.session, selection, limit).await
     }
 
@@ -225,7 +308,80 @@ impl Manager {
     /// # Errors
     /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
     pub async fn forget(&self, path: &str) -> Result<bool> {
+        self.resumed().await;
         lifecycle::forget(&self.session, path).await
+    }
+
+    /// Forgets this session's contexts that meet the filter, or those of another session that is over.
+    ///
+    /// # Errors
+    /// `Conflict` when the other session is live or paused: nothing is removed then; `UnsafeDirectory` or `Io`.
+    pub async fn forget_matching(
+        &self,
+        filter: &ContextFilter,
+        session: Option<&str>,
+        is_dry_run: bool,
+    ) -> Result<ForgetReport> {
+        self.resumed().await;
+        forget::forget_matching(&self.session, filter, session, is_dry_run).await
+    }
+
+    /// The pointer of the latest equal call, as JSON; `None` when there is none.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for arguments that cannot be read, `Redaction`, `UnsafeDirectory` or `Io`.
+    pub async fn find(&self, request: FindRequest) -> Result<Option<String>> {
+        self.resumed().await;
+        find::find(&self.session, request).await
+    }
+
+    /// Restores the pointers of the session's earlier processes, where the options ask for that. Returns once they are
+    /// there.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`, or `Io` when the directory cannot be read; the next call tries again.
+    pub async fn resume(&self) -> Result<()> {
+        resume::resume(&self.session).await
+    }
+
+    /// Waits for the pointers of earlier processes. Where they cannot be read, [`Manager::resume`] says why.
+    async fn resumed(&self) {
+        if let Err(error) = self.resume().await {
+            self.session.debug.say(
+                "Failed to resume the session",
+                || serde_json::json!({ "sessionId": self.session.options.session, "error": error.message }),
+            );
+        }
+    }
+
+    /// Keeps a context whatever the bounds of the live session are, or no longer. Whether this manager has it.
+    ///
+    /// # Errors
+    /// `OutsideDirectory`
+    pub async fn pin(&self, path: &str, is_pinned: bool) -> Result<bool> {
+        self.resumed().await;
+        match self.session.locate(path).await {
+            Ok(relative) => Ok(self.session.pointers.pin(&relative, is_pinned)),
+            Err(error) if error.code == Code::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sessions of the directory, the latest used first.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`, or `Io` when the directory cannot be read.
+    pub async fn sessions(&self) -> Result<Vec<SessionInfo>> {
+        self.session.directory.sessions().await
+    }
+
+    /// Ends a session: what it left stays within the bounds of the retention, as soon as no process holds it. Whether it was
+    /// live or paused.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory` or `Io`
+    pub async fn end_session(&self, id: &str) -> Result<bool> {
+        self.session.directory.end_session(id).await
     }
 
     /// Notes which saves a clearing covers: those called before.
@@ -240,6 +396,7 @@ impl Manager {
     /// # Errors
     /// `Io` when a file could not be removed; the others are gone all the same.
     pub async fn clear(&self, clearing: Clearing) -> Result<Cleared> {
+        self.resumed().await;
         lifecycle::clear(&self.session, clearing).await
     }
 
@@ -264,7 +421,16 @@ impl Manager {
     /// # Errors
     /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
     pub async fn sweep(&self) -> Result<SweepReport> {
-        self.session.directory.sweep().await
+        bounds::enforce_on_session(&self.session).await;
+        self.session.directory.sweep(Mode::Remove).await
+    }
+
+    /// What [`Manager::sweep`] would remove of dead sessions, and why.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory`; `Io` when the directory cannot be read.
+    pub async fn plan_sweep(&self) -> Result<SweepReport> {
+        self.session.directory.sweep(Mode::DryRun).await
     }
 
     /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays,

@@ -13,6 +13,14 @@ pub struct Retention {
     pub max_files: usize,
     /// Contexts of dead sessions that take more bytes than this go, oldest first.
     pub max_bytes: u64,
+    /// A paused session that was not used for this many ms is over.
+    pub keep_paused: i64,
+    /// Paused sessions whose contexts take more bytes than this end, least recently used first.
+    pub max_paused_bytes: u64,
+    /// Contexts of this session that take more bytes on disk than this go, least recently used first.
+    pub max_live_bytes: u64,
+    /// More contexts of this session on disk than this go, least recently used first.
+    pub max_live_files: usize,
     /// A result whose JSON is longer than this many bytes is refused.
     pub max_result_bytes: usize,
 }
@@ -28,6 +36,8 @@ pub struct ManagerOptions {
     pub session: String,
     /// The session's id is the caller's, so that it shows in file names and others may share it.
     pub session_is_named: bool,
+    /// The pointers of the session's earlier processes are restored.
+    pub resumes: bool,
     /// Results whose JSON takes at least this many bytes are large.
     pub persist_threshold: u64,
     /// Small outputs are written, too.

@@ -16,6 +16,8 @@ const MAX_INNER_KEYS: usize = 8;
 const MAX_KEY: usize = 40;
 /// The size of longer strings is told, in bytes.
 const SHORT_STRING: usize = 100;
+/// Longer values are not shown, in bytes.
+pub(super) const MAX_VALUE: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -54,6 +56,8 @@ struct Node {
     members: Vec<(String, usize)>,
     /// An array's first object or array.
     sample: Option<usize>,
+    /// What a short scalar says, where that is shown.
+    value: Option<String>,
 }
 
 /// Gathers the nodes while the text is walked. What is deeper costs one number.
@@ -65,6 +69,8 @@ struct Builder<'a> {
     /// How many open containers are not.
     skipped: usize,
     key: &'a [u8],
+    /// What scalars say is kept.
+    keeps_values: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -79,12 +85,25 @@ impl<'a> Builder<'a> {
             _ if self.skipped > 0 => {}
             Token::String(string) => {
                 if let Some(node) = self.child(Kind::String).and_then(|at| self.nodes.get_mut(at)) {
-                    node.size = json_text::decode_string(string).map_or(0, |text| text.len());
+                    let text = json_text::decode_string(string).unwrap_or_default();
+                    node.size = text.len();
+                    if self.keeps_values && text.len() <= MAX_VALUE {
+                        node.value = Some(shown_string(&text));
+                    }
                 }
             }
-            Token::Number(_) => drop(self.child(Kind::Number)),
+            Token::Number(number) => self.scalar(Kind::Number, number),
             Token::Literal(b"null") => drop(self.child(Kind::Null)),
-            Token::Literal(_) => drop(self.child(Kind::Boolean)),
+            Token::Literal(boolean) => self.scalar(Kind::Boolean, boolean),
+        }
+    }
+
+    fn scalar(&mut self, kind: Kind, token: &[u8]) {
+        let keeps_value = self.keeps_values && token.len() <= MAX_VALUE;
+        if let Some(node) = self.child(kind).and_then(|at| self.nodes.get_mut(at))
+            && keeps_value
+        {
+            node.value = str::from_utf8(token).ok().map(str::to_owned);
         }
     }
 
@@ -127,6 +146,7 @@ impl<'a> Builder<'a> {
             elements: [0; Kind::ALL.len()],
             members: Vec::new(),
             sample: None,
+            value: None,
         });
         Some(next)
     }
@@ -137,20 +157,34 @@ fn key_text(key: &[u8]) -> String {
     let text = json_text::decode_string(key).unwrap_or_default();
     let shown = harmless_line(&text, MAX_KEY);
     let is_name = shown.chars().all(|one| one.is_alphanumeric() || "_-.$@…".contains(one));
-    if is_name && !shown.is_empty() {
-        return shown;
-    }
+    if is_name && !shown.is_empty() { shown } else { quoted(&shown) }
+}
+
+/// A string as JSON, in a line.
+fn shown_string(text: &str) -> String {
+    quoted(&harmless_line(text, 2 * MAX_VALUE))
+}
+
+fn quoted(text: &str) -> String {
     let mut token = Vec::new();
-    json_text::escape_string(&shown, &mut token);
+    json_text::escape_string(text, &mut token);
     String::from_utf8(token).unwrap_or_default()
 }
 
 /// The outline of a JSON text in at most `max_bytes` bytes and whole lines, each with its line end.
 /// `None` when the text is no object and no array.
 pub(super) fn outline(text: &[u8], max_bytes: usize) -> Option<String> {
+    outline_of(text, max_bytes, Builder::default())
+}
+
+/// As [`outline`], with what short scalars say: `exitCode: number (1)`.
+pub(super) fn outline_with_values(text: &[u8], max_bytes: usize) -> Option<String> {
+    outline_of(text, max_bytes, Builder { keeps_values: true, ..Builder::default() })
+}
+
+fn outline_of<'a>(text: &'a [u8], max_bytes: usize, mut builder: Builder<'a>) -> Option<String> {
     let start = json_text::skip_whitespace(text, 0);
     text.get(start).filter(|first| matches!(first, b'{' | b'['))?;
-    let mut builder = Builder::default();
     let end = json_text::walk_value(text, start, |token| {
         builder.add(token);
         ControlFlow::Continue(())
@@ -224,6 +258,9 @@ fn describe<'a>(nodes: &'a [Node], node: &'a Node, out: &mut String) -> Option<&
             }
             scalar => {
                 out.push_str(scalar.name());
+                if let Some(value) = &node.value {
+                    let _ = write!(out, " ({value})");
+                }
                 return None;
             }
         }
@@ -313,6 +350,21 @@ mod tests {
             format!("object with 2 keys\n  {}…: number\n  a␊b: number\n", "é".repeat(18))
                 .replace("a␊b", "\"a␊b\"")
         );
+    }
+
+    #[test]
+    fn short_values_are_shown_where_they_are_wanted() {
+        let text = format!(
+            "{{\"code\":1,\"ok\":false,\"none\":null,\"said\":\"a\\n\\\"b\\\"\",\"empty\":\"\",\"long\":\"{}\",\"rows\":[{{\"id\":1e3}},2]}}",
+            "x".repeat(MAX_VALUE + 1)
+        );
+        let shown = outline_with_values(text.as_bytes(), 1024).unwrap();
+        let expected = "object with 7 keys\n  code: number (1)\n  ok: boolean (false)\n  none: null\n  said: string (\"a␊\\\"b\\\"\")\n  \
+                        empty: string (\"\")\n  long: string\n  \
+                        rows: array of 2 elements (1 object, 1 number); the first object has 1 key\n    id: number (1e3)\n";
+        assert_eq!(shown, expected);
+        let plain = outlined(&text);
+        assert!(plain.contains("  code: number\n  ok: boolean\n"), "{plain}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use storage::Payload;
-use text_index::{Document, Index, LateText, Query, Ranked, RankedList, TermMatch};
+use text_index::{Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch};
 use tokio::runtime::Handle;
 
 use super::{
@@ -54,7 +54,8 @@ impl OutputIndex {
     /// Adds an output: at once when it is short, else by what describes it.
     pub fn add(self: &Arc<Self>, sequence: u64, output: IndexedOutput, text: RecordText) {
         if text.len() <= AT_ONCE {
-            self.words.add(sequence, &output.document(&text.indexed()));
+            let evidence = output.evidence(text.indexed());
+            self.words.add(sequence, &output.document(&evidence));
             self.work_in_background();
             return;
         }
@@ -65,8 +66,16 @@ impl OutputIndex {
         let late = deferred
             .as_ref()
             .map(|text| Box::new(SharedText(Arc::clone(text))) as Box<dyn LateText>);
-        let announced = self.words.announce(sequence, &output.document(""), late);
+        let announced = self.words.announce(sequence, &output.document(&output.outcome), late);
         self.backlog.push(Job { announced, output, text: deferred });
+        self.index_in_background();
+    }
+
+    /// Adds an output whose record is in a file: by what describes it at first.
+    pub fn add_stored(self: &Arc<Self>, sequence: u64, output: IndexedOutput) {
+        let output = Arc::new(output);
+        let announced = self.words.announce(sequence, &output.document(""), None);
+        self.backlog.push(Job { announced, output, text: None });
         self.index_in_background();
     }
 
@@ -106,7 +115,8 @@ impl OutputIndex {
                 Some(_) => self.words.complete(&job.announced, None),
                 None => {
                     let text = self.stored_text(&job.output).await.unwrap_or_default();
-                    self.words.complete(&job.announced, Some(&job.output.document(&text)));
+                    let evidence = job.output.evidence(text);
+                    self.words.complete(&job.announced, Some(&job.output.document(&evidence)));
                 }
             }
         }
@@ -167,14 +177,14 @@ impl OutputIndex {
         &self.words
     }
 
-    /// See [`Index::rank`].
-    pub fn rank(
+    /// See [`Index::rank_for`].
+    pub fn rank_for(
         &self,
-        query: &Query,
+        question: &Question,
         known: &dyn Fn(u64) -> bool,
         foreign: &[Document<'_>],
     ) -> RankedList<Ranked> {
-        self.words.rank(query, known, foreign)
+        self.words.rank_for(question, known, foreign)
     }
 
     /// See [`Index::explain`].

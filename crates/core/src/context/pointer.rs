@@ -9,6 +9,8 @@ use std::{
 
 use rustc_hash::FxBuildHasher;
 
+use super::{handle, outcome::Outcome};
+
 /// The parts of a pointer that JavaScript sees, as JSON tokens unless said otherwise.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointerParts<'a> {
@@ -24,7 +26,56 @@ pub struct PointerParts<'a> {
     pub source_urls: &'a str,
 }
 
-/// A light handle of one stored context.
+/// What few calls say of themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallDetails {
+    /// `callId` as a JSON token.
+    pub id: Option<Box<str>>,
+    /// `durationMs` as a JSON token.
+    pub duration: Option<Box<str>>,
+    /// `exitCode`
+    pub exit_code: Option<i32>,
+    /// `mediaType` as a JSON token.
+    pub media_type: Option<Box<str>>,
+    /// The result is the beginning of what the tool gave.
+    pub is_cut: bool,
+}
+
+impl CallDetails {
+    /// The details; `None` when there are none.
+    #[must_use]
+    pub fn of(
+        id: Option<String>,
+        duration: Option<String>,
+        exit_code: Option<i32>,
+        media_type: Option<String>,
+        is_cut: bool,
+    ) -> Option<Self> {
+        let details = Self {
+            id: id.map(String::into_boxed_str),
+            duration: duration.map(String::into_boxed_str),
+            exit_code,
+            media_type: media_type.map(String::into_boxed_str),
+            is_cut,
+        };
+        (details != Self::default()).then_some(details)
+    }
+
+    /// Each member with its key, for what is there.
+    fn members(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let exit_code = self.exit_code.map(|code| code.to_string());
+        let members = [
+            ("callId", self.id.as_deref().map(str::to_owned)),
+            ("durationMs", self.duration.as_deref().map(str::to_owned)),
+            ("exitCode", exit_code),
+            ("mediaType", self.media_type.as_deref().map(str::to_owned)),
+            ("cut", self.is_cut.then(|| "true".to_owned())),
+        ];
+        members.into_iter().filter_map(|(key, token)| Some((key, token?)))
+    }
+}
+
+/// A light reference to one stored context.
 #[derive(Debug, Clone)]
 pub struct Pointer {
     text: Box<str>,
@@ -35,18 +86,26 @@ pub struct Pointer {
     pub query: Option<Arc<str>>,
     /// `sessionId` as a JSON token.
     pub session: Option<Arc<str>>,
-    /// The handle of an output that was offered to a conversation.
-    pub handle: Option<Arc<str>>,
+    /// The handle of the output; `None` where a file of an earlier release was not read whole.
+    pub handle: Option<u64>,
+    /// What few calls say of themselves.
+    pub call: Option<Box<CallDetails>>,
     /// Time of the call, ms since 1970.
     pub timestamp: i64,
-    /// Size of the stored JSON in bytes.
+    /// Size of the stored JSON and of the bytes beside it, in bytes.
     pub size: u64,
     /// Whether the tool succeeded, where that was told.
     pub success: Option<bool>,
+    /// Why the tool failed, as far as pointers hold it: a JSON token.
+    error: Option<Box<str>>,
+    /// What the tool said, as far as pointers hold it: a JSON token.
+    message: Option<Box<str>>,
     /// The arguments are cut.
     pub arguments_truncated: bool,
     /// The context is on disk.
     pub on_disk: bool,
+    /// The result holds bytes, which are in a file of their own.
+    has_bytes: bool,
 }
 
 impl Pointer {
@@ -74,12 +133,36 @@ impl Pointer {
             query: None,
             session: None,
             handle: None,
+            call: None,
             timestamp,
             size,
             success: None,
+            error: None,
+            message: None,
             arguments_truncated: false,
             on_disk: false,
+            has_bytes: false,
         }
+    }
+
+    /// Takes in whether the result holds bytes.
+    pub fn note_bytes(&mut self, has_bytes: bool) {
+        self.has_bytes = has_bytes;
+    }
+
+    /// Whether the result holds bytes, which are in a file of their own.
+    #[must_use]
+    pub fn has_bytes(&self) -> bool {
+        self.has_bytes
+    }
+
+    /// Takes in how the call ended.
+    pub fn note(&mut self, outcome: &Outcome) {
+        let Outcome { success, error, message, .. } = outcome.shortened();
+        let token =
+            |text: Option<String>| text.map(|text| json_text::string_token(&text).into_boxed_str());
+        self.success = success;
+        (self.error, self.message) = (token(error), token(message));
     }
 
     fn part(&self, range: Range<usize>) -> &str {
@@ -120,9 +203,23 @@ impl Pointer {
         group_of(self.query.as_deref(), self.task.as_deref())
     }
 
+    /// How the call ended, as far as pointers hold it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of_tokens(self.success, self.error.as_deref(), self.message.as_deref())
+    }
+
+    /// What few calls say of themselves and of how they ended: each member with its key.
+    fn details(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let said = [("error", &self.error), ("message", &self.message)];
+        let said =
+            said.into_iter().filter_map(|(key, token)| Some((key, token.as_deref()?.to_owned())));
+        said.chain(self.call.iter().flat_map(|call| call.members()))
+    }
+
     /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
-    /// query, time, size, success, whether the arguments are cut, source URLs, and a handle where there
-    /// is one. What all pointers of a manager share is left out: rows take half as long to parse as
+    /// query, time, size, success, whether the arguments are cut, source URLs, the handle, and an object with
+    /// what few calls say of themselves. What all pointers of a manager share is left out: rows take half as long to parse as
     /// objects.
     pub fn write_row(&self, out: &mut String) {
         let [filename, tool, description, arguments] = [0, 1, 2, 3].map(|part| self.end(part));
@@ -149,8 +246,17 @@ impl Pointer {
         out.push_str(if self.arguments_truncated { "true," } else { "false," });
         let source_urls = self.part(arguments..self.text.len());
         out.push_str(if source_urls.is_empty() { "null" } else { source_urls });
-        if let Some(handle) = &self.handle {
-            let _ = write!(out, ",\"{handle}\"");
+        match self.handle {
+            Some(handle) => _ = write!(out, ",\"{}\"", handle::text(handle)),
+            None => out.push_str(",null"),
+        }
+        let mut separator = ",{";
+        for (key, token) in self.details() {
+            let _ = write!(out, "{separator}\"{key}\":{token}");
+            separator = ",";
+        }
+        if separator == "," {
+            out.push('}');
         }
         out.push(']');
     }
@@ -186,8 +292,11 @@ impl Pointer {
         if !source_urls.is_empty() {
             let _ = write!(out, ",\"sourceUrls\":{source_urls}");
         }
-        if let Some(handle) = &self.handle {
-            let _ = write!(out, ",\"handle\":\"{handle}\"");
+        if let Some(handle) = self.handle {
+            let _ = write!(out, ",\"handle\":\"{}\"", handle::text(handle));
+        }
+        for (key, token) in self.details() {
+            let _ = write!(out, ",\"{key}\":{token}");
         }
         out.push('}');
     }
@@ -276,19 +385,27 @@ mod tests {
         pointer.query = Some(Arc::from("\"q\""));
         pointer.session = Some(Arc::from("\"s\""));
         pointer.success = Some(true);
-        pointer.handle = Some(Arc::from("ctx_1"));
+        pointer.handle = Some(1);
+        pointer.call = CallDetails::of(
+            Some("\"c\"".to_owned()),
+            None,
+            Some(2),
+            Some("\"text/csv\"".to_owned()),
+            true,
+        )
+        .map(Box::new);
         pointer.arguments_truncated = true;
         let mut row = String::new();
         pointer.write_row(&mut row);
         assert_eq!(
             row,
-            r#"["grep_1.json","grep","grep: a\"b",{"pattern":"a\"b"},7,"q",12,345,true,true,["https://a"],"ctx_1"]"#
+            r#"["grep_1.json","grep","grep: a\"b",{"pattern":"a\"b"},7,"q",12,345,true,true,["https://a"],"ctx_0000000000000001",{"callId":"c","exitCode":2,"mediaType":"text/csv","cut":true}]"#
         );
         let mut out = String::new();
         pointer.write_json("/tmp/c/", &mut out);
         assert_eq!(
             out,
-            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"],"handle":"ctx_1"}"#
+            r#"{"filepath":"/tmp/c/grep_1.json","filename":"grep_1.json","toolName":"grep","toolDescription":"grep: a\"b","args":{"pattern":"a\"b"},"taskId":7,"queryId":"q","sessionId":"s","timestamp":12,"sizeBytes":345,"success":true,"argsTruncated":true,"sourceUrls":["https://a"],"handle":"ctx_0000000000000001","callId":"c","exitCode":2,"mediaType":"text/csv","cut":true}"#
         );
     }
 

@@ -9,20 +9,15 @@ use std::{
     },
 };
 
-use storage::{
-    Payload,
-    layout::{self, ContextStamp},
-};
+use storage::layout::{self, ContextStamp};
 use tasks::{CallTracker, Calls, TrackedCall};
 
 use super::{
+    context_directory::ContextFile,
     held::Held,
     pointer::Pointer,
-    state::{State, Stats, Taken},
+    state::{State, Taken},
 };
-
-/// Rows of pointers: the numbers of their calls, and a JSON array (see [`Pointer::write_row`]).
-pub(super) type Rows = (Vec<u64>, String);
 
 /// The outputs of one manager, by the numbers of the calls that saved them.
 ///
@@ -50,14 +45,14 @@ pub(super) struct Removed {
 pub(super) struct Spilling {
     pub sequence: u64,
     pub filename: String,
-    pub record: Payload,
+    pub file: ContextFile,
 }
 
 impl PointerTable {
-    /// An empty table whose memory cache keeps at most `memory_budget` bytes.
-    pub fn new(memory_budget: usize) -> Self {
+    /// An empty table whose memory cache keeps at most `memory_budget` bytes. Calls are numbered from `first_call` on.
+    pub fn new(memory_budget: usize, first_call: u64) -> Self {
         Self {
-            saves: CallTracker::default(),
+            saves: CallTracker::starting_at(first_call),
             state: Mutex::new(State::new(memory_budget)),
             identities: RandomState::new(),
             floor: AtomicU64::new(0),
@@ -65,7 +60,7 @@ impl PointerTable {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,7 +144,7 @@ impl PointerTable {
     }
 
     /// The file of the latest context of a handle that is still there.
-    pub fn filename_of(&self, handle: &str) -> Option<String> {
+    pub fn filename_of(&self, handle: u64) -> Option<String> {
         self.state().filename_of(handle)
     }
 }
@@ -180,6 +175,11 @@ impl PointerTable {
         true
     }
 
+    /// Notes that the pointer of a call names a file that another manager made.
+    pub fn adopt(&self, filename: &str, sequence: u64) {
+        self.state().adopted.insert(filename.into(), sequence);
+    }
+
     /// Removes the pointer of a file, with the record in memory.
     pub fn remove(&self, filename: &str) -> Option<Removed> {
         let removed = {
@@ -200,22 +200,22 @@ impl PointerTable {
         taken
     }
 
-    /// Marks the files of calls below `cutoff` as removed and returns their names: their contexts are no
+    /// Marks the files of calls below `cutoff` as removed and returns their pointers: their contexts are no
     /// longer served from memory either.
-    pub fn leave_disk(&self, cutoff: u64) -> Vec<String> {
+    pub fn leave_disk(&self, cutoff: u64) -> Vec<Pointer> {
         let mut state = self.state();
         let state = &mut *state;
-        let mut filenames = Vec::new();
+        let mut left = Vec::new();
         for (&sequence, pointer) in state.pointers.range_mut(..cutoff) {
             if pointer.on_disk {
                 state.disk_files -= 1;
                 state.disk_bytes -= pointer.size;
                 pointer.on_disk = false;
                 state.memory.remove(sequence);
-                filenames.push(pointer.filename().to_owned());
+                left.push(pointer.clone());
             }
         }
-        filenames
+        left
     }
 
     /// Notes that files may be left that no pointer names.
@@ -238,7 +238,7 @@ impl PointerTable {
         self.generation.load(Ordering::Acquire)
     }
 
-    fn changed(&self) {
+    pub(super) fn changed(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -261,8 +261,9 @@ impl PointerTable {
         let mut state = self.state();
         let sequence = state.sequence_of(filename)?;
         state.pointers.get(&sequence).filter(|pointer| is_wanted(pointer))?;
-        let record = state.memory.get(sequence)?.clone();
+        let record = state.memory.take_up(sequence)?.clone();
         state.memory_hits += 1;
+        state.touch(sequence);
         Some(record)
     }
 
@@ -300,9 +301,10 @@ impl PointerTable {
             let (sequence, held) = state.memory.next_over_budget()?;
             match state.pointers.get(&sequence) {
                 Some(pointer) if !pointer.on_disk => {
-                    let filename = pointer.filename().to_owned();
+                    let (filename, handle) = (pointer.filename().to_owned(), pointer.handle);
                     drop(state);
-                    return Some(Spilling { sequence, filename, record: held.record() });
+                    let file = ContextFile { handle, record: held.record(), bytes: held.bytes() };
+                    return Some(Spilling { sequence, filename, file });
                 }
                 _ => drop(state.memory.remove(sequence)),
             }
@@ -318,158 +320,4 @@ impl PointerTable {
     pub fn keep(&self, sequence: u64) {
         self.state().memory.keep(sequence);
     }
-}
-
-/// Looking at pointers.
-impl PointerTable {
-    /// Counts and bytes by tier.
-    pub fn stats(&self) -> Stats {
-        self.state().stats()
-    }
-
-    /// How many contexts have a pointer.
-    pub fn len(&self) -> usize {
-        self.state().pointers.len()
-    }
-
-    /// Whether there is no pointer.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Whether the call's context has a pointer.
-    pub fn contains(&self, sequence: u64) -> bool {
-        self.state().pointers.contains_key(&sequence)
-    }
-
-    /// The pointer of a call's context.
-    pub fn get(&self, sequence: u64) -> Option<Pointer> {
-        self.state().pointers.get(&sequence).cloned()
-    }
-
-    /// The size of a call's context in bytes.
-    pub fn size_of(&self, sequence: u64) -> Option<u64> {
-        Some(self.state().pointers.get(&sequence)?.size)
-    }
-
-    /// The pointer of a call's context, and its record when memory has that.
-    pub fn with_cached<R>(
-        &self,
-        sequence: u64,
-        read: impl FnOnce(&Pointer) -> Option<R>,
-    ) -> Option<(R, Option<Held>)> {
-        let state = self.state();
-        let read = read(state.pointers.get(&sequence)?)?;
-        Some((read, state.memory.get(sequence).cloned()))
-    }
-
-    /// The pointer of a file that this manager saved: `None` when there is none, `Some(None)` when the
-    /// context is not on disk.
-    pub fn written(&self, filename: &str) -> Option<Option<Pointer>> {
-        let state = self.state();
-        let sequence = state.sequence_of(filename)?;
-        Some(state.pointers.get(&sequence).filter(|pointer| pointer.on_disk).cloned())
-    }
-
-    /// The contexts of queries (JSON tokens).
-    pub fn of_queries(&self, tokens: &[String]) -> Vec<u64> {
-        let state = self.state();
-        tokens.iter().flat_map(|token| state.by_query.get(token)).copied().collect()
-    }
-
-    /// The contexts of tasks (JSON tokens).
-    pub fn of_tasks(&self, tokens: &[String]) -> Vec<u64> {
-        let state = self.state();
-        tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
-    }
-
-    /// Calls `visit` with those of the contexts that have a pointer.
-    pub fn visit(&self, sequences: &[u64], mut visit: impl FnMut(u64, &Pointer)) {
-        let pointers = &self.state().pointers;
-        let known = sequences.iter().filter_map(|number| pointers.get_key_value(number));
-        known.for_each(|(&sequence, pointer)| visit(sequence, pointer));
-    }
-
-    /// Calls `visit` with at most `limit` pointers from call number `start` on; returns the number at which
-    /// the next visit starts.
-    pub fn visit_from(
-        &self,
-        start: u64,
-        limit: usize,
-        mut visit: impl FnMut(u64, &Pointer),
-    ) -> Option<u64> {
-        self.state().visit_from(start, limit, |sequence, pointer, _| visit(sequence, pointer))
-    }
-
-    /// As [`PointerTable::visit_from`], without contexts of which neither memory nor disk has the record.
-    pub fn visit_stored_from(
-        &self,
-        start: u64,
-        limit: usize,
-        mut visit: impl FnMut(u64, &Pointer),
-    ) -> Option<u64> {
-        self.state().visit_from(start, limit, |sequence, pointer, memory| {
-            if pointer.on_disk || memory.get(sequence).is_some() {
-                visit(sequence, pointer);
-            }
-        })
-    }
-
-    /// At most `limit` pointers from call number `start` on, in the order of the calls.
-    pub fn rows_from(&self, start: u64, limit: usize) -> Rows {
-        let state = self.state();
-        let pointers = state.pointers.range(start..).take(limit);
-        rows(pointers.map(|(&number, pointer)| (number, pointer)))
-    }
-
-    /// At most `limit` pointers, newest first: of a tool (a JSON token) and of calls before that of a
-    /// file, when those are given. `None` when this manager has no such file.
-    pub fn latest_rows(
-        &self,
-        tool_name: Option<&str>,
-        before: Option<&str>,
-        limit: usize,
-    ) -> Option<Rows> {
-        let state = self.state();
-        let end = match before {
-            Some(filename) => state.sequence_of(filename)?,
-            None => u64::MAX,
-        };
-        let latest = state.pointers.range(..end).rev().filter(|(_, pointer)| {
-            tool_name.is_none_or(|tool_name| pointer.tool_name() == tool_name)
-        });
-        Some(rows(latest.take(limit).map(|(&number, pointer)| (number, pointer))))
-    }
-
-    /// The pointers of a query (a JSON token).
-    pub fn rows_of_query(&self, query: &str) -> Rows {
-        let state = self.state();
-        state.rows_of(state.by_query.get(query))
-    }
-
-    /// The pointers of a task (a JSON token).
-    pub fn rows_of_task(&self, task: &str) -> Rows {
-        let state = self.state();
-        state.rows_of(state.by_task.get(task))
-    }
-}
-
-impl State {
-    fn rows_of(&self, sequences: &[u64]) -> Rows {
-        rows(sequences.iter().filter_map(|&number| Some((number, self.pointers.get(&number)?))))
-    }
-}
-
-fn rows<'a>(pointers: impl Iterator<Item = (u64, &'a Pointer)>) -> Rows {
-    let mut sequences = Vec::new();
-    let mut text = String::from("[");
-    for (sequence, pointer) in pointers {
-        if !sequences.is_empty() {
-            text.push(',');
-        }
-        sequences.push(sequence);
-        pointer.write_row(&mut text);
-    }
-    text.push(']');
-    (sequences, text)
 }

@@ -2,10 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{held::Held, load, session::Session};
+use tasks::Cancelled;
+
+use super::{
+    bytes::{self, Part},
+    handle,
+    held::Held,
+    load,
+    outcome::Outcome,
+    record,
+    session::Session,
+};
 use crate::{
     blocking::run_blocking,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     slices::{self, Request, Slice, Stored},
 };
 
@@ -16,12 +26,54 @@ enum Source {
     File(Vec<u8>),
 }
 
-/// Reads a part of a context's result. The record is read and checked as a load does it; only the part is
-/// handed on.
+/// Reads a part of a context's result, or where it has none of its error and message. The record is read and checked as a load
+/// does it; only the part is handed on.
 ///
 /// # Errors
 /// Those of [`load::load`], and `InvalidArgument` when a JSON path asks for too much work.
-pub(super) async fn read(session: &Arc<Session>, path: &str, request: Request) -> Result<Slice> {
+pub(super) async fn read(
+    session: &Arc<Session>,
+    path: &str,
+    request: Request,
+    sessions: Option<&[String]>,
+) -> Result<(Slice, Outcome)> {
+    if let Some(sessions) = sessions {
+        let relative = session.locate(path).await?;
+        check_session(session, path, &relative, sessions).await?;
+    }
+    let look =
+        move |stored: Stored<'_>, outcome: &Outcome, parts: &[Part], cancelled: &Cancelled| {
+            let slice = slices::read(stored, &request, cancelled)?;
+            let asked = bytes::asked(parts, &request, &slice);
+            Ok((slice, outcome.shortened(), asked))
+        };
+    let (slice, outcome, asked) = with_parts(session, path, look).await?;
+    match asked {
+        Some(asked) => Ok((bytes::slice(session, path, asked).await?, outcome)),
+        None => Ok((slice, outcome)),
+    }
+}
+
+/// Hands over a context's result, or where it is null its error and message, with how the call ended, on a thread that may
+/// work long.
+///
+/// # Errors
+/// Those of [`load::load`], and those of `look`.
+pub(super) async fn with_stored<T: Send + 'static>(
+    session: &Arc<Session>,
+    path: &str,
+    look: impl FnOnce(Stored<'_>, &Outcome, &Cancelled) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    with_parts(session, path, |stored, outcome, _, cancelled| look(stored, outcome, cancelled))
+        .await
+}
+
+/// As [`with_stored`], with what the record says of its bytes.
+async fn with_parts<T: Send + 'static>(
+    session: &Arc<Session>,
+    path: &str,
+    look: impl FnOnce(Stored<'_>, &Outcome, &[Part], &Cancelled) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let relative = session.locate(path).await?;
     let source = match load::cached(session, &relative).await {
         Some(held) => Source::Memory(held),
@@ -33,23 +85,57 @@ pub(super) async fn read(session: &Arc<Session>, path: &str, request: Request) -
             }
         },
     };
+    session.pointers.touch(&relative);
     let (session, path) = (Arc::clone(session), path.to_owned());
-    run_blocking(move |cancelled| match source {
-        Source::Memory(Held::Text { text, .. }) => {
-            slices::read(Stored::Text(text_of(&path, &text)?), &request, cancelled)
-        }
-        Source::Memory(Held::Whole(record)) => {
-            let result = record.get(load::check(&path, &record)?).unwrap_or_default();
-            slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
-        }
-        Source::File(bytes) => {
-            let checked = load::check(&path, &bytes);
-            session.pointers.count_load(checked.is_ok());
-            let result = bytes.get(checked?).unwrap_or_default();
-            slices::read(Stored::Json(text_of(&path, result)?), &request, cancelled)
-        }
+    run_blocking(move |cancelled| {
+        let (record, result) = match &source {
+            Source::Memory(Held::Text { head, text }) => {
+                let stored = Stored::Text(text_of(&path, text)?);
+                return look(stored, &Outcome::of_record(head), &[], cancelled);
+            }
+            Source::Memory(Held::Whole(record) | Held::WithBytes { record, .. }) => {
+                (record.as_slice(), load::check(&path, record)?)
+            }
+            Source::File(bytes) => {
+                let checked = load::check(&path, bytes);
+                session.pointers.count_load(checked.is_ok());
+                (bytes.as_slice(), checked?)
+            }
+        };
+        let result = text_of(&path, record.get(result).unwrap_or_default())?;
+        let outcome = Outcome::of_record(record);
+        let said = if result == "null" { outcome.text() } else { String::new() };
+        let stored = if said.is_empty() { Stored::Json(result) } else { Stored::Text(&said) };
+        let parts = record::parse_head(record).ok().and_then(|head| record.get(head.bytes?));
+        let parts = parts.map(bytes::parts_of).unwrap_or_default();
+        look(stored, &outcome, &parts, cancelled)
     })
     .await
+}
+
+/// A context of a session that is not among those given is not found.
+async fn check_session(
+    session: &Arc<Session>,
+    path: &str,
+    relative: &str,
+    sessions: &[String],
+) -> Result<()> {
+    let known = session.pointers.pointer_of(relative);
+    let pointer = match known {
+        Some(pointer) => Some(pointer),
+        None => session.directory.pointer_of_file(relative).await,
+    };
+    let token = pointer.as_ref().and_then(|pointer| pointer.session.as_deref());
+    if sessions.iter().any(|id| token == Some(json_text::string_token(id).as_str())) {
+        return Ok(());
+    }
+    if pointer.is_none() && load::cached(session, relative).await.is_none() {
+        return Err(handle::not_found(path));
+    }
+    Err(Error::new(
+        Code::NotFound,
+        format!("{path} belongs to a session that this tool does not show; list what it shows"),
+    ))
 }
 
 /// What was checked is UTF-8.

@@ -6,10 +6,16 @@ use std::ops::Range;
 use chrono::{DateTime, SecondsFormat};
 use json_text::{Members, ScanError};
 
+use super::handle;
+
 /// Pointers hold at most this many bytes of arguments.
 pub const MAX_POINTER_ARGUMENTS: usize = 4096;
 /// A description shows at most this many characters of a value, as JavaScript counts them.
 const MAX_DESCRIBED: usize = 50;
+
+const HANDLE_KEY: &str = ",\"handle\":";
+const ARGUMENTS_KEY: &str = ",\"args\":";
+const RESULT_KEY: &str = ",\"result\":";
 
 /// What a record says, as JSON tokens.
 #[derive(Debug, Default)]
@@ -34,15 +40,31 @@ pub struct RecordParts<'a> {
     pub error: Option<&'a str>,
     /// `message`.
     pub message: Option<&'a str>,
+    /// `callId`.
+    pub call: Option<&'a str>,
+    /// `durationMs`, a token.
+    pub duration: Option<&'a str>,
+    /// `exitCode`.
+    pub exit_code: Option<i32>,
+    /// `spanId`.
+    pub span: Option<&'a str>,
+    /// `mediaType`.
+    pub media_type: Option<&'a str>,
+    /// `cut`: the result is the beginning of what the tool gave.
+    pub is_cut: bool,
     /// `args`.
     pub arguments: &'a [u8],
 }
 
-/// Writes everything of a record up to its result, whose text the caller appends, followed by `}`.
-pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) {
+/// Writes everything of a record up to its result, whose text the caller appends, followed by `}`. Returns where the
+/// handle belongs, which depends on the result: the caller writes it over what is there, which is as long.
+pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) -> Range<usize> {
     let time = format!("\"{}\"", iso(parts.timestamp));
     let success = parts.success.map(|success| if success { "true" } else { "false" });
-    let members: [(&str, Option<&[u8]>); 11] = [
+    let exit_code = parts.exit_code.map(|code| code.to_string());
+    let handle = json_text::string_token(&handle::text(0));
+    let start = out.len();
+    let members: [(&str, Option<&[u8]>); 18] = [
         ("{\"toolName\":", Some(parts.tool_name)),
         (",\"toolDescription\":", Some(parts.tool_description)),
         (",\"timestamp\":", Some(time.as_bytes())),
@@ -53,15 +75,38 @@ pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) {
         (",\"success\":", success.map(str::as_bytes)),
         (",\"error\":", parts.error.map(str::as_bytes)),
         (",\"message\":", parts.message.map(str::as_bytes)),
-        (",\"args\":", Some(parts.arguments)),
+        (HANDLE_KEY, Some(handle.as_bytes())),
+        (",\"callId\":", parts.call.map(str::as_bytes)),
+        (",\"durationMs\":", parts.duration.map(str::as_bytes)),
+        (",\"exitCode\":", exit_code.as_deref().map(str::as_bytes)),
+        (",\"spanId\":", parts.span.map(str::as_bytes)),
+        (",\"mediaType\":", parts.media_type.map(str::as_bytes)),
+        (",\"cut\":", parts.is_cut.then_some(&b"true"[..])),
+        (ARGUMENTS_KEY, Some(parts.arguments)),
     ];
+    let mut handle_at = start..start;
     for (key, value) in members {
         if let Some(value) = value {
             out.extend_from_slice(key.as_bytes());
+            if key == HANDLE_KEY {
+                // Without the quotes.
+                handle_at = out.len() + 1..out.len() + value.len() - 1;
+            }
             out.extend_from_slice(value);
         }
     }
-    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(RESULT_KEY.as_bytes());
+    handle_at
+}
+
+/// Adds `bytes` to a record whose head [`write_head`] wrote, before its arguments, which take `arguments` bytes. `result` is where the
+/// result begins; returns where it begins then.
+pub fn insert_bytes(text: &mut Vec<u8>, result: usize, arguments: usize, token: &str) -> usize {
+    let tail = ARGUMENTS_KEY.len() + arguments + RESULT_KEY.len();
+    let at = result.saturating_sub(tail);
+    let member = format!(",\"bytes\":{token}");
+    text.splice(at..at, member.bytes());
+    result + member.len()
 }
 
 /// A time as ISO 8601 with milliseconds, as JavaScript's `toISOString` gives it.
@@ -125,6 +170,24 @@ pub struct Head {
     pub source_urls: Option<Range<usize>>,
     /// `success`.
     pub success: Option<Range<usize>>,
+    /// `error`.
+    pub error: Option<Range<usize>>,
+    /// `message`.
+    pub message: Option<Range<usize>>,
+    /// `handle`.
+    pub handle: Option<Range<usize>>,
+    /// `callId`.
+    pub call: Option<Range<usize>>,
+    /// `durationMs`.
+    pub duration: Option<Range<usize>>,
+    /// `exitCode`.
+    pub exit_code: Option<Range<usize>>,
+    /// `mediaType`.
+    pub media_type: Option<Range<usize>>,
+    /// `cut`.
+    pub cut: Option<Range<usize>>,
+    /// `bytes`.
+    pub bytes: Option<Range<usize>>,
     /// `args`.
     pub arguments: Option<Range<usize>>,
 }
@@ -219,6 +282,15 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoReco
             b"\"sessionId\"" => head.session = value,
             b"\"sourceUrls\"" => head.source_urls = value,
             b"\"success\"" => head.success = value,
+            b"\"error\"" => head.error = value,
+            b"\"message\"" => head.message = value,
+            b"\"handle\"" => head.handle = value,
+            b"\"callId\"" => head.call = value,
+            b"\"durationMs\"" => head.duration = value,
+            b"\"exitCode\"" => head.exit_code = value,
+            b"\"mediaType\"" => head.media_type = value,
+            b"\"cut\"" => head.cut = value,
+            b"\"bytes\"" => head.bytes = value,
             b"\"args\"" => head.arguments = value,
             _ => {}
         }
@@ -265,6 +337,12 @@ mod tests {
                 success: Some(false),
                 error: Some("\"e\""),
                 message: Some("\"m\""),
+                call: Some("\"c\""),
+                duration: Some("12.5"),
+                exit_code: Some(-1),
+                span: Some("\"p\""),
+                media_type: Some("\"text/csv\""),
+                is_cut: true,
                 arguments: b"{\"a\":1}",
             },
             &mut out,
@@ -277,7 +355,7 @@ mod tests {
     fn keys_stand_in_the_documented_order() {
         assert_eq!(
             String::from_utf8(sample()).unwrap(),
-            r#"{"toolName":"grep","toolDescription":"grep: x","timestamp":"2023-11-14T22:13:20.123Z","taskId":1,"queryId":"q","sessionId":"s","sourceUrls":["u"],"success":false,"error":"e","message":"m","args":{"a":1},"result":[1,2,3]}"#
+            r#"{"toolName":"grep","toolDescription":"grep: x","timestamp":"2023-11-14T22:13:20.123Z","taskId":1,"queryId":"q","sessionId":"s","sourceUrls":["u"],"success":false,"error":"e","message":"m","handle":"ctx_0000000000000000","callId":"c","durationMs":12.5,"exitCode":-1,"spanId":"p","mediaType":"text/csv","cut":true,"args":{"a":1},"result":[1,2,3]}"#
         );
     }
 

@@ -2,138 +2,67 @@
 
 use std::sync::Arc;
 
-use json_text::Encoded;
-use redaction::{Redacted, Redaction, RedactionSession, Report};
+use redaction::{Redacted, RedactionSession, Report};
 use serde_json::json;
-use sha2::{Digest, Sha256};
-use storage::{
-    Payload,
-    layout::{self, ContextName},
-};
+use storage::Payload;
 
 use super::{
+    bounds,
+    bytes::{self, Part, Placed, Taken},
+    context_directory::ContextFile,
+    described::{Described, unreadable},
     handle,
     held::Held,
-    indexing::{IndexedOutput, MAX_INDEXED_ARGUMENTS, RecordText},
-    placeholder::placeholder,
-    pointer::{Pointer, PointerParts},
+    indexing::{IndexedOutput, RecordText},
+    leaves::{Step, strings_at},
+    placeholder::{Replaced, placeholder},
+    pointer::Pointer,
     pointer_table::Spilling,
-    record::{self, MAX_POINTER_ARGUMENTS, RecordParts},
+    record, redemption,
+    save_request::{Leaf, SaveRequest, Saved, SavedPart},
     session::Session,
+    streamed::StreamedFile,
 };
 use crate::{
     blocking::run_long,
     error::{Code, Error, Result},
 };
 
-/// One tool output as it comes from JavaScript. Tokens are JSON.
-#[derive(Debug)]
-pub struct SaveRequest {
-    /// The tool's name, plain.
-    pub tool_name: String,
-    /// The arguments, an object.
-    pub arguments: Encoded,
-    /// The result.
-    pub result: Encoded,
-    /// Time of the call, ms since 1970.
-    pub timestamp: i64,
-    /// `taskId`, a token.
-    pub task: Option<String>,
-    /// `queryId`, a token.
-    pub query: Option<String>,
-    /// What few calls say.
-    pub details: Option<Box<Details>>,
-    /// Takes the secrets out of all of it; `None`: everything is stored as it is.
-    pub redaction: Option<Redaction>,
-}
-
-impl SaveRequest {
-    /// About how many bytes its arguments and its result take as JSON.
-    fn length_hint(&self) -> usize {
-        self.arguments.length_hint() + self.result.length_hint()
-    }
-
-    /// What describes the output, redacted. Arguments and result become text first.
-    fn redacted(mut self, pass: &mut RedactionSession) -> Result<Self> {
-        pass.text(&mut self.tool_name)?;
-        let details = self.details.as_deref_mut();
-        let [source_urls, error, message] = details.map_or([None, None, None], |details| {
-            [&mut details.source_urls, &mut details.error, &mut details.message].map(Option::as_mut)
-        });
-        let tokens = [self.task.as_mut(), self.query.as_mut(), source_urls, error, message];
-        for token in tokens.into_iter().flatten() {
-            pass.token(token)?;
-        }
-        if let Some(description) =
-            self.details.as_deref_mut().and_then(|details| details.description.as_mut())
-        {
-            pass.text(description)?;
-        }
-        Ok(self)
-    }
-}
-
-/// What few calls of a save say.
-#[derive(Debug, Default)]
-pub struct Details {
-    /// A description that replaces ours, plain.
-    pub description: Option<String>,
-    /// `sourceUrls`, a token.
-    pub source_urls: Option<String>,
-    /// Whether the tool succeeded.
-    pub success: Option<bool>,
-    /// `error`, a token.
-    pub error: Option<String>,
-    /// `message`, a token.
-    pub message: Option<String>,
-    /// Overrides the threshold.
-    pub is_large: Option<bool>,
-    /// The output is one of a conversation.
-    pub offload: Option<OffloadRequest>,
-}
-
-/// What is wanted of an output beside storing it: a handle, and perhaps a placeholder.
-#[derive(Debug, Clone, Copy)]
-pub struct OffloadRequest {
-    /// Bytes of the placeholder's preview; without it there is no placeholder.
-    pub preview: Option<usize>,
-}
-
-/// What takes an output's place in a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offloaded {
-    /// Tells the call and its output: the same for the same.
-    pub handle: String,
-    /// The text for the conversation.
-    pub placeholder: Option<String>,
-}
-
-/// What came of a save.
-#[derive(Debug)]
-pub struct Saved {
-    /// The context's path.
-    pub path: String,
-    /// What the request's `offload` asked for.
-    pub offloaded: Option<Offloaded>,
-    /// The tool's name as it is stored.
-    pub tool_name: String,
-}
-
 /// A context ready to be written. Nothing in it was not redacted.
-struct Prepared {
-    tool_name: String,
-    report: Report,
-    filename: String,
-    record: Payload,
-    /// Where in the record the result begins.
-    result: usize,
+pub(super) struct Prepared {
+    pub tool_name: String,
+    pub report: Report,
+    pub filename: String,
+    pub contents: Contents,
+    /// What is indexed of it.
+    pub text: RecordText,
     /// What memory keeps of it; `None` where it is large.
-    held: Option<Held>,
-    pointer: Pointer,
-    is_large: bool,
-    description: String,
-    indexed_arguments: String,
-    offloaded: Option<Offloaded>,
+    pub held: Option<Held>,
+    pub pointer: Pointer,
+    pub is_large: bool,
+    pub description: String,
+    pub indexed_arguments: String,
+    pub indexed_outcome: String,
+    pub handle: u64,
+    pub placeholder: Option<String>,
+    pub leaves: Vec<Option<String>>,
+    pub parts: Vec<SavedPart>,
+    pub if_absent: bool,
+    /// Bytes of what was kept of a stream.
+    pub stream_bytes: Option<u64>,
+}
+
+/// What is written of a context.
+pub(super) enum Contents {
+    /// Its record, and the file of its bytes.
+    Whole {
+        /// The record.
+        record: Payload,
+        /// The file.
+        bytes: Option<Payload>,
+    },
+    /// What came of a stream.
+    Streamed(Box<StreamedFile>),
 }
 
 /// Saves a tool output under the number of its call; returns once it is where its durability level says.
@@ -149,129 +78,218 @@ pub(super) async fn store(
     let _call = session.pointers.tracked(sequence);
     let preparing = Arc::clone(session);
     let bytes = request.length_hint();
-    let mut prepared = run_long(bytes, move || prepare(&preparing, sequence, request)).await?;
+    let prepared = run_long(bytes, move || prepare(&preparing, sequence, request)).await?;
+    finish(session, sequence, prepared).await
+}
+
+/// Writes what was prepared, and remembers it.
+pub(super) async fn finish(
+    session: &Arc<Session>,
+    sequence: u64,
+    mut prepared: Prepared,
+) -> Result<Redacted<Saved>> {
+    if prepared.if_absent
+        && let Some(present) = present(session, prepared.handle).await
+    {
+        return Ok(saved_before(session, sequence, prepared, present));
+    }
     if session.options.persist_all || prepared.is_large {
-        session.directory.write(&prepared.filename, &prepared.record).await?;
+        let handle = Some(prepared.handle);
+        match &mut prepared.contents {
+            Contents::Whole { record, bytes } => {
+                let record = Payload::clone(record);
+                let file = ContextFile { handle, record, bytes: bytes.take() };
+                session.directory.write(&prepared.filename, &file).await?;
+            }
+            Contents::Streamed(file) => {
+                session.directory.write_streamed(&prepared.filename, handle, file).await?;
+            }
+        }
         prepared.pointer.on_disk = true;
     }
     let path = session.directory.path_of(&prepared.filename);
     let (size, on_disk) = (prepared.pointer.size, prepared.pointer.on_disk);
-    let offloaded = prepared.offloaded.take();
+    let (handle, placeholder) = (handle::text(prepared.handle), prepared.placeholder.take());
+    let (leaves, parts) =
+        (std::mem::take(&mut prepared.leaves), std::mem::take(&mut prepared.parts));
+    let stream_bytes = prepared.stream_bytes;
     let (tool_name, report) = (prepared.tool_name.clone(), std::mem::take(&mut prepared.report));
     remember(session, sequence, prepared, report.total());
     spill(session).await;
+    bounds::enforce_in_background(session);
     session.debug.say(
         "Context saved",
         || json!({ "filepath": path, "toolName": tool_name, "sizeBytes": size, "onDisk": on_disk }),
     );
-    Ok(Redacted { stored: Saved { path, offloaded, tool_name }, report })
+    Ok(Redacted {
+        stored: Saved { path, handle, placeholder, leaves, parts, tool_name, stream_bytes },
+        report,
+    })
+}
+
+/// A context of this session that is there already.
+enum Present {
+    /// This manager has its pointer.
+    Known(String),
+    /// Another manager of the session made it.
+    Other(Pointer),
+}
+
+/// The session's latest context with the handle whose file, or record in memory, is there.
+async fn present(session: &Arc<Session>, handle: u64) -> Option<Present> {
+    let filename = redemption::filename_of(session, handle).await.ok()?;
+    if let Some(pointer) = session.pointers.pointer_of(&filename) {
+        let is_there = !pointer.on_disk || session.directory.has_file(&filename).await;
+        return is_there.then_some(Present::Known(filename));
+    }
+    let pointer = session.directory.pointer_of_file(&filename).await?;
+    (pointer.session.as_deref() == Some(&*session.token)).then_some(Present::Other(pointer))
+}
+
+/// What a save comes to whose output is there already.
+fn saved_before(
+    session: &Arc<Session>,
+    sequence: u64,
+    mut prepared: Prepared,
+    present: Present,
+) -> Redacted<Saved> {
+    let (handle, placeholder) = (handle::text(prepared.handle), prepared.placeholder.take());
+    let (leaves, parts) =
+        (std::mem::take(&mut prepared.leaves), std::mem::take(&mut prepared.parts));
+    let stream_bytes = prepared.stream_bytes;
+    let (tool_name, report) = (prepared.tool_name.clone(), std::mem::take(&mut prepared.report));
+    let filename = match present {
+        Present::Known(filename) => filename,
+        Present::Other(pointer) => {
+            let filename = pointer.filename().to_owned();
+            session.pointers.adopt(&filename, sequence);
+            let prepared = Prepared { filename: filename.clone(), pointer, ..prepared };
+            remember(session, sequence, prepared, report.total());
+            filename
+        }
+    };
+    let path = session.directory.path_of(&filename);
+    Redacted {
+        stored: Saved { path, handle, placeholder, leaves, parts, tool_name, stream_bytes },
+        report,
+    }
 }
 
 fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Prepared> {
     let mut pass = RedactionSession::new(request.redaction.clone());
-    let request = request.redacted(&mut pass)?;
-    let SaveRequest { tool_name, arguments, result, timestamp, task, query, details, .. } = request;
-    let details = details.unwrap_or_default();
-    let unreadable = |what: &str| {
-        Error::new(
-            Code::InvalidArgument,
-            format!("{what} of the tool {tool_name:?} could not be turned into JSON"),
-        )
-    };
-    let mut argument_text = Vec::new();
-    arguments.write(&mut argument_text).map_err(|_| unreadable("args"))?;
-    pass.json(&mut argument_text, 0)?;
-    let mut canonical = Vec::new();
-    json_text::canonical(&argument_text, &mut canonical).map_err(|_| unreadable("args"))?;
-    let hash = Sha256::digest(&canonical);
-    let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let filename = layout::context(&ContextName {
-        session: session.options.session_is_named.then_some(session.options.session.as_str()),
-        tool: &tool_name,
-        arguments_hash: &hash,
-        timestamp,
-        counter: sequence,
-        random: session.pointers.identity(sequence),
-    });
-    let description =
-        details.description.unwrap_or_else(|| record::describe(&tool_name, &argument_text));
-    let (tool_token, description_token) =
-        (json_text::string_token(&tool_name), json_text::string_token(&description));
-
-    let mut text = Vec::with_capacity(argument_text.len() + result.length_hint() + 512);
-    record::write_head(
-        &RecordParts {
-            tool_name: tool_token.as_bytes(),
-            tool_description: description_token.as_bytes(),
-            timestamp,
-            task: task.as_deref(),
-            query: query.as_deref(),
-            session: &session.token,
-            source_urls: details.source_urls.as_deref(),
-            success: details.success,
-            error: details.error.as_deref(),
-            message: details.message.as_deref(),
-            arguments: &argument_text,
-        },
-        &mut text,
-    );
-    let head = text.len();
-    result.write(&mut text).map_err(|_| unreadable("the result"))?;
+    let (mut said, result) = Described::of(session, sequence, request, &mut pass)?;
+    let mut text = Vec::with_capacity(said.argument_text.len() + result.length_hint() + 512);
+    let handle_at = record::write_head(&said.record_parts(session), &mut text);
+    let mut head = text.len();
+    result.write(&mut text).map_err(|_| unreadable("the result", &said.tool_name))?;
     drop(result);
+    let given_size =
+        said.details.bytes.iter().flat_map(|given| &given.parts).map(|part| part.contents.len());
     // Twice: what is too large need not be looked through, and may have grown by it.
-    check_size(session, &tool_name, text.len() - head)?;
+    check_size(session, &said.tool_name, text.len() - head + given_size.sum::<usize>())?;
+    let taken = bytes::take(&mut text, head, said.details.bytes.take(), &mut pass)?;
+    let taken_size = taken.as_ref().map_or(0, Taken::size);
+    let is_offloaded = said.details.offload.is_some();
+    let offload = said.details.offload.take().unwrap_or_default();
+    let mut raw = offload.shows_raw.then(|| text.get(head..).unwrap_or_default().to_vec());
     pass.json(&mut text, head)?;
-    let result_size = text.len() - head;
-    check_size(session, &tool_name, result_size)?;
-    let offloaded = details.offload.map(|OffloadRequest { preview }| {
-        let result = text.get(head..).unwrap_or_default();
-        let handle = handle::of(tool_token.as_bytes(), &canonical, result);
-        let placeholder = preview.map(|preview| placeholder(&tool_name, &handle, result, preview));
-        Offloaded { handle, placeholder }
-    });
+    let is_text_only = session.directory.disk.is_none();
+    let placed = taken.and_then(|taken| taken.place(&mut text, head, raw.as_mut()));
+    let placed = placed.and_then(|placed| placed.into_file(&session.token, is_text_only));
+    let result_size = text.len() - head + placed.as_ref().map_or(0, |_| taken_size);
+    check_size(session, &said.tool_name, result_size)?;
+    let bytes_token = placed.as_ref().map(|placed| placed.token.as_bytes());
+    if let Some(Placed { token, .. }) = &placed {
+        head = record::insert_bytes(&mut text, head, said.argument_text.len(), token);
+    }
+    let stored_result = text.get(head..).unwrap_or_default();
+    let mut digest = said.digest();
+    digest.update(stored_result);
+    let handle = digest.finish(bytes_token);
+    let handle_text = handle::text(handle);
+    let shown = raw.as_deref().unwrap_or(stored_result);
+    let media_type = said.media_type();
+    let whole = Replaced {
+        kind: offload.kind,
+        prefix: &offload.prefix,
+        path: None,
+        media_type: media_type.as_deref(),
+        bytes: placed.as_ref().and_then(|placed| bytes::whole(&placed.parts)),
+        tool_name: &said.tool_name,
+        arguments: &said.argument_text,
+        handle: &handle_text,
+        result: shown,
+        gap: None,
+    };
+    let placeholder = offload.preview.map(|preview| placeholder(&whole, preview));
+    let leaves = placeholders_of_leaves(&whole, stored_result, &offload.leaves);
+    let parts = match &placed {
+        Some(placed) if is_offloaded => placed.parts.iter().map(Part::saved).collect(),
+        _ => Vec::new(),
+    };
+    if let Some(place) = text.get_mut(handle_at) {
+        place.copy_from_slice(handle_text.as_bytes());
+    }
     text.push(b'}');
     text.shrink_to_fit();
 
-    let (shown_arguments, truncated) =
-        json_text::cut_arguments(&argument_text, MAX_POINTER_ARGUMENTS);
-    let mut pointer = Pointer::new(
-        &PointerParts {
-            filename: &filename,
-            tool_name: &tool_token,
-            tool_description: &description_token,
-            arguments: std::str::from_utf8(&shown_arguments).map_err(|_| unreadable("args"))?,
-            source_urls: details.source_urls.as_deref().unwrap_or_default(),
-        },
-        timestamp,
-        text.len() as u64,
-    );
-    pointer.task = task.map(Arc::from);
-    pointer.query = query.map(Arc::from);
-    pointer.session = Some(Arc::clone(&session.token));
-    pointer.success = details.success;
-    pointer.arguments_truncated = truncated;
-    pointer.handle = offloaded.as_ref().map(|offloaded| Arc::from(offloaded.handle.as_str()));
-    let mut indexed_arguments = String::new();
-    json_text::append_text(&argument_text, &mut indexed_arguments, MAX_INDEXED_ARGUMENTS);
+    let size =
+        text.len() as u64 + placed.as_ref().map_or(0, |placed| bytes::size_of(&placed.parts));
     let is_large =
-        details.is_large.unwrap_or(result_size as u64 >= session.options.persist_threshold);
+        said.details.is_large.unwrap_or(result_size as u64 >= session.options.persist_threshold);
     let record = Payload::new(text);
+    let bytes = placed.map(|placed| placed.file);
+    let hold = || match &bytes {
+        Some(bytes) => {
+            Held::WithBytes { record: Payload::clone(&record), bytes: Payload::clone(bytes) }
+        }
+        None => Held::new(Payload::clone(&record), head),
+    };
+    let held = (!is_large).then(hold);
+    let mut prepared = said.prepared(session, handle, size, pass.report())?;
+    prepared.pointer.note_bytes(bytes.is_some());
     Ok(Prepared {
-        tool_name,
-        report: pass.report(),
-        filename,
-        held: (!is_large).then(|| Held::new(Payload::clone(&record), head)),
-        record,
-        result: head,
-        pointer,
+        placeholder,
+        leaves,
+        parts,
+        text: RecordText { record: Payload::clone(&record), result: head },
+        held,
         is_large,
-        description,
-        indexed_arguments,
-        offloaded,
+        contents: Contents::Whole { record, bytes },
+        ..prepared
     })
 }
 
-fn check_size(session: &Session, tool_name: &str, size: usize) -> Result<()> {
+/// The placeholders of texts within an output. One that is not stored at its path has none: it could not be read there.
+fn placeholders_of_leaves(
+    whole: &Replaced<'_>,
+    stored: &[u8],
+    leaves: &[Leaf],
+) -> Vec<Option<String>> {
+    if leaves.is_empty() {
+        return Vec::new();
+    }
+    let paths: Vec<Vec<Step>> = leaves.iter().map(|leaf| leaf.steps.clone()).collect();
+    let (shown, stored) = (strings_at(whole.result, &paths), strings_at(stored, &paths));
+    let texts = shown.into_iter().zip(stored);
+    leaves
+        .iter()
+        .zip(texts)
+        .map(|(leaf, (shown, stored))| {
+            stored?;
+            let replaced = Replaced {
+                path: Some(&leaf.path),
+                media_type: None,
+                bytes: None,
+                result: shown?,
+                ..*whole
+            };
+            Some(placeholder(&replaced, leaf.preview))
+        })
+        .collect()
+}
+
+pub(super) fn check_size(session: &Session, tool_name: &str, size: usize) -> Result<()> {
     let limit = session.options.retention.max_result_bytes;
     if size <= limit {
         return Ok(());
@@ -288,24 +306,25 @@ fn remember(session: &Session, sequence: u64, prepared: Prepared, redactions: u6
     let Prepared {
         tool_name,
         filename,
-        record,
-        result,
+        text,
         held,
         pointer,
         description,
         indexed_arguments,
+        indexed_outcome,
         ..
     } = prepared;
     let output = IndexedOutput {
         name: tool_name,
         description,
         arguments: indexed_arguments,
+        outcome: indexed_outcome,
         timestamp: pointer.timestamp,
         group: pointer.group(),
         stored: pointer.on_disk.then_some(filename),
     };
     // The index first: readers that see the pointer find it there.
-    session.index.add(sequence, output, RecordText { record, result });
+    session.index.add(sequence, output, text);
     if !session.pointers.insert(sequence, pointer, held, redactions) {
         session.index.remove(sequence);
     }
@@ -314,8 +333,9 @@ fn remember(session: &Session, sequence: u64, prepared: Prepared, redactions: u6
 /// Brings the memory cache back within its budget: records that are on disk already are dropped, the
 /// others are written first.
 async fn spill(session: &Session) {
-    while let Some(Spilling { sequence, filename, record }) = session.pointers.next_to_spill() {
-        if let Err(error) = session.directory.write(&filename, &record).await {
+    while let Some(spilling) = session.pointers.next_to_spill() {
+        let Spilling { sequence, filename, file } = spilling;
+        if let Err(error) = session.directory.write(&filename, &file).await {
             session.pointers.keep(sequence);
             session.debug.say(
                 "Failed to move a context from memory to disk",
@@ -324,7 +344,8 @@ async fn spill(session: &Session) {
             return;
         }
         // The context may have been forgotten while it was written.
-        if !session.pointers.spilled(sequence) && session.directory.remove(&filename).await.is_err()
+        if !session.pointers.spilled(sequence)
+            && session.directory.remove(&filename, file.bytes.is_some()).await.is_err()
         {
             session.pointers.note_unknown_files();
         }

@@ -28,6 +28,8 @@ const FIRST_CANDIDATES: usize = 64;
 const MAX_EXAMINED: u64 = 1024 * 1024 * 1024;
 /// Text that is read for one search where no index tells what has it, in bytes.
 const MAX_SCANNED: u64 = 256 * 1024 * 1024;
+/// What is similar to what is searched for is worth so much of it.
+const FUZZY_SHARE: f32 = 0.5;
 /// Looking through a longer record takes long, in bytes.
 const LONG_TEXT: u64 = 256 * 1024;
 
@@ -54,6 +56,11 @@ pub struct SearchRequest {
 struct Hit {
     pointer: Pointer,
     score: f32,
+    /// There is a result, or nothing that takes its place.
+    has_result: bool,
+    /// Found by words that are similar to those of the query.
+    is_fuzzy: bool,
+    number: u64,
     examined: Examined,
 }
 
@@ -113,27 +120,53 @@ pub(super) async fn search(
             searching.newest().await;
         }
     }
+    let similar = searching.similar(&syntax).await;
+    let mut hits = searching.into_hits();
+    if let Some(search) = similar {
+        let found: FxHashSet<u64> = hits.iter().map(|hit| hit.number).collect();
+        let worst = hits.last().map_or(1.0, |hit| hit.score);
+        let mut searching = Searching {
+            collection: Collection::new(session, searched),
+            search,
+            admission: Admission::new(&request.filter, &syntax),
+            limit: request.limit - hits.len(),
+            hits: Vec::new(),
+            examined: found,
+        };
+        searching.find().await;
+        hits.extend(searching.into_hits().into_iter().map(|hit| {
+            let score = worst.min(hit.score * FUZZY_SHARE);
+            Hit { score, is_fuzzy: true, ..hit }
+        }));
+    }
     let prefix = session.directory.escaped_prefix();
-    Ok(list::arrays(searching.into_hits(), |hit, array| write_hit(&hit, prefix, array)))
+    Ok(list::arrays(hits, |hit, array| write_hit(&hit, prefix, array)))
 }
 
 /// Appends a pointer; the score and the snippets are further members of it.
 fn write_hit(hit: &Hit, prefix: &str, array: &mut String) {
     hit.pointer.write_json(prefix, array);
     array.pop();
+    let shown = |snippet| shown(snippet, hit.has_result);
     let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
     let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
-    array.push_str(&format!(",\"score\":{},\"snippets\":{snippets}}}", hit.score));
+    let fuzzy = if hit.is_fuzzy { ",\"matchedBy\":\"fuzzy\"" } else { "" };
+    array.push_str(&format!(",\"score\":{}{fuzzy},\"snippets\":{snippets}}}", hit.score));
 }
 
-fn shown((field, snippet): &(Field, Snippet)) -> ShownSnippet<'_> {
-    let is_result = *field == Field::Result;
+/// Places are those that `readContext` counts: in the result, or in the outcome where there is no result.
+fn shown((field, snippet): &(Field, Snippet), has_result: bool) -> ShownSnippet<'_> {
+    let (field, has_place) = match field {
+        Field::Result => ("result", has_result),
+        Field::Outcome => ("outcome", !has_result),
+        Field::Arguments => ("arguments", false),
+    };
     ShownSnippet {
-        field: if is_result { "result" } else { "arguments" },
+        field,
         text: &snippet.text,
         matches: &snippet.matches,
-        line: is_result.then_some(snippet.line),
-        byte_offset: is_result.then_some(snippet.byte_offset),
+        line: has_place.then_some(snippet.line),
+        byte_offset: has_place.then_some(snippet.byte_offset),
     }
 }
 
@@ -268,6 +301,15 @@ impl Searching<'_> {
         }
     }
 
+    /// A search for what may be meant by words that occur nowhere, where there is room for more hits.
+    async fn similar(&self, syntax: &SearchSyntax) -> Option<TextSearch> {
+        if self.hits.len() >= self.limit || !syntax.is_positive() {
+            return None;
+        }
+        let indexes = self.collection.indexes();
+        in_place(|| self.search.similar(syntax, &indexes)).await
+    }
+
     /// The latest that come into question and have nothing that is excluded.
     async fn newest(&mut self) {
         let chosen = self.collection.choose(|pointer, _| self.admission.admits(pointer)).await;
@@ -275,7 +317,15 @@ impl Searching<'_> {
         for (_, number, size) in chosen {
             let Some(pointer) = self.collection.pointer(number) else { continue };
             if !self.search.has_conditions() {
-                self.hits.push(Hit { pointer, score: 1.0, examined: Examined::default() });
+                let examined = Examined::default();
+                self.hits.push(Hit {
+                    pointer,
+                    score: 1.0,
+                    has_result: true,
+                    is_fuzzy: false,
+                    number,
+                    examined,
+                });
             } else if size > bytes_left {
                 return;
             } else {
@@ -310,7 +360,8 @@ impl Searching<'_> {
             })
         };
         let examined = if pointer.size < LONG_TEXT { examine() } else { in_place(examine).await }?;
-        Some(Hit { score: examined.share, pointer, examined })
+        let (score, has_result) = (examined.share, text.has_result());
+        Some(Hit { score, pointer, has_result, is_fuzzy: false, number, examined })
     }
 
     /// The hits, best first. Equal ones stay in the order in which they came.

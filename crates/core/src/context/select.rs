@@ -4,7 +4,7 @@
 //! this manager's can be told from the path itself.
 
 use rustc_hash::FxHashSet;
-use text_index::{Boosts, Document, Query, Scored, Which, boost};
+use text_index::{Boosts, Document, Question, Scored, Which, boost};
 
 use super::{output_index::OutputIndex, pointer::group_of, session::Session};
 
@@ -91,9 +91,7 @@ pub(super) fn rank_ascending(
 ) -> Option<Vec<usize>> {
     #[expect(clippy::cast_precision_loss, reason = "numbers of calls stay far below 2^53")]
     let position = |which| match which {
-        Which::Known(sequence) => {
-            sequences.binary_search_by(|other| other.total_cmp(&(sequence as f64))).ok()
-        }
+        Which::Known(sequence) => ascending_position(sequences, sequence as f64),
         Which::Foreign(_) => None,
     };
     let first = sequences.first().map_or(0, |&first| first as u64);
@@ -101,6 +99,41 @@ pub(super) fn rank_ascending(
         return None;
     }
     Some(rank_documents(&session.index, query, &position, &[], sequences.len()))
+}
+
+/// The place of a number in an ascending list. Where no call is missing it is the distance from the first.
+pub(super) fn ascending_position<N>(numbers: &[N], number: N) -> Option<usize>
+where
+    N: Copy + PartialOrd + std::ops::Sub<Output = N> + AsPlace,
+{
+    let distance = (number - *numbers.first().filter(|first| **first <= number)?).into_place();
+    match numbers.get(..=distance) {
+        Some([.., last]) if *last == number => Some(distance),
+        // Missing calls only move the others forward.
+        within => {
+            let within = within.unwrap_or(numbers);
+            let place = within.partition_point(|other| *other < number);
+            within.get(place).filter(|found| **found == number).map(|_| place)
+        }
+    }
+}
+
+/// A number that can be a place in a list.
+pub(super) trait AsPlace {
+    /// The place; the greatest where the number is greater.
+    fn into_place(self) -> usize;
+}
+
+impl AsPlace for u64 {
+    fn into_place(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX - 1)
+    }
+}
+
+impl AsPlace for f64 {
+    fn into_place(self) -> usize {
+        (self as usize).min(usize::MAX - 1)
+    }
 }
 
 /// The places of documents in the order of the candidates, which `position` gives, best first.
@@ -111,15 +144,15 @@ fn rank_documents(
     foreign: &[Document<'_>],
     candidates: usize,
 ) -> Vec<usize> {
-    let query = Query::parse(query);
-    if query.is_empty() {
+    let question = Question::parse(query);
+    if question.is_empty() {
         return Vec::new();
     }
     let known = |sequence| position(Which::Known(sequence)).is_some();
-    let ranked = index.rank(&query, &known, foreign).hits;
+    let ranked = index.rank_for(&question, &known, foreign).hits;
     let scored = ranked.iter().filter_map(|hit| Some(hit.at(position(hit.which)?)));
     let mut scored: Vec<Scored> = scored.collect();
-    boost(&mut scored, candidates, &Boosts::default());
+    boost(&mut scored, candidates, &Boosts::default(), None);
     scored.into_iter().map(|hit| hit.position).collect()
 }
 
@@ -146,4 +179,27 @@ fn in_order(
     foreign.sort_by_key(|(pointer, _)| pointer.timestamp);
     put(places, &mut foreign.iter_mut().map(|(_, position)| position));
     given
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn places_are_those_of_a_plain_search(numbers in prop::collection::btree_set(0_u64..60, 0..50), missing in 0_u64..70) {
+            let list: Vec<u64> = numbers.iter().copied().collect();
+            let floats: Vec<f64> = list.iter().map(|&number| number as f64).collect();
+            let wanted: BTreeSet<u64> = numbers.iter().copied().chain([missing]).collect();
+            for number in wanted {
+                let place = list.binary_search(&number).ok();
+                prop_assert_eq!(ascending_position(&list, number), place);
+                prop_assert_eq!(ascending_position(&floats, number as f64), place);
+            }
+        }
+    }
 }

@@ -4,16 +4,19 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use text_index::{Boosts, Query, RankedList, Scored, TermMatch, Which, boost};
+use text_index::{
+    Boosts, Query, Question, RankedList, Scored, TermMatch, Which, boost, recency_of_others,
+};
 
 use super::{
-    choice::{Bounds, Choice, Groups, pack, with_neighbours},
+    choice::{Bounds, Choice, Groups, Parts, pack, with_neighbours},
     embedding::text_of,
     filter::ContextFilter,
     pointer::Pointer,
+    select::ascending_position,
     session::Session,
 };
-use crate::context::vectors::{Vector, cosine, fuse, nearness};
+use crate::context::vectors::{Vector, add_nearness, cosine, nearness};
 
 /// Pointers looked at with the state's lock held.
 const BATCH: usize = 4096;
@@ -26,6 +29,8 @@ const TEXT: usize = 64 * 1024;
 pub struct Selection {
     /// Which contexts come into question.
     pub filter: ContextFilter,
+    /// Contexts of other sessions as well; the filter says of which.
+    pub all_sessions: bool,
     /// Those behind these paths alone; others are ignored.
     pub paths: Option<Vec<String>>,
     /// Hits with a lower score are left out.
@@ -36,6 +41,8 @@ pub struct Selection {
     pub recency_weight: Option<f32>,
     /// How many contexts from before and after a strong hit come with it.
     pub neighbours: usize,
+    /// After what matches come the others, the latest first; some of the latest earlier, in a small store.
+    pub fill: bool,
     /// Tell which terms counted.
     pub explain: bool,
     /// Name all that may be taken, best first, a neighbour after each of its hits: the caller takes what
@@ -43,25 +50,40 @@ pub struct Selection {
     pub is_open: bool,
 }
 
+impl Selection {
+    /// How many of those that match are needed, where no more than the best can be chosen.
+    fn best_alone(&self) -> Option<usize> {
+        let Bounds { limit, max_bytes, max_tokens } = self.bounds;
+        let needs_more = self.fill
+            || self.is_open
+            || self.neighbours > 0
+            || max_bytes.is_some()
+            || max_tokens.is_some();
+        limit.filter(|_| !needs_more)
+    }
+}
+
 /// What was chosen.
 #[derive(Debug)]
 pub struct Selected {
     /// Something matched. All candidates are offered where nothing did: in their order, or, when the
-    /// caller takes what fits, the latest first.
+    /// caller takes what fits or wants others than matches, the latest first.
     pub is_matched: bool,
-    /// JSON arrays of `[row, score, isNeighbour, explanation]`, see [`Pointer::write_row`].
+    /// JSON arrays of `[row, score, isNeighbour, explanation, session, parts]`, see [`Pointer::write_row`].
     pub texts: Vec<String>,
 }
 
 /// The contexts in question, in the order of the calls.
+#[derive(Default)]
 struct Candidates {
     sequences: Vec<u64>,
     groups: Groups,
+    timestamps: Vec<i64>,
 }
 
 impl Candidates {
     fn position(&self, sequence: u64) -> Option<usize> {
-        self.sequences.binary_search(&sequence).ok()
+        ascending_position(&self.sequences, sequence)
     }
 }
 
@@ -76,10 +98,10 @@ pub(super) async fn select(
     let needs_groups = selection.neighbours > 0 || vector.is_some();
     let candidates = candidates(session, selection, needs_groups).await;
     let mut hits = ranking(session, question, selection, vector, &candidates).await;
-    let is_matched = !hits.is_empty();
+    let is_matched = hits.iter().any(|hit| hit.score > 0.0);
     tokio::task::yield_now().await;
     let chosen = if is_matched {
-        hits.truncate(hits.partition_point(|hit| hit.score >= selection.min_score));
+        hits.retain(|hit| hit.score >= selection.min_score);
         if selection.neighbours > 0 {
             hits = with_neighbours(&hits, &candidates.groups, selection.neighbours);
         }
@@ -89,9 +111,9 @@ pub(super) async fn select(
     } else {
         // The latest are the best guess, and are given in the order in which they were saved.
         let latest_first = (0..candidates.sequences.len()).rev();
-        let choice = |position| Choice { position, score: 0.0, is_neighbour: false };
+        let choice = |position| Choice { position, ..Choice::default() };
         let mut chosen = take(session, latest_first.map(choice), selection, &candidates);
-        if !selection.is_open {
+        if !selection.is_open && !selection.fill {
             chosen.reverse();
         }
         chosen
@@ -146,16 +168,25 @@ fn take(
 
 /// What the selection leaves in question.
 async fn candidates(session: &Session, selection: &Selection, needs_groups: bool) -> Candidates {
-    let (mut sequences, mut groups) = (Vec::new(), Vec::new());
+    let (mut sequences, mut groups, mut timestamps) = (Vec::new(), Vec::new(), Vec::new());
+    // Other tasks need the lock, too, and a cancelled selection stops at a pause.
+    if selection.paths.is_none() && selection.filter.is_empty() && !needs_groups {
+        let mut next = Some(0);
+        while let Some(start) = next {
+            next = session.pointers.sequences_from(start, BATCH, &mut sequences);
+            tokio::task::yield_now().await;
+        }
+        return Candidates { sequences, ..Candidates::default() };
+    }
     let mut take = |sequence: u64, pointer: &Pointer| {
         if selection.filter.matches(pointer) {
             sequences.push(sequence);
             if needs_groups {
                 groups.push(pointer.group());
+                timestamps.push(pointer.timestamp);
             }
         }
     };
-    // Other tasks need the lock, too, and a cancelled selection stops at a pause.
     if let Some(offered) = offered(session, selection) {
         for batch in offered.chunks(BATCH) {
             session.pointers.visit(batch, &mut take);
@@ -168,13 +199,13 @@ async fn candidates(session: &Session, selection: &Selection, needs_groups: bool
             tokio::task::yield_now().await;
         }
     }
-    Candidates { sequences, groups: Groups::new(groups) }
+    Candidates { sequences, groups: Groups::new(groups), timestamps }
 }
 
 /// Contexts among which the filter need only look, ascending; `None` means all.
 fn offered(session: &Session, selection: &Selection) -> Option<Vec<u64>> {
     let mut offered: Vec<u64> = if let Some(paths) = &selection.paths {
-        paths.iter().filter_map(|path| session.recognise(path)).collect()
+        paths.iter().filter_map(|path| session.sequence_of(path)).collect()
     } else {
         match &selection.filter {
             ContextFilter { queries: Some(queries), .. } => session.pointers.of_queries(queries),
@@ -194,12 +225,13 @@ async fn ranking(
     vector: Option<Vector>,
     candidates: &Candidates,
 ) -> Vec<Choice> {
-    let query = Query::parse(question);
+    let question = Question::parse(question);
     let count = candidates.sequences.len();
-    let ranked = if query.is_empty() {
+    let ranked = if question.is_empty() {
         RankedList { maximum: 0.0, hits: Vec::new() }
     } else {
-        session.index.rank(&query, &|sequence| candidates.position(sequence).is_some(), &[])
+        let is_candidate = |sequence| candidates.position(sequence).is_some();
+        session.index.rank_for(&question, &is_candidate, &[])
     };
     let maximum = ranked.maximum;
     let scored = ranked.hits.iter().filter_map(|hit| match hit.which {
@@ -207,22 +239,78 @@ async fn ranking(
         Which::Foreign(_) => None,
     });
     let mut scored: Vec<Scored> = scored.collect();
+    tokio::task::yield_now().await;
+    let mut nearest = 0.0;
+    if let Some(vector) = vector
+        && let Some(cosines) = cosines(session, &vector, candidates).await
+    {
+        nearest = cosines.iter().flatten().copied().fold(0.0, f32::max);
+        let (groups, timestamps) = (&candidates.groups, &candidates.timestamps);
+        add_nearness(&mut scored, &nearness(&cosines), groups.of(), timestamps);
+    }
     let mut boosts = Boosts::default();
     boosts.recency = selection.recency_weight.unwrap_or(boosts.recency);
-    boost(&mut scored, count, &boosts);
+    let best = boost(&mut scored, count, &boosts, selection.best_alone());
     tokio::task::yield_now().await;
-    let share = |score: f32| if maximum > 0.0 { (score / maximum).clamp(0.0, 1.0) } else { 0.0 };
-    if let Some(vector) = vector
-        && let Some(hits) = fused(session, &scored, &share, &vector, candidates).await
-    {
-        return hits;
+    let scale = scale(scored.first().map_or(0.0, |best| best.score), maximum, nearest);
+    let matching: Vec<Choice> = scored
+        .iter()
+        .map(|hit| {
+            let score = (hit.score * scale).clamp(f32::MIN_POSITIVE, 1.0);
+            let parts = parts(hit, boosts.group, scale);
+            Choice { position: hit.position, score, is_neighbour: false, parts }
+        })
+        .collect();
+    if !selection.fill || matching.is_empty() {
+        return matching;
     }
-    let hit = |hit: &Scored| Choice {
-        position: hit.position,
-        score: share(hit.score),
-        is_neighbour: false,
-    };
-    scored.iter().map(hit).collect()
+    let worth = |position| recency_of_others(position, count, &boosts, best) * scale;
+    with_others(matching, count, worth)
+}
+
+/// What made a score, each part by `scale`. `group` is the share that the group's score counts.
+fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
+    let group = group * hit.group_score;
+    let text = hit.score - hit.near - hit.beside - hit.recent - group;
+    Parts {
+        text: text.max(0.0) * scale,
+        embedding: hit.near * scale,
+        neighbours: hit.beside * scale,
+        group: group * scale,
+        recency: hit.recent * scale,
+    }
+}
+
+/// From a score to a share from 0 to 1: of the greatest that is possible by terms. Where the best hit is nearer
+/// by its vector than by its terms, it is as good as it is near.
+fn scale(best: f32, maximum: f32, nearest: f32) -> f32 {
+    let by_terms = if maximum > 0.0 { (best / maximum).clamp(0.0, 1.0) } else { 0.0 };
+    if best > 0.0 { by_terms.max(nearest.clamp(0.0, 1.0)) / best } else { 0.0 }
+}
+
+/// Puts the candidates that do not match among those that do, the latest first: each before what is less than
+/// its worth.
+fn with_others(
+    matching: Vec<Choice>,
+    candidates: usize,
+    worth: impl Fn(usize) -> f32,
+) -> Vec<Choice> {
+    let mut is_matching = vec![false; candidates];
+    for hit in &matching {
+        is_matching.get_mut(hit.position).into_iter().for_each(|slot| *slot = true);
+    }
+    let others = is_matching.iter().enumerate().rev().filter(|(_, is_matching)| !**is_matching);
+    let mut others = others.map(|(position, _)| position).peekable();
+    let other = |position| Choice { position, ..Choice::default() };
+    let mut all = Vec::with_capacity(candidates);
+    for hit in matching {
+        while let Some(position) = others.next_if(|&position| worth(position) > hit.score) {
+            all.push(other(position));
+        }
+        all.push(hit);
+    }
+    all.extend(others.map(other));
+    all
 }
 
 /// Vectors of another length than a question's come from another model: they go.
@@ -235,14 +323,12 @@ fn check_dimensions(session: &Session, wanted: usize) {
     }
 }
 
-/// The ranking fused with the question's vector; `None` where no candidate has one of its length.
-async fn fused(
+/// How near each candidate is to the question; `None` where no candidate has a vector of its length.
+async fn cosines(
     session: &Session,
-    scored: &[Scored],
-    share: &(impl Fn(f32) -> f32 + Sync),
     vector: &Vector,
     candidates: &Candidates,
-) -> Option<Vec<Choice>> {
+) -> Option<Vec<Option<f32>>> {
     check_dimensions(session, vector.len());
     let mut cosines = Vec::with_capacity(candidates.sequences.len());
     for batch in candidates.sequences.chunks(BATCH) {
@@ -250,25 +336,7 @@ async fn fused(
         cosines.extend(vectors.iter().map(|other| Some(cosine(vector, other.as_ref()?))));
         tokio::task::yield_now().await;
     }
-    let nearest = cosines.iter().flatten().copied().reduce(f32::max)?;
-    let best = scored.first().map_or(0.0, |best| best.score);
-    let mut lexical = vec![0.0; cosines.len()];
-    for hit in scored {
-        if let Some(slot) = lexical.get_mut(hit.position) {
-            *slot = hit.score / best;
-        }
-    }
-    let fused = fuse(&lexical, &nearness(&cosines, &lexical, candidates.groups.members()));
-    // As good as the better of the two thinks the best is.
-    let scale = share(best).max(nearest).clamp(0.0, 1.0);
-    let hits = fused.into_iter().enumerate().filter(|&(_, score)| score > 0.0);
-    let mut hits: Vec<Choice> = hits
-        .map(|(position, score)| Choice { position, score: score * scale, is_neighbour: false })
-        .collect();
-    hits.sort_by(|one, other| {
-        other.score.total_cmp(&one.score).then(other.position.cmp(&one.position))
-    });
-    Some(hits)
+    cosines.iter().any(Option::is_some).then_some(cosines)
 }
 
 /// What was chosen as JSON; what went meanwhile is left out.
@@ -294,7 +362,9 @@ fn show_chosen(
         let _ = write!(text, ",{},{},", choice.score, choice.is_neighbour);
         let terms = explanations.and_then(|explanations| explanations.get(place));
         text.push_str(&json!(terms.map(|terms| shares(terms))).to_string());
-        text.push(']');
+        let _ = write!(text, ",{}", pointer.session.as_deref().unwrap_or("null"));
+        let parts = explanations.map(|_| choice.parts);
+        let _ = write!(text, ",{}]", json!(parts));
     }
     text.push(']');
     texts.push(text);

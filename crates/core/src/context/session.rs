@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use storage::FileSystem;
+use tokio::sync::OnceCell;
 
 use super::{
-    context_directory::ContextDirectory, handle, options::ManagerOptions,
-    output_index::OutputIndex, pointer_table::PointerTable,
+    bounds, context_directory::ContextDirectory, handle, options::ManagerOptions,
+    output_index::OutputIndex, pointer_table::PointerTable, redemption, resume,
 };
 use crate::{debug::Debug, error::Result};
 
@@ -20,6 +21,8 @@ pub(super) struct Session {
     pub directory: Arc<ContextDirectory>,
     pub pointers: PointerTable,
     pub index: Arc<OutputIndex>,
+    /// Set when the pointers of the session's earlier processes are there, where they were asked for.
+    pub resumed: OnceCell<()>,
 }
 
 /// This process's sessions, for what only memory knows, with the scopes of their disks.
@@ -31,23 +34,16 @@ fn sessions() -> &'static Sessions {
 }
 
 impl Session {
-    /// A session; touches no file.
+    /// A session; touches no file. Others of this process find it.
     pub fn new(
         options: ManagerOptions,
         file_system: Arc<dyn FileSystem>,
         debug: Debug,
     ) -> Arc<Self> {
-        let options = Arc::new(options);
-        let directory =
-            Arc::new(ContextDirectory::new(Arc::clone(&options), file_system, debug.clone()));
-        let session = Arc::new(Self {
-            token: Arc::from(json_text::string_token(&options.session)),
-            debug,
-            pointers: PointerTable::new(options.memory_budget),
-            index: Arc::new(OutputIndex::new(options.index_budget, Arc::clone(&directory))),
-            directory,
-            options,
-        });
+        let session = Self::unlisted(options, file_system, debug);
+        if bounds::is_bounded(&session.options.retention) {
+            session.pointers.keep_order_of_use();
+        }
         if let Some(scope) = session.directory.scope() {
             let mut sessions = sessions().lock().unwrap_or_else(PoisonError::into_inner);
             // Only when the list would grow: looking through it at every construction is quadratic.
@@ -57,6 +53,26 @@ impl Session {
             sessions.push((scope, Arc::downgrade(&session)));
         }
         session
+    }
+
+    /// A session that looks at contexts of others and saves none.
+    pub fn unlisted(
+        options: ManagerOptions,
+        file_system: Arc<dyn FileSystem>,
+        debug: Debug,
+    ) -> Arc<Self> {
+        let options = Arc::new(options);
+        let directory =
+            Arc::new(ContextDirectory::new(Arc::clone(&options), file_system, debug.clone()));
+        Arc::new(Self {
+            token: Arc::from(json_text::string_token(&options.session)),
+            debug,
+            pointers: PointerTable::new(options.memory_budget, resume::first_call(&options)),
+            resumed: OnceCell::new(),
+            index: Arc::new(OutputIndex::new(options.index_budget, Arc::clone(&directory))),
+            directory,
+            options,
+        })
     }
 
     /// This process's sessions on the same disk, this one among them; with an injected file system this
@@ -72,11 +88,11 @@ impl Session {
     ///
     /// # Errors
     /// `OutsideDirectory` when it leads elsewhere, `NotFound` for a handle that is not known.
-    pub async fn locate(&self, path: &str) -> Result<String> {
-        if handle::is_handle(path) {
-            return self.filename_of(path);
+    pub async fn locate(self: &Arc<Self>, path: &str) -> Result<String> {
+        match handle::parse(path) {
+            Some(handle) => redemption::filename_of(self, handle).await,
+            None => self.directory.locate(path).await,
         }
-        self.directory.locate(path).await
     }
 
     /// As [`Session::locate`], without I/O: symbolic links are not followed.
@@ -84,19 +100,31 @@ impl Session {
     /// # Errors
     /// As [`Session::locate`].
     pub fn locate_by_spelling(&self, path: &str) -> Result<String> {
-        if handle::is_handle(path) {
-            return self.filename_of(path);
+        match handle::parse(path) {
+            Some(handle) => {
+                self.pointers.filename_of(handle).ok_or_else(|| handle::not_found(path))
+            }
+            None => self.directory.locate_by_spelling(path),
         }
-        self.directory.locate_by_spelling(path)
-    }
-
-    fn filename_of(&self, handle: &str) -> Result<String> {
-        self.pointers.filename_of(handle).ok_or_else(|| handle::not_found(handle))
     }
 
     /// The number of the call that saved the context at `path`, from the path alone: it takes no lock.
     pub fn recognise(&self, path: &str) -> Option<u64> {
         self.pointers.recognise(self.directory.filename_in(path)?)
+    }
+
+    /// Whether there is more on disk than the session's bounds allow.
+    pub fn is_over_bounds(&self) -> bool {
+        let retention = &self.options.retention;
+        let stats = self.pointers.stats();
+        stats.disk_contexts > retention.max_live_files as u64
+            || stats.disk_bytes > retention.max_live_bytes
+    }
+
+    /// As [`Session::recognise`], also of a context that another process of the session saved. Takes the lock of the pointers.
+    pub fn sequence_of(&self, path: &str) -> Option<u64> {
+        let filename = self.directory.filename_in(path)?;
+        self.pointers.recognise(filename).or_else(|| self.pointers.adopted(filename))
     }
 
     /// Gives the session's lease up when nothing needs it: no save is in flight and no file is left.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use storage::layout;
 
 use super::{
+    handle_groups::HandleGroups,
     pointer::{Groups, Pointer},
+    recent_use::RecentUse,
     tiers::MemoryTier,
 };
 
@@ -14,8 +17,14 @@ pub(super) struct State {
     pub pointers: BTreeMap<u64, Pointer>,
     pub by_query: Groups,
     pub by_task: Groups,
-    pub by_handle: Groups,
+    pub by_handle: HandleGroups,
+    /// The calls of contexts whose files another manager named.
+    pub adopted: FxHashMap<Box<str>, u64>,
     pub memory: MemoryTier,
+    /// The order in which contexts on disk were last used, where their number or bytes are bounded.
+    pub disk_uses: Option<RecentUse>,
+    /// Contexts that no bound removes.
+    pub pinned: FxHashSet<u64>,
     pub disk_files: u64,
     pub disk_bytes: u64,
     /// Pointers went while their files stayed.
@@ -33,8 +42,11 @@ impl State {
             pointers: BTreeMap::new(),
             by_query: Groups::default(),
             by_task: Groups::default(),
-            by_handle: Groups::default(),
+            by_handle: HandleGroups::default(),
+            adopted: FxHashMap::default(),
             memory: MemoryTier::new(memory_budget),
+            disk_uses: None,
+            pinned: FxHashSet::default(),
             disk_files: 0,
             disk_bytes: 0,
             has_unknown_files: false,
@@ -50,10 +62,13 @@ impl State {
         if pointer.on_disk {
             self.disk_files += 1;
             self.disk_bytes += pointer.size;
+            self.touch(sequence);
         }
         pointer.query = pointer.query.map(|token| self.by_query.insert(&token, sequence));
         pointer.task = pointer.task.map(|token| self.by_task.insert(&token, sequence));
-        pointer.handle = pointer.handle.map(|handle| self.by_handle.insert(&handle, sequence));
+        if let Some(handle) = pointer.handle {
+            self.by_handle.insert(handle, sequence);
+        }
         self.pointers.insert(sequence, pointer);
     }
 
@@ -65,12 +80,24 @@ impl State {
         if let Some(token) = &pointer.task {
             self.by_task.remove(token, sequence);
         }
-        if let Some(handle) = &pointer.handle {
+        if let Some(handle) = pointer.handle {
             self.by_handle.remove(handle, sequence);
+        }
+        self.adopted.remove(pointer.filename());
+        self.pinned.remove(&sequence);
+        if let Some(uses) = &mut self.disk_uses {
+            uses.remove(sequence);
         }
         self.memory.remove(sequence);
         self.left_disk(&pointer);
         Some(pointer)
+    }
+
+    /// Notes that a context on disk is used.
+    pub fn touch(&mut self, sequence: u64) {
+        if let Some(uses) = &mut self.disk_uses {
+            uses.touch(sequence);
+        }
     }
 
     pub fn left_disk(&mut self, pointer: &Pointer) {
@@ -87,27 +114,37 @@ impl State {
         if later.is_empty() {
             let memory = MemoryTier::new(self.memory.budget());
             (self.disk_files, self.disk_bytes) = (0, 0);
+            self.pinned.clear();
+            self.disk_uses = self.disk_uses.is_some().then(RecentUse::default);
             return Taken {
                 pointers: std::mem::take(&mut self.pointers),
                 has_spilling,
                 _memory: std::mem::replace(&mut self.memory, memory),
-                _groups: [&mut self.by_query, &mut self.by_task, &mut self.by_handle]
-                    .map(std::mem::take),
+                _groups: [&mut self.by_query, &mut self.by_task].map(std::mem::take),
+                _handles: std::mem::take(&mut self.by_handle),
+                _adopted: std::mem::take(&mut self.adopted),
             };
         }
         let pointers = std::mem::replace(&mut self.pointers, later);
         for (&sequence, pointer) in &pointers {
             self.memory.remove(sequence);
             self.left_disk(pointer);
+            if let Some(uses) = &mut self.disk_uses {
+                uses.remove(sequence);
+            }
         }
+        self.pinned.retain(|pinned| *pinned >= sequence);
         self.by_query.remove_before(sequence);
         self.by_task.remove_before(sequence);
         self.by_handle.remove_before(sequence);
+        self.adopted.retain(|_, adopted| *adopted >= sequence);
         Taken {
             pointers,
             has_spilling,
             _memory: MemoryTier::new(0),
-            _groups: [(); 3].map(|()| Groups::default()),
+            _groups: [(); 2].map(|()| Groups::default()),
+            _handles: HandleGroups::default(),
+            _adopted: FxHashMap::default(),
         }
     }
 
@@ -119,6 +156,7 @@ impl State {
         self.disk_bytes += pointer.size;
         self.spills += 1;
         self.memory.remove(sequence);
+        self.touch(sequence);
         true
     }
 
@@ -137,17 +175,20 @@ impl State {
         pointers.next().map(|(&sequence, _)| sequence)
     }
 
-    /// The number of the call that made the context, when this manager made it.
+    /// The number of the call that made the context, when this manager made it or adopted it.
     pub fn sequence_of(&self, relative: &str) -> Option<u64> {
+        if let Some(&adopted) = self.adopted.get(relative) {
+            return Some(adopted);
+        }
         let sequence = layout::parse_context(relative)?.counter;
         let pointer = self.pointers.get(&sequence)?;
         (pointer.filename() == relative).then_some(sequence)
     }
 
     /// The file of the latest context of a handle that is still there.
-    pub fn filename_of(&self, handle: &str) -> Option<String> {
-        let latest = self.by_handle.get(handle).last()?;
-        Some(self.pointers.get(latest)?.filename().to_owned())
+    pub fn filename_of(&self, handle: u64) -> Option<String> {
+        let latest = self.by_handle.latest(handle)?;
+        Some(self.pointers.get(&latest)?.filename().to_owned())
     }
 
     pub fn stats(&self) -> Stats {
@@ -172,7 +213,9 @@ pub(super) struct Taken {
     /// Some may be on their way from memory to disk: files that whoever writes them removes again.
     pub has_spilling: bool,
     _memory: MemoryTier,
-    _groups: [Groups; 3],
+    _groups: [Groups; 2],
+    _handles: HandleGroups,
+    _adopted: FxHashMap<Box<str>, u64>,
 }
 
 /// Counts and bytes by tier.

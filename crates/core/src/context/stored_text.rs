@@ -9,6 +9,7 @@ use text_index::{FieldText, StoredTexts};
 
 use super::{
     held::Held,
+    outcome::Outcome,
     record::{self, NoRecord},
 };
 
@@ -18,6 +19,8 @@ pub(super) struct StoredText {
     record: Payload,
     arguments: Option<Range<usize>>,
     result: ResultText,
+    /// Error and message.
+    outcome: String,
 }
 
 /// A result that is a text, or the JSON of another.
@@ -34,10 +37,11 @@ impl StoredText {
     /// Of a record in memory.
     pub fn of_held(held: Held) -> Option<Self> {
         match held {
-            Held::Whole(record) => Self::of_record(record).ok(),
+            Held::Whole(record) | Held::WithBytes { record, .. } => Self::of_record(record).ok(),
             Held::Text { head, text } => {
                 let arguments = arguments_of(&head);
-                Some(Self { record: head, arguments, result: ResultText::Plain(text) })
+                let outcome = Outcome::of_record(&head).text();
+                Some(Self { record: head, arguments, result: ResultText::Plain(text), outcome })
             }
         }
     }
@@ -53,7 +57,8 @@ impl StoredText {
             Some(text) => ResultText::Decoded(text.into_owned()),
             None => ResultText::Json(range),
         };
-        Ok(Self { arguments: arguments_of(&record), record, result })
+        let outcome = Outcome::of_record(&record).text();
+        Ok(Self { arguments: arguments_of(&record), record, result, outcome })
     }
 
     /// The arguments as JSON.
@@ -68,6 +73,17 @@ impl StoredText {
             ResultText::Decoded(text) => text,
             ResultText::Json(range) => self.json(Some(range.clone())),
         }
+    }
+
+    /// What error and message say.
+    pub fn outcome(&self) -> &str {
+        &self.outcome
+    }
+
+    /// There is a result, or nothing that takes its place.
+    pub fn has_result(&self) -> bool {
+        let is_null = matches!(self.result, ResultText::Json(_)) && self.result() == "null";
+        self.outcome.is_empty() || !is_null
     }
 
     /// What the arguments say, with everything at its place.
@@ -96,6 +112,7 @@ impl StoredText {
             description,
             arguments: FieldText { raw: self.arguments(), plain: &arguments },
             result: FieldText { raw: self.result(), plain: &result },
+            outcome: FieldText { raw: &self.outcome, plain: &self.outcome },
         })
     }
 

@@ -1,15 +1,26 @@
 //! The sweep: what dead sessions left behind goes, within the bounds of the retention.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use chrono::Utc;
+use rustc_hash::FxHashMap;
 use serde_json::json;
 use storage::{
     Disk, FileEntry, FileError, FileResult, FileSystem, LiveSessions, Liveness, UnprovenLease,
     layout,
 };
 
-use super::{file_head::read_head, options::Retention};
+use super::{
+    bytes,
+    file_head::read_head,
+    handle_table::{HandleTable, Mark},
+    options::Retention,
+    session_record::{self, SessionRecord},
+};
 use crate::{
     debug::Debug,
     safety::{Inspection, is_reachable},
@@ -20,8 +31,8 @@ const BACKGROUND_DELAY: Duration = Duration::from_secs(1);
 /// Other work of the thread pool gets its turn after this many files.
 const BATCH: usize = 64;
 
-/// What a sweep found and did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a sweep found and did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Contexts removed.
     pub deleted_files: u64,
@@ -35,6 +46,34 @@ pub struct SweepReport {
     pub kept_bytes: u64,
     /// Sessions that are alive in the directory, or count as alive.
     pub live_sessions: u64,
+    /// Sessions that no process holds, and that stay for when they are resumed.
+    pub paused_sessions: u64,
+    /// The bytes of their contexts.
+    pub paused_bytes: u64,
+    /// What a sweep would remove that removes nothing.
+    pub removals: Vec<Removal>,
+}
+
+/// A file that a sweep would remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The file's name.
+    pub name: String,
+    /// Whose it is; `None` for an unfinished file.
+    pub session: Option<String>,
+    /// Its bytes, where they are known.
+    pub bytes: u64,
+    /// Why it goes.
+    pub reason: &'static str,
+}
+
+/// Whether a sweep removes what it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It does.
+    Remove,
+    /// It only reports.
+    DryRun,
 }
 
 /// What a sweep of one directory needs.
@@ -47,6 +86,8 @@ pub(super) struct Sweeper {
     /// A free lock proves that a session is over, whatever its lease says.
     pub trusts_locks: bool,
     pub inspection: Arc<Inspection>,
+    /// Where the handles of what goes are noted.
+    pub handles: Arc<HandleTable>,
     pub debug: Debug,
 }
 
@@ -54,23 +95,60 @@ pub(super) struct Sweeper {
 struct Survey {
     /// Contexts of sessions that are over.
     left: Vec<Left>,
+    /// Records of sessions that are over.
+    ended: Vec<SessionRecord>,
+    /// Contexts of all sessions.
+    contexts: usize,
     /// Leases of sessions that may live on another host or mount, and are older than is kept.
     outlived: Vec<String>,
     report: SweepReport,
 }
 
-/// A context of a session that is over.
+/// A context of a session that no process holds.
 struct Left {
     name: String,
+    session: String,
+    handle: Option<u64>,
+    /// Of its record, and of the bytes beside it.
     length: u64,
+    has_bytes: bool,
     timestamp: i64,
+}
+
+/// A session that no process holds and that has a record.
+struct Paused {
+    record: SessionRecord,
+    contexts: Vec<Left>,
+}
+
+impl Paused {
+    fn bytes(&self) -> u64 {
+        self.contexts.iter().map(|context| context.length).sum()
+    }
+
+    /// When it was last used, ms since 1970.
+    fn last_used(&self) -> i64 {
+        let latest = self.contexts.iter().map(|context| context.timestamp).max();
+        self.record.last_used_at.max(latest.unwrap_or_default())
+    }
+}
+
+fn unfinished(entry: &FileEntry) -> Removal {
+    Removal {
+        name: entry.name.clone(),
+        session: None,
+        bytes: entry.length.unwrap_or_default(),
+        reason: "unfinished file of a process that ended",
+    }
 }
 
 impl Sweeper {
     /// Sweeps once the process's first saves are through.
     pub async fn sweep_in_background(self) {
         tokio::time::sleep(BACKGROUND_DELAY).await;
-        match self.sweep().await {
+        // One process at a time: another's sweep does for this one.
+        let Ok(Some(_turn)) = self.handles.try_lock() else { return };
+        match self.sweep(Mode::Remove).await {
             Ok(report) if report.deleted_files + report.deleted_temporaries > 0 => {
                 self.debug.say("Swept what dead sessions left", || {
                     json!({ "deletedCount": report.deleted_files, "deletedBytes": report.deleted_bytes })
@@ -90,47 +168,97 @@ impl Sweeper {
     ///
     /// # Errors
     /// When the directory cannot be read; single files that resist are left.
-    pub async fn sweep(&self) -> FileResult<SweepReport> {
-        let Survey { mut left, outlived, mut report } = self.survey().await?;
+    pub async fn sweep(&self, mode: Mode) -> FileResult<SweepReport> {
+        let Survey { mut left, ended, outlived, contexts, mut report } = self.survey(mode).await?;
         left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
-        for (number, context) in left.iter().enumerate() {
+        for (number, context) in left.into_iter().enumerate() {
             if number % BATCH == BATCH - 1 {
                 tokio::task::yield_now().await;
             }
-            let is_kept = !self.is_old(context.timestamp)
-                && report.kept_files < self.retention.max_files as u64
-                && report.kept_bytes.saturating_add(context.length) <= self.retention.max_bytes;
-            if is_kept {
+            let Some(reason) = self.excess(&context, &report) else {
                 report.kept_files += 1;
                 report.kept_bytes += context.length;
-            } else if let Ok(true) = self.file_system.remove(&self.root.join(&context.name)).await {
+                continue;
+            };
+            if mode == Mode::DryRun {
+                report.deleted_files += 1;
+                report.deleted_bytes += context.length;
+                let Left { name, session, length, .. } = context;
+                let session = Some(session);
+                report.removals.push(Removal { name, session, bytes: length, reason });
+            } else if let Ok(true) = self.remove(&context).await {
                 report.deleted_files += 1;
                 report.deleted_bytes += context.length;
             }
         }
-        for lease in outlived {
-            // One that stays is found again.
-            let _ = self.file_system.remove(&self.root.join(lease)).await;
+        if mode == Mode::Remove {
+            let records = ended.iter().map(|record| layout::session(&record.id));
+            for name in outlived.into_iter().chain(records) {
+                // One that stays is found again.
+                let _ = self.file_system.remove(&self.root.join(name)).await;
+            }
+            let kept = contexts.saturating_sub(report.deleted_files as usize);
+            // The table is a cache: one that stays as it was costs space alone.
+            let _ = self.handles.shrink(kept);
         }
         Ok(report)
+    }
+
+    /// Why a context goes; `None` when it stays beside those that are kept already.
+    fn excess(&self, context: &Left, report: &SweepReport) -> Option<&'static str> {
+        let bytes = report.kept_bytes.saturating_add(context.length);
+        if self.is_old(context.timestamp) {
+            Some("older than retention.maxAge")
+        } else if report.kept_files >= self.retention.max_files as u64 {
+            Some("more files than retention.maxFiles")
+        } else if bytes > self.retention.max_bytes {
+            Some("more bytes than retention.maxBytes")
+        } else {
+            None
+        }
+    }
+
+    async fn remove(&self, context: &Left) -> FileResult<bool> {
+        let removed = self.remove_files(context).await?;
+        if let Some(handle) = context.handle {
+            // Only the explanation of a missing context is lost without it.
+            let _ = self.handles.add(handle, Mark::DeletedByRetention, &context.name);
+        }
+        Ok(removed)
+    }
+
+    /// Removes a context's file, and then that of its bytes.
+    async fn remove_files(&self, context: &Left) -> FileResult<bool> {
+        let removed = self.file_system.remove(&self.root.join(&context.name)).await?;
+        if context.has_bytes {
+            // A loss of power does not bring a record back without its bytes.
+            self.file_system.sync_directory(&self.root).await?;
+            let name = layout::bytes_of(&context.name);
+            self.file_system.remove(&self.root.join(name)).await?;
+        }
+        Ok(removed)
     }
 
     /// Removes every context of sessions that are over; returns how many, and the first failure: one
     /// that resists does not keep the others.
     pub async fn remove_dead(&self) -> (u64, Option<(PathBuf, FileError)>) {
-        let left = match self.survey().await {
-            Ok(survey) => survey.left,
+        let Survey { left, ended, .. } = match self.survey(Mode::Remove).await {
+            Ok(survey) => survey,
             Err(error) => return (0, Some((self.root.clone(), error))),
         };
         let (mut deleted, mut failure) = (0, None);
         for context in left {
             let path = self.root.join(&context.name);
-            match self.file_system.remove(&path).await {
+            match self.remove_files(&context).await {
                 Ok(removed) => deleted += u64::from(removed),
                 Err(error) => {
                     failure.get_or_insert((path, error));
                 }
             }
+        }
+        for record in ended {
+            // One that stays is found again.
+            let _ = session_record::remove(&self.file_system, &self.root, &record.id).await;
         }
         (deleted, failure)
     }
@@ -143,7 +271,7 @@ impl Sweeper {
     /// Finds what dead sessions left. The listing comes first, then the question who is alive: a
     /// session has its lease before its first file, so no live session's file is taken for a dead
     /// one's. What may belong to a session on another host or mount is left only when it is old.
-    async fn survey(&self) -> FileResult<Survey> {
+    async fn survey(&self, mode: Mode) -> FileResult<Survey> {
         let entries = self.file_system.list(&self.root).await?;
         self.report_exposed(&entries);
         let live = storage::live_sessions(self.disk.as_ref(), &self.root, self.trusts_locks)?;
@@ -151,6 +279,8 @@ impl Sweeper {
         let mut report =
             SweepReport { live_sessions: live.count() as u64, ..SweepReport::default() };
         let mut left = Vec::new();
+        let mut contexts = 0;
+        let mut paused = self.records(&entries, &live).await;
         let is_old_lease = |lease: &&UnprovenLease| {
             let file = entries.iter().find(|entry| entry.name == lease.name);
             file.and_then(|file| file.modified).is_some_and(|modified| self.is_old(modified))
@@ -162,23 +292,112 @@ impl Sweeper {
                 tokio::task::yield_now().await;
             }
             if let Some(owner) = layout::parse_temporary(&entry.name) {
-                if !live.contains_owner(owner) {
+                if live.contains_owner(owner) {
+                    continue;
+                }
+                if mode == Mode::DryRun {
+                    report.deleted_temporaries += 1;
+                    report.removals.push(unfinished(entry));
+                } else {
                     let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
                     report.deleted_temporaries += u64::from(removed.unwrap_or_default());
                 }
-            } else if let Some((session, context)) = self.context_of(entry).await {
+            } else if let Some(context) = layout::parse_bytes(&entry.name) {
+                if !self.is_left_over(&entry.name, &context, &live).await {
+                    continue;
+                }
+                if mode == Mode::DryRun {
+                    report.deleted_temporaries += 1;
+                    report.removals.push(unfinished(entry));
+                } else {
+                    let removed = self.file_system.remove(&self.root.join(&entry.name)).await;
+                    report.deleted_temporaries += u64::from(removed.unwrap_or_default());
+                }
+            } else if let Some(context) = self.context_of(entry).await {
+                contexts += 1;
+                if let Some(paused) = paused.get_mut(&context.session) {
+                    paused.contexts.push(context);
+                    continue;
+                }
                 let is_old = self.is_old(context.timestamp);
-                match live.liveness(&session) {
+                match live.liveness(&context.session) {
                     Liveness::Over => left.push(context),
                     Liveness::Unproven if is_old => left.push(context),
                     // Its session wrote lately, and keeps its leases.
-                    _ if !is_old => outlived.retain(|lease| !lease.contains(&session)),
+                    _ if !is_old => outlived.retain(|lease| !lease.contains(&context.session)),
                     Liveness::Unproven | Liveness::Alive => {}
                 }
             }
         }
         let outlived = outlived.into_iter().map(|lease| lease.name.clone()).collect();
-        Ok(Survey { left, outlived, report })
+        let ended = self.end_excess(paused, &mut report, &mut left)?;
+        Ok(Survey { left, ended, outlived, contexts, report })
+    }
+
+    /// The sessions that have a record and that no process holds.
+    async fn records(
+        &self,
+        entries: &[FileEntry],
+        live: &LiveSessions,
+    ) -> FxHashMap<String, Paused> {
+        let mut paused = FxHashMap::default();
+        for entry in entries.iter().filter(|entry| layout::is_session(&entry.name)) {
+            let file_system = self.file_system.as_ref();
+            let record = session_record::read_named(file_system, &self.root, &entry.name).await;
+            if let Some(record) = record
+                && layout::session(&record.id) == entry.name
+                && live.liveness(&record.id) != Liveness::Alive
+            {
+                let id = record.id.clone();
+                paused.insert(id, Paused { record, contexts: Vec::new() });
+            }
+        }
+        paused
+    }
+
+    /// Ends the paused sessions that were not used for long, and the least recently used that are too much together: what
+    /// they left goes into `left`. Returns their records.
+    fn end_excess(
+        &self,
+        paused: FxHashMap<String, Paused>,
+        report: &mut SweepReport,
+        left: &mut Vec<Left>,
+    ) -> FileResult<Vec<SessionRecord>> {
+        let now = Utc::now().timestamp_millis();
+        let mut paused: Vec<Paused> = paused.into_values().collect();
+        paused.sort_by_key(|session| std::cmp::Reverse(session.last_used()));
+        let mut bytes = 0_u64;
+        let (kept, excess): (Vec<_>, Vec<_>) = paused.into_iter().partition(|session| {
+            let is_expired = session.record.is_expired(session.last_used(), now);
+            let with_it = bytes.saturating_add(session.bytes());
+            let is_kept = !is_expired && with_it <= self.retention.max_paused_bytes;
+            if is_kept {
+                bytes = with_it;
+            }
+            is_kept
+        });
+        report.paused_sessions = kept.len() as u64;
+        report.paused_bytes = bytes;
+        if excess.is_empty() {
+            return Ok(Vec::new());
+        }
+        // A process may have resumed one of them meanwhile.
+        let live = storage::live_sessions(self.disk.as_ref(), &self.root, self.trusts_locks)?;
+        let mut ended = Vec::new();
+        for session in excess {
+            if live.liveness(&session.record.id) == Liveness::Alive {
+                continue;
+            }
+            if !session.record.is_expired(session.last_used(), now) {
+                self.debug.say(
+                    "A paused session ended: paused sessions take more than retention.maxPausedBytes",
+                    || json!({ "sessionId": session.record.id, "bytes": session.bytes() }),
+                );
+            }
+            ended.push(session.record);
+            left.extend(session.contexts);
+        }
+        Ok(ended)
     }
 
     /// Reports the first context that others may read, or that is another user's.
@@ -211,14 +430,30 @@ impl Sweeper {
         }
     }
 
+    /// Whether bytes are there without a record, of a session that is over. Asked after the question who is alive: a session that is over
+    /// writes no record any more.
+    async fn is_left_over(&self, name: &str, context: &str, live: &LiveSessions) -> bool {
+        let read = |name, limit| self.file_system.read(&self.root, Path::new(name), limit);
+        let Ok(beginning) = read(name, bytes::MAX_LINE).await else { return false };
+        let Some(session) = bytes::owner_of(&beginning.bytes) else { return false };
+        live.liveness(&session) == Liveness::Over
+            && matches!(read(context, 1).await, Err(error) if error.is_not_found())
+    }
+
     /// A context and its session. Only what has the name of a context, is one, and says which session
     /// made it, can be ours.
-    async fn context_of(&self, entry: &FileEntry) -> Option<(String, Left)> {
+    async fn context_of(&self, entry: &FileEntry) -> Option<Left> {
         let stamp = layout::parse_context(&entry.name)?;
         let file = read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
         // The younger of what the name and the file system say: a clock that jumped deletes nothing.
         let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
-        let left = Left { name: entry.name.clone(), length: file.length, timestamp };
-        Some((file.session_id()?, left))
+        Some(Left {
+            name: entry.name.clone(),
+            session: file.session_id()?,
+            handle: file.handle(),
+            length: file.size(),
+            has_bytes: file.has_bytes(),
+            timestamp,
+        })
     }
 }

@@ -1,8 +1,8 @@
-//! The memory tier: small outputs at hand, within a budget of bytes, oldest out first.
+//! The memory tier: small outputs in memory, within a budget of bytes, least recently used out first.
 
 use std::collections::BTreeMap;
 
-use super::held::Held;
+use super::{held::Held, recent_use::RecentUse};
 
 /// What an entry costs beside its bytes.
 const OVERHEAD: usize = 128;
@@ -15,6 +15,7 @@ pub struct MemoryTier {
     /// Bytes of entries on their way out.
     leaving: usize,
     entries: BTreeMap<u64, Entry>,
+    uses: RecentUse,
 }
 
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl MemoryTier {
     /// An empty tier for at most `budget` bytes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
-        Self { budget, bytes: 0, leaving: 0, entries: BTreeMap::new() }
+        Self { budget, bytes: 0, leaving: 0, entries: BTreeMap::new(), uses: RecentUse::default() }
     }
 
     /// Keeps a record.
@@ -42,6 +43,13 @@ impl MemoryTier {
         let entry = Entry { held, is_leaving: false };
         self.bytes += entry.cost();
         self.entries.insert(sequence, entry);
+        self.uses.touch(sequence);
+    }
+
+    /// A record, when it is here; it is the last to go then.
+    pub fn take_up(&mut self, sequence: u64) -> Option<&Held> {
+        self.uses.touch_known(sequence);
+        self.get(sequence)
     }
 
     /// A record, when it is here.
@@ -53,6 +61,7 @@ impl MemoryTier {
     /// Lets a record go.
     pub fn remove(&mut self, sequence: u64) -> Option<Held> {
         let entry = self.entries.remove(&sequence)?;
+        self.uses.remove(sequence);
         self.bytes -= entry.cost();
         if entry.is_leaving {
             self.leaving -= entry.cost();
@@ -60,13 +69,16 @@ impl MemoryTier {
         Some(entry.held)
     }
 
-    /// The oldest record while the tier is over its budget. It stays until it is removed, but is
+    /// The least recently used record while the tier is over its budget. It stays until it is removed, but is
     /// not named again: the caller brings it elsewhere first.
     pub fn next_over_budget(&mut self) -> Option<(u64, Held)> {
         if self.bytes - self.leaving <= self.budget {
             return None;
         }
-        let (&sequence, entry) = self.entries.iter_mut().find(|(_, entry)| !entry.is_leaving)?;
+        let is_staying =
+            |number: &u64| self.entries.get(number).is_some_and(|entry| !entry.is_leaving);
+        let sequence = self.uses.oldest_first().find(is_staying)?;
+        let entry = self.entries.get_mut(&sequence)?;
         entry.is_leaving = true;
         self.leaving += entry.cost();
         Some((sequence, entry.held.clone()))
@@ -123,23 +135,24 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first_and_the_bytes_add_up() {
+    fn the_least_recently_used_go_first_and_the_bytes_add_up() {
         let mut tier = MemoryTier::new(3 * (100 + OVERHEAD));
         for sequence in [1, 0, 2, 4, 3] {
             tier.insert(sequence, held(100));
         }
+        assert!(tier.take_up(1).is_some() && tier.get(0).is_some() && tier.take_up(9).is_none());
         let mut gone = Vec::new();
         while let Some((sequence, _)) = tier.next_over_budget() {
             tier.remove(sequence);
             gone.push(sequence);
         }
-        assert_eq!(gone, [0, 1]);
+        assert_eq!(gone, [0, 2]);
         assert_eq!((tier.len(), tier.bytes()), (3, 3 * (100 + OVERHEAD)));
-        tier.remove(2);
+        tier.remove(4);
         tier.insert(9, held(100));
         tier.insert(9, held(50));
         assert_eq!(tier.next_over_budget(), None);
-        assert!(tier.get(2).is_none() && tier.get(9).is_some());
+        assert!(tier.get(4).is_none() && tier.get(9).is_some());
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use rustc_hash::FxHashMap;
+use text_index::Scored;
+
 /// Bytes of vectors kept. The oldest leave first.
 const CAPACITY: usize = 64 * 1024 * 1024;
 /// What a vector costs beside its numbers, in bytes.
 const OVERHEAD: usize = 64;
-/// How much the terms count where there are vectors as well; the vectors count for the rest.
-const LEXICAL: f32 = 0.8;
-/// The share of a neighbour's nearness that a document gets on top.
-const NEIGHBOUR: f32 = 0.2;
+/// The nearest document counts in full from so many standard deviations above the mean on: where none is
+/// out, none counts much.
+const OUTSTANDING: f32 = 6.0;
+/// What the nearest document gets on top of its terms, as a share of what the best by terms has.
+const NEAREST: f32 = 1.0;
 
 /// A vector of length 1, or of zeros.
 pub type Vector = Arc<[f32]>;
@@ -105,57 +109,61 @@ pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// How much nearer than usual each candidate is: what its cosine has above the mean, in standard
-/// deviations. What is near at all, or has terms, gets a share of what its neighbours within a group
-/// have. From 0 to 1.
+/// How much nearer than usual each candidate is, from 0 to 1: what its cosine has above the mean, in standard
+/// deviations, as a share of the most, cubed, so that only the nearest count.
 ///
-/// `cosines` has one for each candidate with a vector, `lexical` the scores of terms; `groups` are
-/// candidates in their order.
-pub fn nearness<'a>(
-    cosines: &[Option<f32>],
-    lexical: &[f32],
-    groups: impl Iterator<Item = &'a [usize]>,
-) -> Vec<f32> {
+/// `cosines` has one for each candidate with a vector.
+pub fn nearness(cosines: &[Option<f32>]) -> Vec<f32> {
     let count = cosines.iter().flatten().count().max(1) as f32;
     let mean = cosines.iter().flatten().sum::<f32>() / count;
     let squares = cosines.iter().flatten().map(|cosine| (cosine - mean).powi(2));
     let deviation = (squares.sum::<f32>() / count).sqrt();
-    // what is all the same tells nothing, rounding aside
+    // Equal cosines say nothing, rounding aside.
     if deviation < 1e-5 {
         return vec![0.0; cosines.len()];
     }
     let above =
         |cosine: &Option<f32>| cosine.map_or(0.0, |cosine| ((cosine - mean) / deviation).max(0.0));
-    let own: Vec<f32> = cosines.iter().map(above).collect();
-    let mut near = own.clone();
-    for members in groups {
-        for pair in members.windows(2) {
-            let &[before, after] = pair else { continue };
-            for (to, from) in [(before, after), (after, before)] {
-                let has_terms = lexical.get(to).is_some_and(|&score| score > 0.0);
-                if let (Some(to), Some(from)) = (near.get_mut(to), own.get(from))
-                    && (has_terms || *to > 0.0)
-                {
-                    *to += NEIGHBOUR * from;
-                }
-            }
-        }
-    }
-    let best = near.iter().copied().fold(0.0, f32::max);
-    near.iter_mut().for_each(|near| *near /= best);
+    let mut near: Vec<f32> = cosines.iter().map(above).collect();
+    let most = near.iter().copied().fold(OUTSTANDING, f32::max);
+    near.iter_mut().for_each(|near| *near = (*near / most).powi(3));
     near
 }
 
-/// Fuses scores of terms, as shares of the best (from 0 to 1), with nearness (from 0 to 1). Where one
-/// of them says nothing, the other counts alone. One score for each candidate.
-pub fn fuse(lexical: &[f32], near: &[f32]) -> Vec<f32> {
-    let tells = |scores: &[f32]| scores.iter().any(|&score| score > 0.0);
-    let weight = match (tells(lexical), tells(near)) {
-        (_, false) => 1.0,
-        (false, true) => 0.0,
-        (true, true) => LEXICAL,
-    };
-    lexical.iter().zip(near).map(|(terms, near)| weight * terms + (1.0 - weight) * near).collect()
+/// Adds nearness, one number for each candidate, to what matches by terms. What is near matches as well.
+/// `groups` and `timestamps` have those of each candidate.
+pub fn add_nearness(scored: &mut Vec<Scored>, near: &[f32], groups: &[u64], timestamps: &[i64]) {
+    let best = scored.iter().map(|hit| hit.score).fold(0.0, f32::max);
+    let nearest = NEAREST * if best > 0.0 { best } else { 1.0 };
+    let mut by_group: FxHashMap<u64, f32> = FxHashMap::default();
+    for (near, group) in near.iter().zip(groups).filter(|(_, group)| **group != 0) {
+        let most = by_group.entry(*group).or_default();
+        *most = most.max(nearest * near);
+    }
+    let mut coverage: FxHashMap<u64, f32> = FxHashMap::default();
+    let mut is_scored = vec![false; near.len()];
+    for hit in scored.iter_mut() {
+        coverage.insert(hit.group, hit.group_score);
+        is_scored.get_mut(hit.position).into_iter().for_each(|slot| *slot = true);
+        hit.near = nearest * near.get(hit.position).copied().unwrap_or_default();
+        hit.score += hit.near;
+    }
+    let candidates = near.iter().zip(groups).zip(timestamps).enumerate();
+    let others = candidates
+        .zip(is_scored)
+        .filter(|((_, ((near, _), _)), is_scored)| !is_scored && **near > 0.0);
+    scored.extend(others.map(|((position, ((near, &group), &timestamp)), _)| Scored {
+        position,
+        score: nearest * near,
+        near: nearest * near,
+        group,
+        group_score: coverage.get(&group).copied().unwrap_or_default(),
+        timestamp,
+        ..Scored::default()
+    }));
+    for hit in scored.iter_mut() {
+        hit.group_score += by_group.get(&hit.group).copied().unwrap_or_default();
+    }
 }
 
 #[cfg(test)]
@@ -214,27 +222,35 @@ mod tests {
     #[test]
     fn nearness_is_what_stands_out() {
         let cosines = [Some(0.1), Some(0.9), None, Some(0.1), Some(0.1)];
-        let near = nearness(&cosines, &[0.0; 5], std::iter::empty());
-        assert_eq!(near, [0.0, 1.0, 0.0, 0.0, 0.0]);
-        let groups = [vec![0, 1, 2], vec![3, 4]];
-        let groups = || groups.iter().map(Vec::as_slice);
-        let near = nearness(&cosines, &[0.5, 0.0, 0.0, 0.5, 0.0], groups());
-        assert!((near[0] - 0.2).abs() < 1e-6, "has terms and a near neighbour: {near:?}");
-        assert_eq!(near[1..], [1.0, 0.0, 0.0, 0.0]);
-        let both = nearness(&[Some(0.9), Some(0.8), Some(0.1), Some(0.0)], &[0.0; 4], groups());
-        assert!(both[0] == 1.0 && both[1] > 0.8 && both[2..] == [0.0, 0.0], "{both:?}");
-        assert_eq!(nearness(&[Some(0.7); 3], &[0.0; 3], groups()), [0.0; 3], "all the same");
-        assert_eq!(nearness(&[None; 2], &[0.0; 2], groups()), [0.0; 2]);
+        let near = nearness(&cosines);
+        assert!(near[1] > 0.02 && near[1] < 0.03, "√3 deviations of 6, cubed: {near:?}");
+        assert_eq!([near[0], near[2], near[3], near[4]], [0.0; 4]);
+        let mut many = vec![Some(0.1); 100];
+        many.push(Some(0.9));
+        assert_eq!(nearness(&many)[100], 1.0);
+        assert_eq!(nearness(&[Some(0.7); 3]), [0.0; 3], "all the same");
+        assert_eq!(nearness(&[None; 2]), [0.0; 2]);
     }
 
     #[test]
-    fn terms_count_most_and_either_counts_alone() {
-        let fused = fuse(&[1.0, 0.5, 0.0], &[0.0, 1.0, 1.0]);
-        for (fused, expected) in fused.iter().zip([0.8, 0.6, 0.2]) {
-            assert!((fused - expected).abs() < 1e-6, "{fused} is not {expected}");
-        }
-        assert_eq!(fuse(&[1.0, 0.5], &[0.0; 2]), [1.0, 0.5]);
-        assert_eq!(fuse(&[0.0; 2], &[1.0, 0.5]), [1.0, 0.5]);
+    fn near_candidates_match_and_lift_their_groups() {
+        let hit = |position, score, near, group, group_score| Scored {
+            position,
+            score,
+            near,
+            group,
+            group_score,
+            ..Scored::default()
+        };
+        let mut scored = vec![hit(0, 2.0, 0.0, 1, 3.0)];
+        add_nearness(&mut scored, &[0.5, 1.0, 0.0, 0.25], &[1, 1, 1, 0], &[0; 4]);
+        assert_eq!(
+            scored,
+            [hit(0, 3.0, 1.0, 1, 5.0), hit(1, 2.0, 2.0, 1, 5.0), hit(3, 0.5, 0.5, 0, 0.0)]
+        );
+        let mut none = Vec::new();
+        add_nearness(&mut none, &[0.0, 1.0], &[0, 0], &[0; 2]);
+        assert_eq!(none, [hit(1, 1.0, 1.0, 0, 0.0)], "no term matches");
     }
 
     proptest! {

@@ -1,5 +1,9 @@
 //! Compaction in two halves: a plan, made without a lock, and its execution, which keeps whatever was
 //! appended since. Between them the caller may fold what is dropped into a summary.
+//!
+//! An entry with an operation id leaves an operation record at the log's head, one line without its
+//! parameters and result, so that the operation is known after its entry went. The latest ones stay,
+//! within bounds.
 
 use std::{ops::Range, sync::Arc};
 
@@ -17,6 +21,12 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
+/// Operation records that stay: so many, of so many bytes together.
+const MAX_OPERATIONS: usize = 10_000;
+const MAX_OPERATION_BYTES: u64 = 2 * 1024 * 1024;
+/// Of a policy's `max_bytes`, operation records may take this part besides.
+const OPERATIONS_SHARE: u64 = 8;
+
 /// What stays: entries that every bound allows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
@@ -26,6 +36,8 @@ pub struct Policy {
     pub max_age: Option<i64>,
     /// At most so many bytes of lines, the most recent ones.
     pub max_bytes: Option<u64>,
+    /// The latest entry stays whatever the bounds are.
+    pub keeps_latest: bool,
 }
 
 /// What would go and what would stay.
@@ -42,6 +54,8 @@ pub struct Plan {
     length: u64,
     tail: Vec<u8>,
     kept: Vec<Range<u64>>,
+    /// The lines of the operation records that come first.
+    operations: String,
 }
 
 /// The entry that stands for those that go.
@@ -73,7 +87,9 @@ struct Seen {
     range: Range<u64>,
     /// An entry's time, where it has one; `None`: no entry.
     entry: Option<Option<i64>>,
-    is_blank: bool,
+    /// It is a blank line or an operation record, which are no bad lines.
+    is_silent: bool,
+    has_operation: bool,
 }
 
 impl History {
@@ -114,18 +130,22 @@ impl History {
                 return Ok((Plan::nothing(), Vec::new()));
             }
             let text = line.bytes.as_deref().map(trim);
-            let entry = text.and_then(|text| Entry::parse(text).ok()).map(|entry| entry.time());
+            let parsed = text.and_then(|text| Entry::parse_any(text).ok());
+            let has_operation = parsed.as_ref().is_some_and(Entry::has_operation);
+            let is_record = parsed.as_ref().is_some_and(Entry::is_operation_record);
+            let entry = parsed.filter(|_| !is_record).map(|entry| entry.time());
             if !line.is_terminated && entry.is_none() {
                 // Somebody is writing it: it counts as appended later.
                 break;
             }
             length = line.end();
-            let is_blank = text.is_some_and(<[u8]>::is_empty);
-            seen.push(Seen { range: line.offset..length, entry, is_blank });
+            let is_silent = is_record || text.is_some_and(<[u8]>::is_empty);
+            seen.push(Seen { range: line.offset..length, entry, is_silent, has_operation });
         }
         let snapshot = LogSnapshot::of(reader, reader.identity(), length)?;
         let keeps = keep(&seen, policy);
-        let plan = Plan::new(&seen, &keeps, snapshot);
+        let mut plan = Plan::new(&seen, &keeps, snapshot);
+        plan.operations = self.operation_records(reader, policy, &seen, &keeps)?;
         let mut dropped = Vec::new();
         if wants_entries {
             for (line, _) in
@@ -141,6 +161,39 @@ impl History {
             }
         }
         Ok((plan, texts(dropped)))
+    }
+
+    /// The operation records of the lines that go, oldest first.
+    fn operation_records(
+        &self,
+        reader: &LogReader,
+        policy: &Policy,
+        seen: &[Seen],
+        keeps: &[bool],
+    ) -> std::result::Result<String, FileError> {
+        let max_line = self.options.max_entry_bytes;
+        let share = policy.max_bytes.map_or(u64::MAX, |most| most / OPERATIONS_SHARE);
+        let mut bytes_left = share.min(MAX_OPERATION_BYTES);
+        let mut records = Vec::new();
+        let dropped = seen.iter().zip(keeps).rev();
+        for (line, _) in dropped.filter(|(line, keeps)| line.has_operation && !**keeps) {
+            let mut lines = LinesForwards::new(reader, line.range.start, max_line);
+            let Some(bytes) = lines.next_line()?.and_then(|line| line.bytes) else { continue };
+            let Ok(entry) = Entry::parse_any(trim(&bytes)) else { continue };
+            // JSON that is no UTF-8 is not copied, nor is what would be too long to be read.
+            let Ok(record) = String::from_utf8(entry.operation_record()) else { continue };
+            if record.len() > max_line {
+                continue;
+            }
+            let Some(left) = bytes_left.checked_sub(record.len() as u64) else { break };
+            bytes_left = left;
+            records.push(record);
+            if records.len() == MAX_OPERATIONS {
+                break;
+            }
+        }
+        records.reverse();
+        Ok(records.concat())
     }
 
     /// Does what the plan says; the summary comes first, and is returned where secrets were taken out
@@ -173,6 +226,7 @@ impl History {
         let bytes_before = plan.length;
         let snapshot =
             LogSnapshot { identity: plan.identity, length: plan.length, tail: plan.tail };
+        let head = [plan.operations.into_bytes(), head].concat();
         let rewrite = Rewrite { snapshot, head, kept: plan.kept };
         let pending = self.log.rewrite(rewrite, self.options.lock_timeout);
         let bytes_after = pending
@@ -181,6 +235,7 @@ impl History {
             .ok_or_else(|| Error::internal("compacting was interrupted"))?
             .map_err(|error| self.failed("compact", error))?;
         self.forget_index();
+        self.operations.forget();
         let report = CompactReport {
             kept_entries: plan.kept_entries,
             dropped_entries: plan.dropped_entries,
@@ -196,6 +251,7 @@ impl History {
 fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
     let now = Utc::now().timestamp_millis();
     let (mut entries, mut bytes, mut is_full) = (0, 0_u64, false);
+    let mut keeps_next = policy.keeps_latest;
     let mut keeps: Vec<bool> = seen
         .iter()
         .rev()
@@ -209,7 +265,7 @@ fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
                 (Some(most), Some(time)) => now.saturating_sub(time) <= most,
                 _ => true,
             };
-            let keeps = !is_full && is_young;
+            let keeps = std::mem::take(&mut keeps_next) || !is_full && is_young;
             if keeps {
                 entries += 1;
                 bytes += size;
@@ -228,6 +284,15 @@ fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
 }
 
 impl Plan {
+    /// The log's length.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(super) fn drops_nothing(&self) -> bool {
+        self.dropped_entries == 0 && self.dropped_bad_lines == 0
+    }
+
     fn nothing() -> Self {
         let snapshot = LogSnapshot { identity: 0, length: 0, tail: Vec::new() };
         Self::new(&[], &[], snapshot)
@@ -243,6 +308,7 @@ impl Plan {
             length,
             tail,
             kept: Vec::new(),
+            operations: String::new(),
         };
         for (line, &keeps) in seen.iter().zip(keeps) {
             let is_entry = line.entry.is_some();
@@ -254,7 +320,7 @@ impl Plan {
                 }
             } else {
                 plan.dropped_entries += u64::from(is_entry);
-                plan.dropped_bad_lines += u64::from(!is_entry && !line.is_blank);
+                plan.dropped_bad_lines += u64::from(!is_entry && !line.is_silent);
             }
         }
         plan

@@ -14,8 +14,14 @@ const SUCCESS: &str = "success";
 const SUMMARY: &str = "summary";
 const TIMESTAMP: &str = "timestamp";
 const ID: &str = "id";
+const OPERATION_ID: &str = "operationId";
+/// In place of [`TOOL_NAME`]: the line is the operation record of an entry that was compacted away.
+const COMPACTED: &str = "compacted";
 /// What [`TOOL_NAME`] is called in JavaScript.
 const PUBLIC_TOOL_NAME: &str = "toolName";
+
+/// Why an operation record is no entry. Such lines are hidden from readers, and are no bad lines.
+pub(super) const OPERATION_RECORD: &str = "the operation record of a compacted entry";
 
 /// A line that holds an entry. Everything is a part of the line; nothing is changed.
 pub(super) struct Entry<'a> {
@@ -27,6 +33,8 @@ pub(super) struct Entry<'a> {
     summary: Option<Range<usize>>,
     timestamp: Option<Range<usize>>,
     id: Option<Range<usize>>,
+    operation_id: Option<Range<usize>>,
+    is_compacted: bool,
     /// Keys and values of members that we do not know.
     others: Vec<(&'a [u8], Range<usize>)>,
 }
@@ -43,6 +51,15 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// Why there is none, in a few words.
     pub fn parse(line: &'a [u8]) -> Result<Self, &'static str> {
+        let entry = Self::parse_any(line)?;
+        if entry.is_compacted { Err(OPERATION_RECORD) } else { Ok(entry) }
+    }
+
+    /// As [`Entry::parse`]; an operation record counts as an entry, too.
+    ///
+    /// # Errors
+    /// Those of [`Entry::parse`].
+    pub fn parse_any(line: &'a [u8]) -> Result<Self, &'static str> {
         const NOT_JSON: &str = "not a whole JSON object";
         let mut members = Members::new(line, 0).map_err(|_| NOT_JSON)?;
         let mut entry = Self {
@@ -54,9 +71,12 @@ impl<'a> Entry<'a> {
             summary: None,
             timestamp: None,
             id: None,
+            operation_id: None,
+            is_compacted: false,
             others: Vec::new(),
         };
         let mut tool_name = None;
+        let mut compacted = None;
         while let Some(key) = members.next_key().map_err(|_| NOT_JSON)? {
             // The last byte of a member at the very end of the text is its object's brace.
             let value = members.skip_value().map_err(|_| NOT_JSON)?;
@@ -72,11 +92,23 @@ impl<'a> Entry<'a> {
                 Some(ID) => entry.id = text,
                 // They would hide what we call so.
                 Some(PUBLIC_TOOL_NAME) => {}
-                _ => entry.others.push((key, value)),
+                name => {
+                    match name {
+                        Some(OPERATION_ID) => entry.operation_id = text,
+                        Some(COMPACTED) => compacted = text,
+                        _ => {}
+                    }
+                    entry.others.push((key, value));
+                }
             }
         }
         if members.end() != Some(line.len()) {
             return Err("something follows the JSON object");
+        }
+        if let (None, Some(name)) = (&tool_name, compacted) {
+            entry.others.retain(|(_, value)| *value != name);
+            entry.is_compacted = true;
+            tool_name = Some(name);
         }
         entry.tool_name = tool_name.ok_or("no tool_name")?;
         Ok(entry)
@@ -93,6 +125,41 @@ impl<'a> Entry<'a> {
     /// The tool's name.
     pub fn tool_name(&self) -> String {
         self.text(Some(&self.tool_name)).unwrap_or_default()
+    }
+
+    /// The entry's id; of a line without one, derived from its content.
+    pub fn id(&self) -> String {
+        self.text(self.id.as_ref()).unwrap_or_else(|| id_of(self.line))
+    }
+
+    /// The id of the operation that appended the entry.
+    pub fn operation_id(&self) -> Option<String> {
+        self.text(self.operation_id.as_ref())
+    }
+
+    /// Whether the entry has an operation id.
+    pub fn has_operation(&self) -> bool {
+        self.operation_id.is_some()
+    }
+
+    /// Whether the line is the operation record of an entry that was compacted away.
+    pub fn is_operation_record(&self) -> bool {
+        self.is_compacted
+    }
+
+    /// The line of the entry's operation record, with its newline character: what a compaction leaves of
+    /// an entry with an operation id.
+    pub fn operation_record(&self) -> Vec<u8> {
+        let mut line = format!("{{\"{COMPACTED}\":").into_bytes();
+        line.extend_from_slice(self.token(Some(&self.tool_name)));
+        write_member(SUCCESS, if self.success { b"true" } else { b"false" }, &mut line);
+        write_member(TIMESTAMP, self.timestamp(), &mut line);
+        let mut id = Vec::new();
+        json_text::escape_string(&self.id(), &mut id);
+        write_member(ID, &id, &mut line);
+        write_member(OPERATION_ID, self.token(self.operation_id.as_ref()), &mut line);
+        line.extend_from_slice(b"}\n");
+        line
     }
 
     /// Whether the tool succeeded; a line that does not say so means yes.
@@ -162,7 +229,7 @@ impl<'a> Entry<'a> {
         out.extend_from_slice(b"{\"id\":");
         match &self.id {
             Some(id) => out.extend_from_slice(self.token(Some(id))),
-            None => write_id_of(self.line, out),
+            None => out.extend_from_slice(format!("\"{}\"", id_of(self.line)).as_bytes()),
         }
         for (key, range) in [
             (PUBLIC_TOOL_NAME, Some(&self.tool_name)),
@@ -180,6 +247,9 @@ impl<'a> Entry<'a> {
             out.push(b':');
             out.extend_from_slice(self.token(Some(value)));
         }
+        if self.is_compacted {
+            write_member(COMPACTED, b"true", out);
+        }
         out.push(b'}');
     }
 }
@@ -192,11 +262,10 @@ fn write_member(key: &str, token: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The id of a line that has none: the same for the same line, in the form of a UUID (version 8).
-fn write_id_of(line: &[u8], out: &mut Vec<u8>) {
+fn id_of(line: &[u8]) -> String {
     let hash = Sha256::digest(line);
     let bytes = hash.first_chunk::<16>().copied().unwrap_or_default();
-    let id = uuid::Builder::from_custom_bytes(bytes).into_uuid();
-    out.extend_from_slice(format!("\"{id}\"").as_bytes());
+    uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
 }
 
 #[cfg(test)]
@@ -234,6 +303,33 @@ mod tests {
             json!({"id":id,"toolName":"x","params":null,"result":null,"success":true,"summary":null,
                 "timestamp":null})
         );
+    }
+
+    #[test]
+    fn an_operation_record_is_no_entry_and_says_which_operation_was_there() {
+        let line = r#"{"tool_name":"grep","params":{"a":1},"success":false,"timestamp":"2025-12-18","cost":2,"operationId":"o\u0031"}"#;
+        let entry = Entry::parse(line.as_bytes()).unwrap();
+        let id = entry.id();
+        let record = String::from_utf8(entry.operation_record()).unwrap();
+        let expected = format!(
+            r#"{{"compacted":"grep","success":false,"timestamp":"2025-12-18","id":"{id}","operationId":"o\u0031"}}"#
+        );
+        assert_eq!(record, expected + "\n");
+        let record = record.trim_end();
+        assert_eq!(public(record).unwrap_err(), OPERATION_RECORD);
+        let again = Entry::parse_any(record.as_bytes()).unwrap();
+        assert_eq!(again.operation_id().as_deref(), Some("o1"));
+        assert_eq!(again.operation_record(), entry.operation_record());
+        let mut out = Vec::new();
+        again.write_public(&mut out);
+        assert_eq!(
+            serde_json::from_slice::<Value>(&out).unwrap(),
+            json!({"id":id,"toolName":"grep","params":null,"result":null,"success":false,"summary":null,
+                "timestamp":"2025-12-18","operationId":"o1","compacted":true})
+        );
+        // Beside a tool's name it is a member like any other.
+        let entry = public(r#"{"tool_name":"x","compacted":"y"}"#).unwrap();
+        assert_eq!((&entry["toolName"], &entry["compacted"]), (&json!("x"), &json!("y")));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! `ContextHistory`: an append-only log of tool invocations, one JSON object per line.
 
+mod bounds;
 mod compact;
 mod entry;
 mod filter;
 mod index;
+mod operations;
 mod ranked;
 mod recall;
 mod record;
+mod tail;
 mod verify;
 
 use std::{
@@ -16,14 +19,17 @@ use std::{
 };
 
 use storage::{
-    Disk, Durability, FileError, FileSystem, Log, LogError, LogPath, LogReader, LogRegistry,
+    Disk, Durability, FileError, FileLock, FileSystem, Log, LogError, LogPath, LogReader,
+    LogRegistry,
 };
 use tasks::{CallTracker, Cancelled};
 
+pub use bounds::Bounds;
 pub use compact::{CompactReport, Plan, Policy, Summary};
 pub use filter::Filter;
 pub use index::IndexSizes;
-pub use record::NewEntry;
+pub use record::{Appended, Appending, NewEntry, Previous};
+pub use tail::{Tail, TailStart};
 pub use verify::{IndexState, Problem, VerifyReport};
 
 use crate::{
@@ -32,7 +38,9 @@ use crate::{
     error::{Code, Error, Result},
     safety::{Inspection, Place, Trust},
 };
+use bounds::Housekeeper;
 use index::Index;
+use operations::Operations;
 
 /// What a history is told at its construction.
 #[derive(Debug, Clone)]
@@ -45,6 +53,8 @@ pub struct HistoryOptions {
     pub lock_timeout: Duration,
     /// Entries whose line has more bytes are refused, and skipped when they are read.
     pub max_entry_bytes: usize,
+    /// Bounds within which the history compacts itself.
+    pub bounds: Bounds,
     /// What the caller vouches for.
     pub trust: Trust,
 }
@@ -57,6 +67,8 @@ pub struct History {
     log: Arc<Log<Error>>,
     index: Mutex<Option<Arc<Index>>>,
     index_sizes: IndexSizes,
+    operations: Arc<Operations>,
+    housekeeper: Housekeeper,
     /// Held while the index is extended, by threads that may block.
     indexing: Mutex<()>,
     appends: CallTracker,
@@ -89,6 +101,15 @@ impl History {
         if options.trust.locks {
             log.trust_locks();
         }
+        let operations =
+            Operations::of(file_system.scope(), options.path.file(), options.max_entry_bytes);
+        let housekeeper = Housekeeper::new(file_system.disk().map(|disk| {
+            let lock = FileLock::new(disk, options.path.compaction_lock());
+            if options.trust.locks {
+                lock.trust();
+            }
+            lock
+        }));
         Arc::new(Self {
             options,
             file_system,
@@ -96,6 +117,8 @@ impl History {
             log,
             index: Mutex::default(),
             index_sizes,
+            operations,
+            housekeeper,
             indexing: Mutex::default(),
             appends: CallTracker::default(),
             told_unlocked: AtomicBool::new(false),
@@ -119,7 +142,7 @@ impl History {
             setting: "path",
             directories: &[&path.directory],
             files: &[&path.file()],
-            own_files: &[&path.lock()],
+            own_files: &[&path.lock(), &path.compaction_lock()],
         };
         self.inspection.check(disk, &place, self.options.trust, &self.debug)
     }
@@ -149,7 +172,8 @@ impl History {
         Error::from_file("read the history", &self.path(), "path", error)
     }
 
-    /// Waits for every append queued so far.
+    /// Waits for every append queued so far, and for a compaction in the background that one of those that
+    /// ended has started.
     pub async fn close(&self) {
         self.appends.wait_for_all().await;
     }
@@ -173,6 +197,7 @@ impl History {
                     path.display()
                 ),
             ),
+            LogError::Refused => Error::internal(format!("{} refused a record", path.display())),
             LogError::Unlockable => Error::new(
                 Code::Unsupported,
                 format!(

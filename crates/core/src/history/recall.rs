@@ -8,7 +8,7 @@ use tasks::LONG;
 
 use super::{
     Cancelled, History,
-    entry::{Entry, trim},
+    entry::{Entry, OPERATION_RECORD, trim},
     filter::Filter,
     index::{Index, Lookup, Unusable},
     run_blocking,
@@ -98,6 +98,7 @@ impl<C: Collect> Found<C> {
             }
             // Somebody is writing it, or a crash left it: not there yet.
             Err(_) if !line.is_terminated => {}
+            Err(OPERATION_RECORD) => {}
             Err(reason) => self.count_bad(line, reason),
         }
     }

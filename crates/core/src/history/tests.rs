@@ -19,6 +19,7 @@ fn options(directory: &Path) -> HistoryOptions {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        bounds: crate::history::Bounds::default(),
         trust: crate::safety::Trust::default(),
     }
 }
@@ -45,6 +46,8 @@ fn entry(tool: &str, result: &Value, timestamp: &str) -> NewEntry {
         params: text(&json!({})),
         result: text(result),
         rest: rest.to_string(),
+        operation_id: None,
+        previous: None,
         redaction: None,
     }
 }

@@ -6,7 +6,7 @@ use storage::{FileError, LinesForwards, LogReader, ReadAt};
 
 use super::{
     Cancelled, History,
-    entry::{Entry, trim},
+    entry::{Entry, OPERATION_RECORD, trim},
     index, run_blocking,
 };
 use crate::error::Result;
@@ -106,6 +106,7 @@ impl History {
                         report.entries += 1;
                         continue;
                     }
+                    Err(OPERATION_RECORD) => continue,
                     Err(_) if !line.is_terminated => {
                         report.has_torn_tail = true;
                         "torn: its end is missing"

@@ -1,11 +1,18 @@
 //! `summaries.jsonl`: a log that keeps the latest.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use redaction::{Redacted, Redaction, RedactionSession};
+use memchr::memmem;
+use redaction::{Redacted, Redaction, RedactionSession, Report};
 use serde_json::json;
 use storage::{
-    AppendError, FileError, LinesForwards, LogError, LogReader, LogRegistry, LogSnapshot, Rewrite,
+    AppendError, Check, FileError, FileResult, LinesForwards, LogError, LogReader, LogRegistry,
+    LogSnapshot, LogView, Rewrite, Verdict,
 };
 use tasks::CallPlace;
 
@@ -51,7 +58,8 @@ pub(super) struct Seen {
 }
 
 impl Memory {
-    /// Adds a summary behind those of the calls before; the oldest beyond the bounds go.
+    /// Adds a summary behind those of the calls before; the oldest beyond the bounds go. Where the log has a
+    /// summary of the same operation, returns that and adds nothing.
     ///
     /// # Errors
     /// `InvalidArgument`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing is added then.
@@ -77,9 +85,11 @@ impl Memory {
         self.prepare_directory().await?;
         let permit = place.reached().await;
         let (stored, line) = summary.line(now())?;
-        let appended = self.append_line(line);
+        let appended = self.append_once(line, stored.operation_id.clone());
         drop(permit);
-        appended.await?;
+        if let Some(stored) = appended.await? {
+            return Ok(Redacted { stored, report: Report::default() });
+        }
         // It is there: what pruning says is told, and done again after the next one.
         if let Err(error) = self.prune().await {
             self.debug.say(
@@ -102,6 +112,43 @@ impl Memory {
                 Some(Ok(())) => Ok(()),
                 Some(Err(AppendError::Line(error))) => Err(error),
                 Some(Err(AppendError::Log(error))) => Err(self.failed("append to", error)),
+                None => Err(interrupted()),
+            }
+        }
+    }
+
+    /// As [`Memory::append_line`], unless the log has a summary of the same operation, which is returned.
+    fn append_once(
+        &self,
+        line: Vec<u8>,
+        operation_id: Option<String>,
+    ) -> impl Future<Output = Result<Option<Summary>>> + Send + use<> {
+        let (durability, timeout) = (self.options.durability, self.options.lock_timeout);
+        let (make, found) = (Box::new(move || Ok(line)), Arc::new(Mutex::new(None)));
+        let pending = match operation_id {
+            None => self.log.append(make, durability, timeout),
+            Some(id) => {
+                let earlier = Arc::clone(&found);
+                let check: Check = Box::new(move |view| {
+                    let summary = find_operation(view, &id)?;
+                    let verdict = summary.as_ref().map_or(Verdict::Write, |_| Verdict::Refuse);
+                    *earlier.lock().unwrap_or_else(PoisonError::into_inner) = summary;
+                    Ok(verdict)
+                });
+                self.log.append_checked(make, check, durability, timeout)
+            }
+        };
+        let path = self.log_path.file();
+        async move {
+            match pending.outcome().await {
+                Some(Ok(())) => Ok(None),
+                Some(Err(AppendError::Log(LogError::Refused))) => {
+                    Ok(found.lock().unwrap_or_else(PoisonError::into_inner).take())
+                }
+                Some(Err(AppendError::Line(error))) => Err(error),
+                Some(Err(AppendError::Log(error))) => {
+                    Err(failed("append to", &path, timeout, error))
+                }
                 None => Err(interrupted()),
             }
         }
@@ -157,33 +204,50 @@ impl Memory {
     }
 
     pub(super) fn failed(&self, what: &str, error: LogError) -> Error {
-        let path = self.log_path.file();
-        match error {
-            LogError::File(error) => Error::from_file(what, &path, "root", error),
-            LogError::LockTimeout => timed_out(&path, self.options.lock_timeout),
-            LogError::Replaced => Error::new(
-                Code::Conflict,
-                format!(
-                    "could not {what} {}: it was replaced meanwhile; try again",
-                    path.display()
-                ),
+        failed(what, &self.log_path.file(), self.options.lock_timeout, error)
+    }
+}
+
+fn failed(what: &str, path: &Path, lock_timeout: Duration, error: LogError) -> Error {
+    match error {
+        LogError::File(error) => Error::from_file(what, path, "root", error),
+        LogError::LockTimeout => timed_out(path, lock_timeout),
+        LogError::Replaced => Error::new(
+            Code::Conflict,
+            format!("could not {what} {}: it was replaced meanwhile; try again", path.display()),
+        ),
+        LogError::Refused => Error::internal(format!("{} refused a record", path.display())),
+        LogError::Unlockable => Error::new(
+            Code::Unsupported,
+            format!(
+                "could not {what} {}: its file system has no locks, and what others append meanwhile would be lost; set root to a local disk",
+                path.display()
             ),
-            LogError::Unlockable => Error::new(
-                Code::Unsupported,
-                format!(
-                    "could not {what} {}: its file system has no locks, and what others append meanwhile would be lost; set root to a local disk",
-                    path.display()
-                ),
+        ),
+        LogError::Untrusted(kind) => Error::new(
+            Code::Unsupported,
+            format!(
+                "could not {what} {}: the locks of its file system ({kind}) may bind one host or mount only, and what others append meanwhile would be lost; set root to a local disk, or set trustLocks: true if every process uses the same mount",
+                path.display()
             ),
-            LogError::Untrusted(kind) => Error::new(
-                Code::Unsupported,
-                format!(
-                    "could not {what} {}: the locks of its file system ({kind}) may bind one host or mount only, and what others append meanwhile would be lost; set root to a local disk, or set trustLocks: true if every process uses the same mount",
-                    path.display()
-                ),
-            ),
+        ),
+    }
+}
+
+/// The first summary of an operation in the log, which its bounds keep short.
+fn find_operation(view: &LogView<'_>, id: &str) -> FileResult<Option<Summary>> {
+    let finder = memmem::Finder::new("\"operationId\"");
+    let mut lines = LinesForwards::new(view, 0, MAX_LINE);
+    while let Some(line) = lines.next_line()? {
+        let text = line.bytes.as_deref().unwrap_or_default().trim_ascii();
+        if finder.find(text).is_some()
+            && let Ok(summary) = serde_json::from_slice::<Summary>(text)
+            && summary.operation_id.as_deref() == Some(id)
+        {
+            return Ok(Some(summary));
         }
     }
+    Ok(None)
 }
 
 pub(super) fn interrupted() -> Error {

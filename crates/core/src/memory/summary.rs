@@ -29,6 +29,9 @@ pub struct Summary {
     /// What to find it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
+    /// The operation that appended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<String>,
 }
 
 impl Summary {
@@ -50,6 +53,17 @@ impl Summary {
         }
         for text in [&mut self.run_id, &mut self.step_id, &mut self.summary] {
             pass.text(text)?;
+        }
+        if let Some(id) = &self.operation_id {
+            check_line("operationId", id, MAX_NAME)?;
+            let mut redacted = id.clone();
+            pass.text(&mut redacted)?;
+            if redacted != *id {
+                // A redacted id would be the same for several operations.
+                return Err(invalid(
+                    "operationId must not look like a secret: redaction would change it",
+                ));
+            }
         }
         if let Some(tags) = &mut self.tags {
             if tags.len() > MAX_TAGS {

@@ -55,6 +55,7 @@ async fn append(memory: &Arc<Memory>, step: &str, text: &str) -> Result<Summary>
         timestamp: String::new(),
         summary: text.to_owned(),
         tags: None,
+        operation_id: None,
     };
     Ok(memory.append_summary(summary, None).await?.stored)
 }
@@ -397,6 +398,7 @@ async fn calls_in_flight_take_effect_in_their_order() {
                     timestamp: String::new(),
                     summary: text(number),
                     tags: None,
+                    operation_id: None,
                 };
                 memory.append_summary(summary, Some(redaction.clone()))
             })

@@ -33,5 +33,6 @@ pub(super) fn show(
         paths: None,
         is_one_value: false,
         next,
+        media_type: None,
     }
 }

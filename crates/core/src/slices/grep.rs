@@ -112,6 +112,7 @@ impl Grep {
             paths: None,
             is_one_value: false,
             next,
+            media_type: None,
         })
     }
 }

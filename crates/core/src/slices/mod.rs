@@ -6,11 +6,13 @@
 //! |---|---|
 //! | `text` | the text that is sliced, and its lines |
 //! | `bytes`, `lines`, `grep` | the slices |
+//! | `grep_lines` | whole matching lines, for many texts |
 //! | `pattern` | regular expressions, matched line by line |
 //! | `json_path` | JSON paths, on the text of a value |
 
 mod bytes;
 mod grep;
+mod grep_lines;
 mod json_path;
 mod lines;
 mod pattern;
@@ -23,7 +25,9 @@ use std::{borrow::Cow, ops::Range};
 use tasks::Cancelled;
 
 pub use grep::{Grep, Match};
+pub use grep_lines::{LineMatch, Room, grep_lines};
 pub use json_path::JsonPath;
+pub(crate) use json_path::{PathStep, normalised_path};
 pub use pattern::{Pattern, Syntax};
 
 use crate::error::{Code, Error, Result};
@@ -111,6 +115,8 @@ pub struct Slice {
     pub is_one_value: bool,
     /// How to go on, when something is left.
     pub next: Option<Going>,
+    /// The text is the base64 of bytes of this media type; offsets and sizes are those of the bytes.
+    pub media_type: Option<String>,
 }
 
 /// A stored result.
@@ -122,7 +128,7 @@ pub enum Stored<'a> {
     Text(&'a str),
 }
 
-/// Reads a part of a result. Lone surrogates of a string, which UTF-8 cannot express, become U+FFFD.
+/// Reads a part of a result. A JSON path into a string that holds the JSON of an object or an array goes into that, wherever the string is. Lone surrogates of a string, which UTF-8 cannot express, become U+FFFD.
 ///
 /// # Errors
 /// `InvalidArgument` when the JSON path asks for more work than is done.
@@ -131,20 +137,27 @@ pub fn read(stored: Stored<'_>, request: &Request, cancelled: &Cancelled) -> Res
     let Some(path) = &request.json_path else {
         return request.slice(&text_of(stored), cancelled);
     };
-    let json = match stored {
-        Stored::Json(json) => json,
-        Stored::Text(text) => {
+    let inner = match stored {
+        Stored::Json(json) => json_text::decode_string(json.as_bytes()),
+        Stored::Text(text) => Some(Cow::Borrowed(text)),
+    };
+    let inner = inner.filter(|text| is_container(text));
+    let json = match (&inner, stored) {
+        (Some(text), _) => text,
+        (None, Stored::Json(json)) => json,
+        (None, Stored::Text(text)) => {
             let mut token = Vec::new();
             json_text::escape_string(text, &mut token);
             escaped = String::from_utf8(token).unwrap_or_default();
             &escaped
         }
     };
-    let values = path.find(json, cancelled)?;
+    let (place, values) = path.find_through(json, cancelled)?;
+    let json = &*place.text;
     if let [value] = values.as_slice() {
         let text = text_of(Stored::Json(json.get(value.range()).unwrap_or_default()));
         let mut slice = request.slice(&text, cancelled)?;
-        slice.paths = Some(json_path::paths(json, &values, usize::MAX).0);
+        slice.paths = Some(place.paths(&values, usize::MAX).0);
         slice.is_one_value = true;
         return Ok(slice);
     }
@@ -156,7 +169,7 @@ pub fn read(stored: Stored<'_>, request: &Request, cancelled: &Cancelled) -> Res
         let shown: Vec<_> =
             slice.shown_lines().filter_map(|line| values.get(line - 1).copied()).collect();
         // Paths may be much longer than what they lead to: they are bounded as the text is.
-        let (paths, are_all) = json_path::paths(json, &shown, request.max_bytes);
+        let (paths, are_all) = place.paths(&shown, request.max_bytes);
         if are_all || max_bytes <= MIN_BYTES {
             slice.paths = Some(paths);
             return Ok(slice);
@@ -195,6 +208,12 @@ impl Slice {
         matching.dedup();
         range.into_iter().flatten().chain(matching)
     }
+}
+
+/// A text that is the JSON of an object or an array: many tools return JSON in a string.
+fn is_container(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && json_text::validate_document(text.as_bytes()).is_ok()
 }
 
 /// The text that is sliced: a string decoded, anything else as it is stored.

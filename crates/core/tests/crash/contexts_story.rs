@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use agent_context_core::{
     Code, Debug,
-    context::{Manager, ManagerOptions, Retention},
+    context::{Manager, ManagerOptions, Piece, Retention},
 };
 use serde_json::json;
 use simulator::SimulatedDisk;
@@ -25,10 +25,13 @@ pub fn manager_on(disk: &SimulatedDisk, session: &str, durability: Durability) -
     Manager::new(own, process_on(disk), Debug::default())
 }
 
-/// Options under which a sweep leaves nothing of sessions that are over.
+/// Options under which a sweep leaves nothing of sessions that no process holds.
 pub fn strict() -> ManagerOptions {
     let own = options(Path::new(DIRECTORY));
-    ManagerOptions { retention: Retention { max_files: 0, ..own.retention }, ..own }
+    ManagerOptions {
+        retention: Retention { max_files: 0, keep_paused: -1, ..own.retention },
+        ..own
+    }
 }
 
 /// Saves a context of its own, of so many bytes or more; returns its path.
@@ -44,9 +47,39 @@ pub async fn try_save(
     contexts::save(manager, "tool", &json!({ "of": id }), &json!("x".repeat(length))).await
 }
 
-/// The record behind a path, or why there is none.
+/// Saves a context whose result is an image of so many bytes; returns its path.
+pub async fn save_bytes(manager: &Arc<Manager>, id: &str, length: usize) -> String {
+    // Base64 of bytes that are no text.
+    let data = "/7+A".repeat(length / 3);
+    let block = json!({ "type": "image", "mimeType": "image/png", "data": data });
+    contexts::save(manager, "tool", &json!({ "of": id }), &json!([block])).await.unwrap()
+}
+
+/// Saves a context that comes in pieces: text, or bytes that are none; returns its path.
+pub async fn save_stream(manager: &Arc<Manager>, id: &str, pieces: &[&[u8]]) -> String {
+    let stream = manager.stream(None, usize::MAX);
+    for piece in pieces {
+        stream.write(Piece::Bytes(piece.repeat(1000))).await.unwrap();
+    }
+    let request = contexts::request("tool", &json!({ "of": id }), &json!(null));
+    let sequence = manager.begin_save();
+    manager.store_streamed(sequence, request, &stream, None).await.unwrap().stored.path
+}
+
+/// The record behind a path, or why there is none. Bytes that a record names are there.
 pub async fn load(manager: &Arc<Manager>, path: &str) -> Result<Vec<u8>, Code> {
-    manager.load(path).await.map(|held| held.record().to_vec()).map_err(|error| error.code)
+    let record = manager.load(path).await.map_err(|error| error.code)?.record();
+    if memchr::memmem::find(&record, b"\"bytes\":[").is_some() {
+        manager.bytes(path).await.map_err(|error| error.code)?;
+    }
+    Ok(record.to_vec())
+}
+
+/// How many files of bytes have no record.
+pub fn bytes_without_record(disk: &SimulatedDisk) -> usize {
+    let names = names(disk, DIRECTORY);
+    let records = names.iter().filter_map(|name| file_names::parse_bytes(name));
+    records.filter(|record| !names.contains(record)).count()
 }
 
 /// The names of the directory's contexts.

@@ -3,13 +3,16 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_context_core::{
-    Debug, Result,
-    history::{CompactReport, Filter, History, HistoryOptions, NewEntry, Policy, Summary},
+    Code, Debug, Result,
+    history::{
+        Appended, CompactReport, Filter, History, HistoryOptions, NewEntry, Policy, Previous,
+        Summary,
+    },
 };
 use json_text::Encoded;
 use serde_json::{Value, json};
 use simulator::{SimulatedDisk, Survival};
-use storage::{Access, Disk, Durability};
+use storage::{Access, Disk, Durability, layout};
 
 use crate::{
     cuts::{Found, SUBSETS, cut_everywhere, runtime},
@@ -32,6 +35,7 @@ pub fn history_on(disk: &SimulatedDisk, durability: Durability) -> Arc<History> 
         durability,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        bounds: agent_context_core::history::Bounds::default(),
         trust: agent_context_core::Trust::default(),
     };
     History::new(options, process_on(disk), Debug::default())
@@ -46,6 +50,8 @@ pub fn entry(id: &str, length: usize) -> NewEntry {
         params: encode(&json!({ "of": id })),
         result: encode(&json!("x".repeat(length))),
         rest: rest.to_string(),
+        operation_id: None,
+        previous: None,
         redaction: None,
     }
 }
@@ -213,6 +219,85 @@ fn compacted_at_process() {
 #[test]
 fn compacted_at_full() {
     compacted("appends of two processes and compactions, full", Full);
+}
+
+const OPERATIONS: usize = 6;
+
+/// Appends an entry of an operation; returns whether it was written now.
+async fn operate(history: &Arc<History>, number: usize, previous: Option<Previous>) -> bool {
+    let id = format!("operation {number}");
+    let plain = entry(&layout::random().to_string(), LENGTHS[number % LENGTHS.len()]);
+    let rest = plain.rest.strip_suffix('}').unwrap();
+    let rest = format!(r#"{rest},"operationId":"{id}"}}"#);
+    let entry = NewEntry { rest, operation_id: Some(id), previous, ..plain };
+    matches!(history.append(entry).outcome().await.unwrap(), Appended::Written { .. })
+}
+
+/// Every operation is repeated on what is left, and is there once in the end.
+async fn repeats(found: &Found) {
+    let history = history_on(&found.disk, Full);
+    for number in 0..OPERATIONS {
+        operate(&history, number, None).await;
+    }
+    let again = history_on(&found.disk, Full);
+    for number in 0..OPERATIONS {
+        assert!(!operate(&again, number, Some(Previous::Nothing)).await, "it is known");
+    }
+    let disk = found.disk.crash(usize::MAX, Survival::Nothing);
+    let lines: Vec<Value> = whole_lines(&text(&disk))
+        .iter()
+        .map(|line| serde_json::from_slice(&line.0).unwrap())
+        .collect();
+    for number in 0..OPERATIONS {
+        let id = format!("operation {number}");
+        let count = lines.iter().filter(|line| line["operationId"] == *id).count();
+        assert_eq!(count, 1, "{id}");
+    }
+}
+
+/// Two processes append the same operations, one compacts, both repeat them.
+fn operated(name: &'static str, durability: Durability) {
+    let mut story = Story::new(SimulatedDisk::new());
+    runtime().block_on(async {
+        let [one, other] = [(); 2].map(|()| history_on(&story.disk, durability));
+        for number in 0..OPERATIONS - 1 {
+            let previous = (number == 0).then_some(Previous::Nothing);
+            assert!(operate(&one, number, previous).await);
+            story.appended(1, durability);
+            assert!(!operate(&other, number, None).await);
+        }
+        let report = compact(&other, 2).await.unwrap();
+        assert_eq!((report.kept_entries, report.dropped_entries), (2, 3));
+        story.rewritten();
+        // A record for each operation that went, the summary, and what was kept.
+        assert_eq!(story.lines().len(), 3 + 1 + 2);
+        for history in [&one, &other] {
+            for number in 0..OPERATIONS - 1 {
+                assert!(!operate(history, number, None).await);
+            }
+        }
+        assert!(operate(&one, OPERATIONS - 1, None).await);
+        story.appended(1, durability);
+        let refused = history_on(&story.disk, durability);
+        let late = NewEntry { previous: Some(Previous::Nothing), ..entry("late", 10) };
+        let error = refused.append(late).outcome().await.unwrap_err();
+        assert_eq!(error.code, Code::Conflict);
+        story.appended(0, durability);
+    });
+    cut_everywhere(Group::History, name, &story.disk, DIRECTORY, EACH_LONG, async |found| {
+        story.check(found);
+        repeats(found).await;
+    });
+}
+
+#[test]
+fn operations_at_process() {
+    operated("operations of two processes and a compaction, process", Process);
+}
+
+#[test]
+fn operations_at_full() {
+    operated("operations of two processes and a compaction, full", Full);
 }
 
 /// A block of the simulated disk: what is lost begins and ends where lines do.

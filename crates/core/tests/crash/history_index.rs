@@ -38,6 +38,7 @@ fn indexed_on(disk: &SimulatedDisk) -> Arc<History> {
         durability: Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 20,
+        bounds: agent_context_core::history::Bounds::default(),
         trust: agent_context_core::Trust::default(),
     };
     History::with_index(options, SIZES, process_on(disk), Debug::default())

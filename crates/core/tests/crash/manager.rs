@@ -1,17 +1,23 @@
 //! Managers, cut off.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+};
 
 use agent_context_core::{
     Debug,
-    context::{Manager, ManagerOptions},
+    context::{Manager, ManagerOptions, Retention},
 };
+use serde_json::Value;
 use simulator::{SimulatedDisk, Survival};
-use storage::{Disk, Durability};
+use storage::{Disk, Durability, layout};
 
 use crate::{
     contexts_story::{
-        Contexts, DIRECTORY, context_names, hidden, load, manager_on, path_of, save, strict,
+        Contexts, DIRECTORY, bytes_without_record, context_names, hidden, load, manager_on,
+        path_of, save, save_bytes, save_stream, strict,
     },
     cuts::{Found, SUBSETS, cut_everywhere, runtime},
     evidence::Group,
@@ -37,6 +43,8 @@ async fn goes_on(story: &Contexts, found: &Found) {
     for (name, record) in &before {
         assert!(load(&reader, &path_of(name)).await.unwrap() == *record, "a save disturbed {name}");
     }
+    redeem_all(&reader, &before).await;
+    resume_all(&disk, &before).await;
     // Everybody but `next` is dead.
     next.sweep().await.unwrap();
     assert_eq!(hidden(&found.disk), (1, 0), "leases and temporary files");
@@ -44,8 +52,119 @@ async fn goes_on(story: &Contexts, found: &Found) {
     for name in before.keys() {
         assert!(!context_names(&found.disk).contains(name), "{name} is left");
     }
+    // A loss of power may take the line that says whose bytes they are: those stay until they are old.
+    if found.is_killed() {
+        assert_eq!(bytes_without_record(&found.disk), 0, "bytes that no record names");
+    }
     assert_eq!(next.clear(next.begin_clear()).await.unwrap(), 1);
     assert_eq!(hidden(&found.disk), (0, 0));
+}
+
+/// What a record notes of itself.
+fn noted<'a>(record: &'a Value, key: &str) -> &'a str {
+    record.get(key).and_then(Value::as_str).unwrap()
+}
+
+/// Every context is found by its handle, whatever is left of the table of handles.
+async fn redeem_all(reader: &Arc<Manager>, records: &BTreeMap<String, Vec<u8>>) {
+    for (name, record) in records {
+        let value: Value = serde_json::from_slice(record).unwrap();
+        let redeemed = load(reader, noted(&value, "handle")).await;
+        assert!(redeemed.as_ref() == Ok(record), "{name}: {redeemed:?}");
+    }
+}
+
+/// A process that resumes a session has all of its contexts that must be there.
+async fn resume_all(disk: &SimulatedDisk, records: &BTreeMap<String, Vec<u8>>) {
+    let mut sessions: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (name, record) in records {
+        let value: Value = serde_json::from_slice(record).unwrap();
+        let session = noted(&value, "sessionId");
+        if layout::may_be_of_session(name, session) {
+            sessions.entry(session.to_owned()).or_default().insert(name);
+        }
+    }
+    for (session, names) in sessions {
+        let own = ManagerOptions { session, session_is_named: true, resumes: true, ..strict() };
+        let manager = Manager::new(own, process_on(disk), Debug::default());
+        manager.resume().await.unwrap();
+        let (_, rows) = manager.pointers_from(0, usize::MAX);
+        let rows: Vec<Vec<Value>> = serde_json::from_str(&rows).unwrap();
+        let resumed: BTreeSet<&str> =
+            rows.iter().filter_map(|row| row.first().and_then(Value::as_str)).collect();
+        // A removal that was not promised may have been undone.
+        assert!(resumed.is_superset(&names), "{resumed:?} of {names:?}");
+        manager.close(manager.calls()).await;
+    }
+}
+
+fn saved_streams(name: &'static str, durability: Durability) {
+    let mut story = Contexts::new(SimulatedDisk::new(), durability);
+    let manager = manager_on(&story.disk, "session", durability);
+    runtime().block_on(async {
+        let first = save_stream(&manager, "first", &[b"text", b"of", b"pieces"]).await;
+        story.step().await;
+        save_stream(&manager, "second", &[b"text", b"\xff", b"bytes"]).await;
+        story.step().await;
+        assert!(manager.forget(&first).await.unwrap());
+        story.step().await;
+        manager.close(manager.calls()).await;
+        story.step().await;
+        let other = manager_on(&story.disk, "other", durability);
+        save(&other, "other", 100).await;
+        story.step().await;
+        other.sweep().await.unwrap();
+        story.swept().await;
+        other.close(other.calls()).await;
+    });
+    assert_eq!(story.counts(), (3, 1));
+    assert_eq!(bytes_without_record(&story.disk), 0);
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn streams_at_process() {
+    saved_streams("streams, process", Process);
+}
+
+#[test]
+fn streams_at_full() {
+    saved_streams("streams, full", Full);
+}
+
+fn saved_bytes(name: &'static str, disk: SimulatedDisk, durability: Durability) {
+    let mut story = Contexts::new(disk, durability);
+    let manager = manager_on(&story.disk, "session", durability);
+    runtime().block_on(async {
+        let first = save_bytes(&manager, "first", 5000).await;
+        story.step().await;
+        save_bytes(&manager, "second", 300).await;
+        story.step().await;
+        assert!(manager.forget(&first).await.unwrap());
+        story.step().await;
+        manager.close(manager.calls()).await;
+        story.step().await;
+        let other = manager_on(&story.disk, "other", durability);
+        save(&other, "other", 100).await;
+        story.step().await;
+        // The first session is over.
+        other.sweep().await.unwrap();
+        story.swept().await;
+        other.close(other.calls()).await;
+    });
+    assert_eq!(story.counts(), (3, 1));
+    assert_eq!(bytes_without_record(&story.disk), 0);
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn bytes_at_process() {
+    saved_bytes("bytes, process", SimulatedDisk::new(), Process);
+}
+
+#[test]
+fn bytes_at_full() {
+    saved_bytes("bytes, full", SimulatedDisk::new(), Full);
 }
 
 fn cut_contexts(name: &'static str, story: &Contexts) {
@@ -153,6 +272,39 @@ fn removed_at_process() {
 #[test]
 fn removed_at_full() {
     removed("forgotten and cleared, full", Full);
+}
+
+/// A live session keeps within its bounds.
+fn bounded(name: &'static str, durability: Durability) {
+    let mut story = Contexts::new(SimulatedDisk::new(), durability);
+    runtime().block_on(async {
+        let strict = strict();
+        let retention = Retention { max_live_files: 2, ..strict.retention };
+        let own = ManagerOptions { session_is_named: true, durability, retention, ..strict };
+        let manager = Manager::new(own, process_on(&story.disk), Debug::default());
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let path = save(&manager, &number.to_string(), length).await;
+            if number == 0 {
+                assert!(manager.pin(&path, true).await.unwrap());
+            }
+            manager.sweep().await.unwrap();
+            story.swept().await;
+        }
+        manager.close(manager.calls()).await;
+        story.step().await;
+    });
+    assert_eq!(story.counts(), (LENGTHS.len(), 2));
+    cut_contexts(name, &story);
+}
+
+#[test]
+fn bounded_at_process() {
+    bounded("bounds of a live session, process", Process);
+}
+
+#[test]
+fn bounded_at_full() {
+    bounded("bounds of a live session, full", Full);
 }
 
 /// A disk on which a session died: its contexts, its lease, and what it was writing.

@@ -74,6 +74,7 @@ async fn append(memory: &Arc<Memory>, step: &str, length: usize) -> Result<(), E
         timestamp: String::new(),
         summary: "y".repeat(length),
         tags: None,
+        operation_id: None,
     };
     memory.append_summary(summary, None).await.map(drop)
 }

@@ -28,6 +28,7 @@ pub fn options(directory: &Path, durability: Durability) -> HistoryOptions {
         durability,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: 1 << 30,
+        bounds: agent_context_core::history::Bounds::default(),
         trust: agent_context_core::Trust::default(),
     }
 }
@@ -47,6 +48,8 @@ pub fn entry(id: &str, size: usize) -> NewEntry {
         params: Encoded::Text("{}".encode_utf16().collect()),
         result: Encoded::Text("null".encode_utf16().collect()),
         rest: rest(id, size),
+        operation_id: None,
+        previous: None,
         redaction: None,
     }
 }

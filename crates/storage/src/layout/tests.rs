@@ -143,3 +143,15 @@ proptest! {
         let _ = (parse_context(&text), parse_lease(&text), parse_temporary(&text));
     }
 }
+
+#[test]
+fn bytes_have_the_name_of_their_context() {
+    let name = context(&name(Some("s"), &"t".repeat(500)));
+    let bytes = bytes_of(&name);
+    assert!(bytes.len() <= MAX_NAME, "{bytes}");
+    assert_eq!(parse_bytes(&bytes), Some(name.clone()));
+    assert_eq!(parse_context(&bytes), None);
+    for other in [name.as_str(), "photo.bin", ".bin", ".json.bin"] {
+        assert_eq!(parse_bytes(other), None, "{other}");
+    }
+}

@@ -13,6 +13,8 @@ pub enum LogError {
     LockTimeout,
     /// The log is not the one that was looked at: another process replaced it.
     Replaced,
+    /// The record's [`Check`](super::Check) refused it; nothing was written.
+    Refused,
     /// There are no locks here, and without one others' records could be lost.
     Unlockable,
     /// The locks of this type of file system may bind one host or mount only.
@@ -26,6 +28,7 @@ impl LogError {
             Self::File(error) => Self::File(error.duplicate()),
             Self::LockTimeout => Self::LockTimeout,
             Self::Replaced => Self::Replaced,
+            Self::Refused => Self::Refused,
             Self::Unlockable => Self::Unlockable,
             Self::Untrusted(kind) => Self::Untrusted(kind.clone()),
         }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::{
+    check::Check,
     error::{AppendError, LogError},
     reader::LogSnapshot,
 };
@@ -36,8 +37,18 @@ pub(super) type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
 
 /// What waits in a log's queue.
 pub(super) enum Job<E> {
-    Append { line: LineSource<E>, durability: Durability, waiting: Waiting, done: Done<E> },
-    Rewrite { rewrite: Rewrite, waiting: Waiting, done: oneshot::Sender<Result<u64, LogError>> },
+    Append {
+        line: LineSource<E>,
+        check: Option<Check>,
+        durability: Durability,
+        waiting: Waiting,
+        done: Done<E>,
+    },
+    Rewrite {
+        rewrite: Rewrite,
+        waiting: Waiting,
+        done: oneshot::Sender<Result<u64, LogError>>,
+    },
 }
 
 /// Since when a job waits, and how long it waits for others.
@@ -61,6 +72,7 @@ impl Waiting {
 /// A line to be written: with its newline character.
 pub(super) struct Record {
     pub line: Vec<u8>,
+    pub check: Option<Check>,
     pub durability: Durability,
     pub waiting: Waiting,
 }

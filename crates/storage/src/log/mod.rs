@@ -7,9 +7,11 @@
 //!   it never runs into it.
 //! - At [`Durability::Full`] the records of a turn share one trip to the medium (group commit); the
 //!   lock is free meanwhile.
+//! - A record may have a check, which reads the log under the lock and may refuse the record.
 //! - Readers take no lock: a line that has no end yet is not there yet, everything before it is.
 //! - A rewrite (compaction) makes a new file, brings it to the medium, and gives it the log's name.
 
+mod check;
 mod error;
 mod job;
 mod lines;
@@ -28,6 +30,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
+pub use check::{Check, LogView, Verdict};
 pub use error::{AppendError, LogError};
 pub use job::{MakeLine, Rewrite};
 pub use lines::{Line, LinesBackwards, LinesForwards, ReadAt};
@@ -128,29 +131,42 @@ impl<E: Send + 'static> Log<E> {
         durability: Durability,
         patience: Duration,
     ) -> Pending<E, Result<(), AppendError<E>>> {
-        self.append_from(LineSource::Make(make), durability, patience)
+        self.append_from(LineSource::Make(make), None, durability, patience)
     }
 
-    /// As [`Log::append`], for a line that takes long to make: `line` receives it. Records queued before
+    /// As [`Log::append`], for a record that is written only if `check` allows it.
+    pub fn append_checked(
+        self: &Arc<Self>,
+        make: MakeLine<E>,
+        check: Check,
+        durability: Durability,
+        patience: Duration,
+    ) -> Pending<E, Result<(), AppendError<E>>> {
+        self.append_from(LineSource::Make(make), Some(check), durability, patience)
+    }
+
+    /// As [`Log::append`], for a line that takes long to make, and perhaps with a check: `line` receives it. Records queued before
     /// it are written meanwhile, later ones after it. The append is interrupted when the sender is dropped.
     pub fn append_arriving(
         self: &Arc<Self>,
         line: oneshot::Receiver<Vec<u8>>,
+        check: Option<Check>,
         durability: Durability,
         patience: Duration,
     ) -> Pending<E, Result<(), AppendError<E>>> {
-        self.append_from(LineSource::Arriving(line), durability, patience)
+        self.append_from(LineSource::Arriving(line), check, durability, patience)
     }
 
     fn append_from(
         self: &Arc<Self>,
         line: LineSource<E>,
+        check: Option<Check>,
         durability: Durability,
         patience: Duration,
     ) -> Pending<E, Result<(), AppendError<E>>> {
         let (done, outcome) = oneshot::channel();
         let waiting = Waiting::new(patience);
-        self.queue().jobs.push_back(Job::Append { line, durability, waiting, done });
+        self.queue().jobs.push_back(Job::Append { line, check, durability, waiting, done });
         Pending { log: Arc::clone(self), outcome }
     }
 
@@ -178,6 +194,15 @@ impl<E: Send + 'static> Log<E> {
         match opened {
             Err(error) if error.is_not_found() => Ok(None),
             other => other.map(Some),
+        }
+    }
+
+    /// The log's length in bytes after the last change by this process; 0 before the first one.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match &self.store {
+            Store::Disk(log) => log.length(),
+            Store::Plain(log) => log.length(),
         }
     }
 
@@ -265,14 +290,14 @@ impl<E: Send + 'static> Log<E> {
     async fn take_turn(&self, jobs: Vec<Job<E>>) {
         let (mut records, mut senders, mut bytes) = (Vec::new(), Vec::new(), 0);
         for job in jobs {
-            let (line, durability, waiting, done) = match job {
+            let (line, check, durability, waiting, done) = match job {
                 Job::Rewrite { rewrite, waiting, done } => {
                     // Nobody waits any more: nothing to tell, here and below.
                     let _ = done.send(self.do_rewrite(rewrite, waiting).await);
                     continue;
                 }
-                Job::Append { line, durability, waiting, done } => {
-                    (line, durability, waiting, done)
+                Job::Append { line, check, durability, waiting, done } => {
+                    (line, check, durability, waiting, done)
                 }
             };
             let made = match line {
@@ -296,7 +321,7 @@ impl<E: Send + 'static> Log<E> {
                 Ok(mut line) => {
                     line.push(b'\n');
                     bytes += line.len();
-                    records.push(Record { line, durability, waiting });
+                    records.push(Record { line, check, durability, waiting });
                     senders.push(done);
                     if bytes >= MAX_TURN_BYTES {
                         let records = std::mem::take(&mut records);
@@ -352,10 +377,7 @@ impl<E: Send + 'static> Log<E> {
     ) -> Result<Vec<Result<(), LogError>>, LogError> {
         match &self.store {
             Store::Disk(log) => log.append(records, deadline).await,
-            Store::Plain(log) => {
-                log.append(records).await?;
-                Ok(records.iter().map(|_| Ok(())).collect())
-            }
+            Store::Plain(log) => log.append(records).await,
         }
     }
 

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{
+    check::{LogView, Verdict},
     error::LogError,
     job::{Record, Rewrite},
     path::LogPath,
@@ -42,6 +43,8 @@ struct State {
     opened: Option<Opened>,
     has_locks: Option<bool>,
     is_swept: bool,
+    /// The file's length after the last write.
+    length: u64,
     /// What the last trip to the medium took, when several records shared it.
     shared_trip: Duration,
 }
@@ -51,6 +54,14 @@ struct Opened {
     file: Arc<dyn OpenFile>,
     /// Its entry in the directory, and the directory's in its parents, are on the medium.
     is_entered: bool,
+}
+
+/// Whether the checks of records are made.
+#[derive(Clone, Copy)]
+enum Checks {
+    Run,
+    /// They were made before.
+    Skip,
 }
 
 /// What a turn wrote.
@@ -81,6 +92,10 @@ impl DiskLog {
     /// How long records may wait for others at most; nothing where they come one at a time.
     pub fn trip_worth_waiting_for(&self) -> Duration {
         self.state().shared_trip
+    }
+
+    pub fn length(&self) -> u64 {
+        self.state().length
     }
 
     pub fn has_locks(&self) -> Option<bool> {
@@ -133,16 +148,20 @@ impl DiskLog {
     ) -> Result<Vec<Result<(), LogError>>, LogError> {
         let guard = self.acquire(deadline).await?;
         let all: Vec<&Record> = records.iter().collect();
-        let mut written = self.write(&all, guard.is_exclusive())?;
+        let mut written = self.write(&all, guard.is_exclusive(), Checks::Run)?;
         if self.lock.untrusted().is_some() {
             written = self.complete(records, written)?;
         }
+        self.state().length = written.end;
         drop(guard);
         let is_wanted = |durability| durability == Durability::Full;
+        // A record may be refused because of another one, which the caller then relies on.
+        let is_decided =
+            |outcome: &Result<(), LogError>| matches!(outcome, Ok(()) | Err(LogError::Refused));
         let has_full = records
             .iter()
             .zip(&written.outcomes)
-            .any(|(record, outcome)| is_wanted(record.durability) && outcome.is_ok());
+            .any(|(record, outcome)| is_wanted(record.durability) && is_decided(outcome));
         let begun = Instant::now();
         let synced = if has_full { self.sync(&written).await } else { Ok(()) };
         let is_shared = has_full && records.len() > 1;
@@ -153,7 +172,7 @@ impl DiskLog {
             let takes_back = records.iter().all(|record| is_wanted(record.durability));
             self.separate(&written, takes_back).await;
             for (record, outcome) in records.iter().zip(&mut written.outcomes) {
-                if is_wanted(record.durability) && outcome.is_ok() {
+                if is_wanted(record.durability) && is_decided(outcome) {
                     *outcome = Err(LogError::File(error.duplicate()));
                 }
             }
@@ -198,7 +217,8 @@ impl DiskLog {
                 return Ok(written);
             }
             let (indices, again): (Vec<usize>, Vec<&Record>) = torn.into_iter().unzip();
-            let Written { file, is_entered, end, outcomes, .. } = self.write(&again, false)?;
+            let Written { file, is_entered, end, outcomes, .. } =
+                self.write(&again, false, Checks::Skip)?;
             written = Written { file, is_entered, end, ..written };
             for (index, outcome) in indices.into_iter().zip(outcomes) {
                 if let Some(slot) = written.outcomes.get_mut(index) {
@@ -237,13 +257,29 @@ impl DiskLog {
         Ok(lines.into_iter().map(<[u8]>::to_vec).collect())
     }
 
-    fn write(&self, records: &[&Record], is_exclusive: bool) -> FileResult<Written> {
+    fn write(
+        &self,
+        records: &[&Record],
+        is_exclusive: bool,
+        checks: Checks,
+    ) -> FileResult<Written> {
         let Opened { file, is_entered } = self.opened()?;
         let begin = file.length()?;
         let mut end = begin;
         let mut is_torn = is_torn(file.as_ref(), end)?;
         let mut outcomes = Vec::with_capacity(records.len());
         for record in records {
+            if let (Checks::Run, Some(check)) = (checks, &record.check) {
+                let refused = match check(&LogView::of_file(file.as_ref())) {
+                    Ok(Verdict::Write) => None,
+                    Ok(Verdict::Refuse) => Some(LogError::Refused),
+                    Err(error) => Some(LogError::File(error)),
+                };
+                if let Some(refused) = refused {
+                    outcomes.push(Err(refused));
+                    continue;
+                }
+            }
             let appended = if is_torn {
                 let mut line = Vec::with_capacity(record.line.len() + 1);
                 line.push(b'\n');
@@ -346,7 +382,12 @@ impl DiskLog {
             let error = io::Error::other(error);
             Err(LogError::File(FileError::system("rename", &self.file_path, error)))
         });
-        self.state().opened = None;
+        let mut state = self.state();
+        state.opened = None;
+        if let Ok(length) = &outcome {
+            state.length = *length;
+        }
+        drop(state);
         outcome
     }
 }

@@ -34,6 +34,12 @@ impl LogPath {
         self.beside(&layout::lock(&self.name))
     }
 
+    /// The lock file of processes that compact the log in the background.
+    #[must_use]
+    pub fn compaction_lock(&self) -> PathBuf {
+        self.beside(&layout::compaction_lock(&self.name))
+    }
+
     /// The log's file.
     #[must_use]
     pub fn file(&self) -> PathBuf {

@@ -4,11 +4,12 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use super::{
+    check::{LogView, Verdict},
     error::LogError,
     job::{Record, Rewrite},
     lines::ReadAt,
@@ -23,11 +24,17 @@ pub(super) struct PlainLog {
     path: LogPath,
     /// The text is known to end with a whole line.
     is_whole: AtomicBool,
+    /// The text's length after the last change.
+    length: AtomicU64,
 }
 
 impl PlainLog {
     pub fn new(file_system: Arc<dyn FileSystem>, path: LogPath) -> Self {
-        Self { file_system, path, is_whole: AtomicBool::new(false) }
+        Self { file_system, path, is_whole: AtomicBool::new(false), length: AtomicU64::new(0) }
+    }
+
+    pub fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
     }
 
     /// The log's whole text.
@@ -46,16 +53,20 @@ impl PlainLog {
         }
     }
 
-    /// Appends the records in one operation: all of them, or none as far as the file system goes.
-    pub async fn append(&self, records: &[Record]) -> Result<(), LogError> {
-        let lines: Vec<u8> =
-            records.iter().flat_map(|record| record.line.iter().copied()).collect();
+    /// Appends the records in one operation: all that their checks allow, or none as far as the file
+    /// system goes. Says for each record whether it is there.
+    pub async fn append(&self, records: &[Record]) -> Result<Vec<Result<(), LogError>>, LogError> {
+        let has_checks = records.iter().any(|record| record.check.is_some());
         let is_whole = self.is_whole.swap(false, Ordering::AcqRel);
-        if is_whole {
-            match self.add(lines.clone()).await {
+        if is_whole && !has_checks {
+            let lines: Vec<u8> =
+                records.iter().flat_map(|record| record.line.iter().copied()).collect();
+            let added = lines.len() as u64;
+            match self.add(lines).await {
                 Ok(true) => {
+                    self.length.fetch_add(added, Ordering::Relaxed);
                     self.is_whole.store(true, Ordering::Release);
-                    return Ok(());
+                    return Ok(records.iter().map(|_| Ok(())).collect());
                 }
                 // Somebody removed the directory: it is made anew.
                 Err(error) if !error.is_not_found() => return Err(error.into()),
@@ -63,18 +74,36 @@ impl PlainLog {
             }
         }
         let mut text = self.text_or_nothing().await?;
-        let is_torn = text.last().is_some_and(|&last| last != b'\n');
-        let mut addition = Vec::with_capacity(lines.len() + 1);
-        if is_torn {
-            addition.push(b'\n');
+        let before = text.len();
+        let mut outcomes = Vec::with_capacity(records.len());
+        for record in records {
+            let verdict = match &record.check {
+                None => Ok(Verdict::Write),
+                Some(check) => check(&LogView::of_text(&text)),
+            };
+            outcomes.push(match verdict {
+                Ok(Verdict::Write) => {
+                    if text.last().is_some_and(|&last| last != b'\n') {
+                        text.push(b'\n');
+                    }
+                    text.extend_from_slice(&record.line);
+                    Ok(())
+                }
+                Ok(Verdict::Refuse) => Err(LogError::Refused),
+                Err(error) => Err(LogError::File(error)),
+            });
         }
-        addition.extend(lines);
-        if !self.add(addition.clone()).await? {
-            text.extend(addition);
+        if text.len() == before {
+            return Ok(outcomes);
+        }
+        let length = text.len() as u64;
+        let addition = text.get(before..).unwrap_or_default().to_vec();
+        if !self.add(addition).await? {
             self.replace(text).await?;
         }
+        self.length.store(length, Ordering::Relaxed);
         self.is_whole.store(true, Ordering::Release);
-        Ok(())
+        Ok(outcomes)
     }
 
     /// `false`: this file system cannot add to files.
@@ -109,6 +138,7 @@ impl PlainLog {
         let length = text.len() as u64;
         self.is_whole.store(false, Ordering::Release);
         self.replace(text).await?;
+        self.length.store(length, Ordering::Relaxed);
         Ok(length)
     }
 }
@@ -191,6 +221,7 @@ mod tests {
         );
         let record = |line: &[u8]| Record {
             line: line.to_vec(),
+            check: None,
             durability: Durability::Process,
             waiting: Waiting::new(std::time::Duration::ZERO),
         };

@@ -42,11 +42,11 @@ impl Collector {
         result
     }
 
-    /// Counts one occurrence.
-    pub(crate) fn add(&mut self, field: usize, term: &str) {
+    /// Counts one occurrence; the hash of the term.
+    pub(crate) fn add(&mut self, field: usize, term: &str) -> u32 {
         let hash = hash(term);
         let slot = self.slot(hash, |entry| self.text_of(entry) == term);
-        let Some(place) = self.table.get_mut(slot) else { return };
+        let Some(place) = self.table.get_mut(slot) else { return hash };
         if *place == 0 {
             let start = self.text.len() as u32;
             self.text.push_str(term);
@@ -60,6 +60,7 @@ impl Collector {
         if self.entries.len() * 2 > self.table.len() {
             self.grow();
         }
+        hash
     }
 
     pub(crate) fn text_of(&self, entry: &Entry) -> &str {

@@ -3,8 +3,10 @@
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, tokenize_all};
 use crate::index::collector::Collector;
-use crate::index::fields::{Document, FIELDS, Lengths};
+use crate::index::facts::{self, FACT_FIELD};
+use crate::index::fields::{Document, FIELDS, Lengths, RESULT_FIELDS};
 use crate::index::postings::Frequencies;
+use crate::index::sketch::{Sketch, SketchBuilder};
 use crate::index::start::Start;
 
 /// The distinct terms of one document, ordered by hash, then text.
@@ -12,6 +14,7 @@ use crate::index::start::Start;
 pub(crate) struct DocumentTerms {
     pub(crate) lengths: Lengths,
     pub(crate) stop_words: StopWords,
+    pub(crate) sketch: Sketch,
     terms: Box<[Term]>,
     text: Box<str>,
     /// The first bytes of each term.
@@ -31,9 +34,15 @@ impl DocumentTerms {
     pub(crate) fn new(document: &Document<'_>) -> Self {
         Collector::with(|collector| {
             let mut stop_words = StopWords::default();
+            let mut sketch = SketchBuilder::default();
             let lengths = for_each_token(document, |field, token| match token {
-                Token::Term(term) => collector.add(field, term),
+                Token::Term(term) => sketch.add(field, collector.add(field, term)),
                 Token::StopWord(number) => stop_words.insert(number),
+            });
+            let sketch = sketch.finish(collector);
+            let names_time = names_time(collector);
+            for_each_fact(document, names_time, |fact| {
+                collector.add(FACT_FIELD, fact);
             });
             let order = collector.order();
             let mut terms = Vec::with_capacity(order.len());
@@ -52,13 +61,13 @@ impl DocumentTerms {
                 });
             }
             let (terms, text, starts) = (terms.into(), text.into(), starts.into());
-            Self { lengths, stop_words, terms, text, starts, signature }
+            Self { lengths, stop_words, sketch, terms, text, starts, signature }
         })
     }
 
     /// What they take in memory, about.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.terms) + self.text.len()
+        size_of::<Self>() + size_of_val(&*self.terms) + self.text.len() + self.sketch.bytes()
     }
 
     /// How often the fields have a term.
@@ -73,6 +82,18 @@ impl DocumentTerms {
             .map(|(.., frequencies)| frequencies)
             .next()
             .unwrap_or_default()
+    }
+
+    /// The terms with a hash.
+    pub(crate) fn with_hash(&self, hash: u32) -> impl Iterator<Item = &str> {
+        let may_have = self.signature & signature_bit(hash) != 0;
+        let first = if may_have {
+            self.terms.partition_point(|entry| entry.hash < hash)
+        } else {
+            self.terms.len()
+        };
+        let same_hash = self.from(first).take_while(move |(other, ..)| *other == hash);
+        same_hash.map(|(_, text, _)| text)
     }
 
     /// Hash, text and frequencies of every term, in order.
@@ -104,6 +125,26 @@ impl DocumentTerms {
 
 fn signature_bit(hash: u32) -> u64 {
     1 << (hash & 63)
+}
+
+/// Whether a term of the result says when something happened.
+fn names_time(collector: &Collector) -> bool {
+    let is_in_result = |counts: &[u32]| {
+        RESULT_FIELDS.iter().any(|field| counts.get(*field).is_some_and(|count| *count > 0))
+    };
+    let mut in_result = collector.entries.iter().filter(|entry| is_in_result(&entry.counts));
+    in_result.any(|entry| facts::is_time(collector.text_of(entry)))
+}
+
+/// Calls `emit` with what is known of a document beside its words.
+pub(crate) fn for_each_fact(document: &Document<'_>, names_time: bool, mut emit: impl FnMut(&str)) {
+    if facts::is_empty_result(document.result) {
+        emit(facts::EMPTY);
+    }
+    if names_time {
+        emit(facts::TIME);
+    }
+    facts::for_each_argument(document, emit);
 }
 
 /// Calls `emit` with each token of each field; the number of terms in each.

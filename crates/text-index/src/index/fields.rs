@@ -9,7 +9,8 @@ pub struct Document<'a> {
     pub name: &'a str,
     /// What the pointer says about it.
     pub description: &'a str,
-    /// Keys and string values of the arguments, separated by spaces.
+    /// Keys and string values of the arguments, separated by spaces, or by
+    /// [`Document::BEFORE_STRING`] and [`Document::BEFORE_OTHER`].
     pub arguments: &'a str,
     /// The text of the result: as much of it as is to be indexed.
     pub result: &'a str,
@@ -20,6 +21,11 @@ pub struct Document<'a> {
 }
 
 impl Document<'_> {
+    /// Precedes each string value among the arguments, where the whole of a string counts.
+    pub const BEFORE_STRING: char = '\u{1e}';
+    /// Precedes everything else among the arguments, which ends a string.
+    pub const BEFORE_OTHER: char = '\u{1f}';
+
     /// Whether all of its text is indexed: of a very long one only the beginning is.
     #[must_use]
     pub fn is_short(&self) -> bool {

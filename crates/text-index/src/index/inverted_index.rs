@@ -13,7 +13,9 @@ use crate::index::slots::Slots;
 use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
+use crate::query::question::Question;
 use crate::scoring::explain::{TermMatch, explain};
+use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
 
@@ -209,6 +211,17 @@ impl Index {
         foreign: &[Document<'_>],
     ) -> RankedList<Ranked> {
         rank(&self.view(), query, known, foreign)
+    }
+
+    /// As [`Index::rank`], for a question: facts beside the words, adjacent terms and identifiers that lead
+    /// from one document to others count as well. The documents are in no order.
+    pub fn rank_for(
+        &self,
+        question: &Question,
+        known: &dyn Fn(u64) -> bool,
+        foreign: &[Document<'_>],
+    ) -> RankedList<Ranked> {
+        question_ranking::rank(&self.view(), question, known, foreign)
     }
 
     /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns

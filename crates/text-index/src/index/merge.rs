@@ -128,6 +128,10 @@ fn merge_documents<'a>(
     documents.sort_by_key(|(_, (_, row))| row.sequence);
     for (new, (number, (old, row))) in (0..).zip(documents) {
         builder.document(&row);
+        if let Some(source) = sources.get(number) {
+            let (pairs, identifiers) = source.segment.sketch(old);
+            builder.sketch(pairs, identifiers);
+        }
         if let Some(place) =
             sources.get_mut(number).and_then(|source| source.places.get_mut(old as usize))
         {

@@ -1,9 +1,11 @@
 //! The inverted index: documents, their fields and postings, mutable and immutable blocks of them, published views.
 
+pub(crate) mod analysed;
 pub(crate) mod announced;
 pub(crate) mod batch;
 pub(crate) mod collector;
 pub(crate) mod document_terms;
+pub(crate) mod facts;
 pub(crate) mod fields;
 pub(crate) mod inverted_index;
 pub(crate) mod maintenance;
@@ -12,6 +14,7 @@ pub(crate) mod postings;
 pub(crate) mod row;
 pub(crate) mod segment;
 pub(crate) mod sequences;
+pub(crate) mod sketch;
 pub(crate) mod slots;
 pub(crate) mod start;
 pub(crate) mod stored_segment;

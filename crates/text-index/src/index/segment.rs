@@ -6,6 +6,7 @@ use crate::analysis::stop_words::StopWords;
 use crate::index::fields::{Lengths, RESULT_FIELDS};
 use crate::index::postings::Posting;
 use crate::index::row::Row;
+use crate::index::sketch::Sketch;
 use crate::index::start::Start;
 use crate::index::tail::TailDocument;
 use crate::scoring::ranking::Totals;
@@ -23,6 +24,10 @@ pub(crate) struct Segment {
     groups: Box<[u64]>,
     stop_words: Box<[StopWords]>,
     lengths: Box<[Lengths]>,
+    pair_ends: Box<[u32]>,
+    pairs: Box<[u16]>,
+    identifier_ends: Box<[u32]>,
+    identifiers: Box<[u32]>,
     totals: Totals,
     removed: Box<[AtomicU64]>,
     removed_count: AtomicU32,
@@ -53,6 +58,8 @@ impl Segment {
         let mut keys: Vec<u64> = Vec::new();
         for (place, document) in (0..).zip(documents) {
             builder.document(&document.row());
+            let Sketch { pairs, identifiers } = &document.terms.sketch;
+            builder.sketch(pairs, identifiers);
             for (hash, text, frequencies) in document.terms.iter() {
                 keys.push(u64::from(hash) << 32 | occurrences.len() as u64);
                 occurrences.push((text, Posting::new(place, frequencies)));
@@ -144,12 +151,14 @@ impl Segment {
 
     /// What it takes in memory, about.
     pub(crate) fn bytes(&self) -> usize {
-        let document = size_of::<(u64, i64, Lengths)>();
+        let document = size_of::<(u64, i64, Lengths, u32, u32)>();
         let term = 3 * size_of::<u32>() + size_of::<u32>() / TERMS_PER_BUCKET;
         self.len() * document
             + self.term_count() * term
             + self.text.len()
             + size_of_val(&*self.postings)
+            + size_of_val(&*self.pairs)
+            + size_of_val(&*self.identifiers)
     }
 
     /// Most of its documents are removed.
@@ -166,15 +175,29 @@ impl Segment {
         self.sequences.first().copied().unwrap_or_default()
     }
 
-    /// The postings of a term, ordered by document.
-    pub(crate) fn postings(&self, hash: u32, term: &str) -> &[Posting] {
+    /// Hashes of terms side by side in a document, ascending, and hashes of its identifiers; none where they
+    /// were not kept.
+    pub(crate) fn sketch(&self, place: u32) -> (&[u16], &[u32]) {
+        let place = place as usize;
+        let pairs = self.pairs.get(range(&self.pair_ends, place)).unwrap_or_default();
+        let identifiers =
+            self.identifiers.get(range(&self.identifier_ends, place)).unwrap_or_default();
+        (pairs, identifiers)
+    }
+
+    /// The terms with a hash, and their postings.
+    pub(crate) fn with_hash(&self, hash: u32) -> impl Iterator<Item = (&str, &[Posting])> {
         let bucket = bucket(hash, self.directory.len() - 1);
         let bounds = self.directory.get(bucket).zip(self.directory.get(bucket + 1));
         let (start, end) = bounds.map_or((0, 0), |(start, end)| (*start as usize, *end as usize));
         let hashes = self.hashes.get(start..end).unwrap_or_default();
-        let same_hash = (start..).zip(hashes).filter(|(_, other)| **other == hash);
-        let found = same_hash.map(|(number, _)| number).find(|number| self.text(*number) == term);
-        found.map_or(&[], |number| self.postings_of(number))
+        let same_hash = (start..).zip(hashes).filter(move |(_, other)| **other == hash);
+        same_hash.map(|(number, _)| (self.text(number), self.postings_of(number)))
+    }
+
+    /// The postings of a term, ordered by document.
+    pub(crate) fn postings(&self, hash: u32, term: &str) -> &[Posting] {
+        self.with_hash(hash).find(|(text, _)| *text == term).map_or(&[], |(_, postings)| postings)
     }
 
     /// Text and postings of the terms that begin with `start`.
@@ -266,6 +289,10 @@ pub(crate) struct SegmentBuilder {
     groups: Vec<u64>,
     stop_words: Vec<StopWords>,
     lengths: Vec<Lengths>,
+    pair_ends: Vec<u32>,
+    pairs: Vec<u16>,
+    identifier_ends: Vec<u32>,
+    identifiers: Vec<u32>,
     totals: Totals,
     hashes: Vec<u32>,
     text_ends: Vec<u32>,
@@ -318,6 +345,16 @@ impl SegmentBuilder {
         self.stop_words.push(row.stop_words);
         self.lengths.push(lengths);
         self.totals.add(&lengths);
+    }
+
+    /// The sketch of the document that was added last; a thinned segment keeps none.
+    pub(crate) fn sketch(&mut self, pairs: &[u16], identifiers: &[u32]) {
+        if !self.is_thinned {
+            self.pairs.extend_from_slice(pairs);
+            self.identifiers.extend_from_slice(identifiers);
+        }
+        self.pair_ends.push(self.pairs.len() as u32);
+        self.identifier_ends.push(self.identifiers.len() as u32);
     }
 
     /// A posting of the term that [`Self::end_term`] will name.
@@ -373,6 +410,10 @@ impl SegmentBuilder {
             groups: self.groups.into(),
             stop_words: self.stop_words.into(),
             lengths: self.lengths.into(),
+            pair_ends: self.pair_ends.into(),
+            pairs: self.pairs.into(),
+            identifier_ends: self.identifier_ends.into(),
+            identifiers: self.identifiers.into(),
             totals: self.totals,
             hashes: self.hashes.into(),
             directory: directory.into(),

@@ -21,9 +21,16 @@ pub(crate) struct View {
     announced_sequences: FxHashSet<u64>,
     pub(crate) segments: Vec<Arc<Segment>>,
     tails: Vec<Arc<Tail>>,
+    /// Documents of no index.
+    analysed: Vec<Arc<TailDocument>>,
 }
 
 impl View {
+    /// A collection of documents of no index.
+    pub(crate) fn of(documents: impl Iterator<Item = Arc<TailDocument>>) -> Self {
+        Self { analysed: documents.collect(), ..Self::default() }
+    }
+
     /// Adds an index, whose sequences differ from those of the others.
     pub(crate) fn add(&mut self, announced: Vec<Arc<Announced>>, snapshot: &Snapshot) {
         for announced in announced {
@@ -45,7 +52,8 @@ impl View {
         let in_tails = in_tails
             .filter(|document| !document.is_removed() && !self.is_announced(document.sequence))
             .map(|document| (document, &*document.terms));
-        announced.chain(in_tails).collect()
+        let analysed = self.analysed.iter().map(|document| (&**document, &*document.terms));
+        announced.chain(in_tails).chain(analysed).collect()
     }
 
     /// Whether the document counts as announced, wherever else it is.

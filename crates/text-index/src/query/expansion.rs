@@ -121,7 +121,7 @@ fn is_replaceable(term: &QueryTerm) -> bool {
         && term.text.chars().all(char::is_alphabetic)
 }
 /// Of a term with a border on either side, in order.
-fn trigrams(text: &str) -> Vec<[char; 3]> {
+pub(crate) fn trigrams(text: &str) -> Vec<[char; 3]> {
     let bordered = || std::iter::once(' ').chain(text.chars()).chain(std::iter::once(' '));
     let triples = bordered().zip(bordered().skip(1)).zip(bordered().skip(2));
     let mut trigrams: Vec<[char; 3]> =
@@ -132,7 +132,7 @@ fn trigrams(text: &str) -> Vec<[char; 3]> {
 }
 
 /// Dice's coefficient: 0 for nothing in common, 1 for the same.
-fn similarity(left: &[[char; 3]], right: &[[char; 3]]) -> f32 {
+pub(crate) fn similarity(left: &[[char; 3]], right: &[[char; 3]]) -> f32 {
     let common = left.iter().filter(|trigram| right.binary_search(trigram).is_ok()).count();
     2.0 * common as f32 / (left.len() + right.len()).max(1) as f32
 }

@@ -52,6 +52,18 @@ impl Query {
         QueryBuilder::default()
     }
 
+    /// A query of terms as the index has them, with their weights.
+    pub(crate) fn of_weighted(terms: impl Iterator<Item = (Box<str>, f32)>) -> Self {
+        let term = |(part, (text, weight)): (u32, (Box<str>, f32))| QueryTerm {
+            hash: hash(&text),
+            weight,
+            part,
+            origin: Origin::Own,
+            text,
+        };
+        Self::builder().build().with_terms((0..).zip(terms).map(term))
+    }
+
     /// The query with further terms, as the index has them.
     pub(crate) fn with_own_terms(&self, terms: impl Iterator<Item = Box<str>>) -> Self {
         let first = self.terms.len() as u32;

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::words::hash;
 use crate::index::document_terms::DocumentTerms;
+use crate::index::facts::is_fact;
 use crate::index::inverted_index::Index;
 use crate::index::postings::Posting;
 use crate::index::segment::Segment;
@@ -102,13 +103,14 @@ impl<'v> Having<'v> {
     pub(crate) fn for_each_term(&self, mut visit: impl FnMut(&'v str, usize)) {
         for segment in &self.view.segments {
             for number in 0..segment.term_count() {
-                if let Some((_, term)) = segment.term(number) {
+                if let Some((_, term)) = segment.term(number).filter(|(_, term)| !is_fact(term)) {
                     visit(term, segment.postings_of(number).len());
                 }
             }
         }
         for (_, terms) in &self.recent {
-            terms.iter().for_each(|(_, term, _)| visit(term, 1));
+            let terms = terms.iter().filter(|(_, term, _)| !is_fact(term));
+            terms.for_each(|(_, term, _)| visit(term, 1));
         }
     }
 

@@ -90,6 +90,18 @@ impl QueryPlan {
         plan
     }
 
+    /// The plan for any of these terms, with the same phrases and exclusions.
+    pub(crate) fn for_terms(&self, terms: Vec<Box<str>>) -> Self {
+        let query = Query::builder().build().with_own_terms(terms.iter().cloned());
+        Self {
+            terms,
+            prefixes: Vec::new(),
+            words: Words::Any { query, stop_words: Vec::new() },
+            phrases: self.phrases.clone(),
+            excluded: self.excluded.clone(),
+        }
+    }
+
     /// Whether there is anything to rank by.
     #[must_use]
     pub fn is_ranked(&self) -> bool {

@@ -27,7 +27,7 @@ pub enum PrefixRule {
 /// A prefix to look for.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefix {
-    /// With [`PrefixRule::Completions`] as [`plain`] gives it, else as it is written.
+    /// With [`PrefixRule::Completions`] as [`plain`] gives it, else in the spelling of the query.
     pub(crate) text: String,
     /// Terms of words with this prefix that do not begin so themselves. Other words may have them, too.
     /// [`PrefixRule::Stems`] takes them from the index.

@@ -14,6 +14,7 @@ use crate::query::plan::{Operator, QueryPlan, tokens};
 use crate::query::prefixes::PrefixRule;
 use crate::query::ranking::PlanRanking;
 use crate::query::search_syntax::SearchSyntax;
+use crate::query::similar::similar_terms;
 use crate::query::verifier::Verifier;
 use crate::scoring::ranked::RankedList;
 use crate::scoring::search::TermStatistics;
@@ -47,6 +48,8 @@ pub struct StoredTexts<'t> {
     pub arguments: FieldText<'t>,
     /// Its result: a text, or JSON.
     pub result: FieldText<'t>,
+    /// How the call ended, where something was said of that.
+    pub outcome: FieldText<'t>,
 }
 
 /// Where a snippet was found.
@@ -56,6 +59,8 @@ pub enum Field {
     Arguments,
     /// In the result.
     Result,
+    /// In what was said of how the call ended.
+    Outcome,
 }
 
 /// What was found in the texts of one stored output.
@@ -65,7 +70,7 @@ pub struct Examined {
     pub snippets: Vec<(Field, Snippet)>,
     /// The share of what is looked for that is there, from 0 to 1.
     pub share: f32,
-    /// The text around the matches in the arguments, and in the result.
+    /// The text around the matches in the arguments, and in the result and the outcome.
     pub evidence: [String; 2],
 }
 
@@ -82,6 +87,8 @@ pub struct TextSearch {
     documents: Vec<usize>,
     /// What [`TextSearch::note_rare`] noted, by number.
     rare: Vec<bool>,
+    /// What the texts that were hits have, by number.
+    was_seen: Vec<bool>,
     bounds: SnippetBounds,
 }
 
@@ -89,13 +96,17 @@ impl TextSearch {
     /// Prepares a query for indexes, which together are one collection.
     #[must_use]
     pub fn new(syntax: &SearchSyntax, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
-        let plan = QueryPlan::new(syntax, Operator::Any(PrefixRule::Stems));
+        Self::of_plan(QueryPlan::new(syntax, Operator::Any(PrefixRule::Stems)), bounds, indexes)
+    }
+
+    fn of_plan(plan: QueryPlan, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
         let numbers = plan.number_count();
         let mut search = Self {
             ranking: plan.ranking(indexes),
             verifier: plan.verifier(),
             weights: vec![WEIGHT_UNIT as u64; numbers + plan.phrases.len()],
             rare: vec![true; numbers],
+            was_seen: vec![false; numbers],
             plan,
             documents: Vec::new(),
             maximum: 0.0,
@@ -103,6 +114,30 @@ impl TextSearch {
         };
         search.weigh(indexes);
         search
+    }
+
+    /// The search for what may be meant by those words of the query that neither the indexes nor the texts that were
+    /// examined have. `None` where there are no such words, or nothing is similar.
+    #[must_use]
+    pub fn similar(&self, syntax: &SearchSyntax, indexes: &[&Index]) -> Option<Self> {
+        let is_absent = |term: &str| {
+            let number = self.plan.terms.iter().position(|other| **other == *term);
+            number.is_some_and(|number| {
+                self.documents.get(number) == Some(&0) && self.was_seen.get(number) == Some(&false)
+            })
+        };
+        let absent: Vec<Box<str>> = syntax
+            .words
+            .iter()
+            .map(|word| tokens(word))
+            .filter(|terms| terms.iter().all(|term| is_absent(term)))
+            .flatten()
+            .collect();
+        let terms = similar_terms(indexes, &absent);
+        if terms.is_empty() {
+            return None;
+        }
+        Some(Self::of_plan(self.plan.for_terms(terms), self.bounds, indexes))
     }
 
     /// Whether an index can tell what has it; else texts have to be read.
@@ -172,7 +207,13 @@ impl TextSearch {
         is_known: bool,
         needs_rare: bool,
     ) -> Option<Examined> {
-        let fields = [texts.name, texts.description, texts.arguments.plain, texts.result.plain];
+        let fields = [
+            texts.name,
+            texts.description,
+            texts.arguments.plain,
+            texts.result.plain,
+            texts.outcome.plain,
+        ];
         if !self.verifier.passes(&fields) {
             return None;
         }
@@ -190,7 +231,11 @@ impl TextSearch {
             });
         }
         let mut windows: Vec<(Field, Window)> = Vec::new();
-        for (field, text) in [(Field::Result, texts.result), (Field::Arguments, texts.arguments)] {
+        for (field, text) in [
+            (Field::Result, texts.result),
+            (Field::Outcome, texts.outcome),
+            (Field::Arguments, texts.arguments),
+        ] {
             let span = bytes_of(text.plain, bounds.length);
             let mut best = Windows::new(weights, span, bounds.count.max(1));
             find_all(text.plain, matcher, phrases, numbers, &mut best);
@@ -210,11 +255,15 @@ impl TextSearch {
         }
         windows.sort_by_key(|(_, window)| std::cmp::Reverse(window.worth));
         windows.truncate(bounds.count.max(1));
+        for (was_seen, seen) in self.was_seen.iter_mut().zip(&seen) {
+            *was_seen |= *seen;
+        }
         let mut examined = Examined { share: share_of(weights, &seen), ..Examined::default() };
         for (field, window) in windows {
             let (text, slot) = match field {
                 Field::Arguments => (texts.arguments, 0),
                 Field::Result => (texts.result, 1),
+                Field::Outcome => (texts.outcome, 1),
             };
             let snippet = cut(text, &window, bounds.length, matcher, phrases);
             if let Some(evidence) = examined.evidence.get_mut(slot) {

@@ -6,6 +6,7 @@ use crate::index::fields::Lengths;
 use crate::index::postings::{Posting, skip_to};
 use crate::index::segment::Segment;
 use crate::scoring::best::Best;
+use crate::scoring::factors::Factor;
 use crate::scoring::groups::GroupScores;
 use crate::scoring::ranked::{Ranked, Which};
 use crate::scoring::ranking::Scorer;
@@ -34,6 +35,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) terms: &'a [WeightedTerm],
     pub(crate) scorer: &'a Scorer,
     pub(crate) known: &'a dyn Fn(u64) -> bool,
+    /// Not beside a limit.
+    pub(crate) factors: &'a [Factor],
 }
 
 thread_local! {
@@ -73,6 +76,12 @@ impl Accumulator {
         groups: Option<&mut GroupScores>,
     ) {
         self.sum(segment, postings, plan, best);
+        for factor in plan.factors {
+            factor.for_each(segment, |document, factor| {
+                let score = self.scores.get_mut(document as usize);
+                score.into_iter().for_each(|score| *score *= factor);
+            });
+        }
         let mut groups = groups;
         if groups.is_some() && self.slots.len() < segment.len() {
             self.slots.resize(segment.len(), 0);
@@ -142,7 +151,7 @@ impl Accumulator {
         plan: &Plan<'_>,
         best: &mut Best,
     ) {
-        let Plan { terms, scorer, known } = *plan;
+        let Plan { terms, scorer, known, .. } = *plan;
         if self.scores.len() < segment.len() {
             self.scores.resize(segment.len(), 0.0);
         }

@@ -39,6 +39,13 @@ impl Best {
         self.threshold
     }
 
+    /// The best `count` first, the others in no order.
+    pub(crate) fn into_best_first(mut self, count: usize) -> Vec<Ranked> {
+        self.drop_worse();
+        put_best_first(&mut self.kept, count);
+        self.kept
+    }
+
     /// Best first. Scores are not negative.
     pub(crate) fn into_sorted(mut self) -> Vec<Ranked> {
         self.drop_worse();
@@ -67,6 +74,15 @@ impl Best {
     }
 }
 
+/// Puts the best `count` first, in their order.
+pub(crate) fn put_best_first(documents: &mut [Ranked], count: usize) {
+    if count < documents.len() {
+        documents.select_nth_unstable_by(count, better_first);
+    }
+    let best = documents.len().min(count);
+    documents.split_at_mut(best).0.sort_unstable_by(better_first);
+}
+
 fn better_first(left: &Ranked, right: &Ranked) -> Ordering {
     let by_score = right.score.total_cmp(&left.score);
     by_score.then_with(|| (right.timestamp, right.which).cmp(&(left.timestamp, left.which)))
@@ -80,6 +96,19 @@ mod tests {
     use crate::scoring::ranked::Which;
 
     proptest! {
+        #[test]
+        fn the_best_first_are_those_of_all_in_order(scores in prop::collection::vec((0_u8..20, 0_i64..3), 0..200), count in 0_usize..60) {
+            let (mut sorted, mut partly) = (Best::new(None), Best::new(None));
+            for (sequence, (score, timestamp)) in (0..).zip(&scores) {
+                let document = Ranked { which: Which::Known(sequence), score: f32::from(*score), group: 0, group_score: 0.0, timestamp: *timestamp };
+                sorted.push(document);
+                partly.push(document);
+            }
+            let (sorted, partly) = (sorted.into_sorted(), partly.into_best_first(count));
+            prop_assert_eq!(sorted.len(), partly.len());
+            prop_assert!(sorted.iter().take(count).eq(partly.iter().take(count)));
+        }
+
         #[test]
         fn a_limit_keeps_the_first_of_all(scores in prop::collection::vec((0_u8..20, 0_i64..3), 0..400), limit in 0_usize..50) {
             let (mut all, mut limited) = (Best::new(None), Best::new(Some(limit)));

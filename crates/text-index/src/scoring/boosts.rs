@@ -3,19 +3,27 @@
 use std::cmp::Ordering;
 
 /// After so many later candidates the boost of recency has fallen to a third.
-const RECENT_CANDIDATES: f32 = 15.0;
+const RECENT_CANDIDATES: f32 = 10.0;
 
 /// Among few candidates the latest matters more: recency weighs twice as much at
-/// about fifty, four times as much at ten.
+/// ninety, six times as much at ten.
 const FEW_CANDIDATES: f32 = 10.0;
-const MOST_AMONG_FEW: f32 = 6.0;
+const MOST_AMONG_FEW: f32 = 10.0;
+
+/// What the candidates two places away count, as a share of what those beside count.
+const TWO_AWAY: f32 = 0.25;
+/// What a candidate beside counts where neither has a group, as a share of what it counts within a group.
+const UNGROUPED: f32 = 0.5;
+/// Without a group, calls belong together that were saved within this time, in ms.
+const TOGETHER: u64 = 5 * 60 * 1000;
 
 /// How much the place of a document among the candidates counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Boosts {
     /// The share of the best score that the latest candidate gets on top, where there are many.
     pub recency: f32,
-    /// The share of the scores of the candidates just before and just after, if they are of the same group.
+    /// The share of the scores of the candidates just before and just after, if they are of the same group. Those
+    /// two places away, and those without a group that were saved within minutes, count less.
     pub neighbours: f32,
     /// The share of what the group as a whole matches.
     pub group: f32,
@@ -28,7 +36,7 @@ impl Default for Boosts {
 }
 
 /// A candidate that matches.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scored {
     /// Its place among all candidates, those that do not match included.
     pub position: usize,
@@ -40,12 +48,23 @@ pub struct Scored {
     pub group_score: f32,
     /// Of equally good candidates the later is first.
     pub timestamp: i64,
+    /// How much of the score is for nearness by a vector.
+    pub near: f32,
+    /// How much of the score [`boost`] added for neighbours.
+    pub beside: f32,
+    /// How much of the score [`boost`] added for recency.
+    pub recent: f32,
 }
 
 /// Adds the boosts to the scores of the matching ones of `candidates`
 /// candidates, which stand in the order in which they were made, and sorts
-/// them: best first.
-pub fn boost(scored: &mut [Scored], candidates: usize, boosts: &Boosts) {
+/// them: best first. With a `limit` only so many are left. Returns the best score without recency.
+pub fn boost(
+    scored: &mut Vec<Scored>,
+    candidates: usize,
+    boosts: &Boosts,
+    limit: Option<usize>,
+) -> f32 {
     if boosts.neighbours > 0.0 {
         add_neighbours(scored, boosts.neighbours);
     }
@@ -53,30 +72,56 @@ pub fn boost(scored: &mut [Scored], candidates: usize, boosts: &Boosts) {
         document.score += boosts.group * document.group_score;
     }
     let best = scored.iter().map(|document| document.score).fold(0.0, f32::max);
-    let among_few = 1.0 + MOST_AMONG_FEW * FEW_CANDIDATES / (FEW_CANDIDATES + candidates as f32);
-    let latest = boosts.recency * among_few * best;
+    let latest = boosts.recency * (1.0 + among_few(candidates)) * best;
     for document in scored.iter_mut() {
-        let age = candidates.saturating_sub(document.position + 1) as f32;
-        document.score += latest * (-age / RECENT_CANDIDATES).exp();
+        document.recent = latest * freshness(document.position, candidates);
+        document.score += document.recent;
+    }
+    if let Some(limit) = limit.filter(|limit| *limit < scored.len()) {
+        scored.select_nth_unstable_by(limit, better_first);
+        scored.truncate(limit);
     }
     scored.sort_unstable_by(better_first);
+    best
+}
+
+/// How good a candidate is for its recency, where it does not match: in a small store the latest calls may be
+/// what is asked for, whatever their words. `best` is what [`boost`] returned.
+pub fn recency_of_others(position: usize, candidates: usize, boosts: &Boosts, best: f32) -> f32 {
+    boosts.recency * among_few(candidates) * best * freshness(position, candidates)
+}
+
+/// How much more recency weighs among few candidates.
+fn among_few(candidates: usize) -> f32 {
+    MOST_AMONG_FEW * FEW_CANDIDATES / (FEW_CANDIDATES + candidates as f32)
+}
+
+/// 1 for the latest candidate, less the more came after.
+fn freshness(position: usize, candidates: usize) -> f32 {
+    let age = candidates.saturating_sub(position + 1) as f32;
+    (-age / RECENT_CANDIDATES).exp()
 }
 
 fn add_neighbours(scored: &mut [Scored], share: f32) {
     scored.sort_unstable_by_key(|document| document.position);
-    let mut previous: Option<Scored> = None;
-    let mut rest = scored;
-    while let Some((document, after)) = rest.split_first_mut() {
-        let alone = *document;
-        let neighbours = [previous, after.first().copied()].into_iter().flatten();
-        let same_group = neighbours.filter(|other| {
-            alone.group != 0
-                && other.group == alone.group
-                && other.position.abs_diff(alone.position) == 1
-        });
-        document.score += share * same_group.map(|other| other.score).sum::<f32>();
-        previous = Some(alone);
-        rest = after;
+    let texts: Vec<Scored> = scored.to_vec();
+    for (number, document) in scored.iter_mut().enumerate() {
+        let around = texts.get(number.saturating_sub(2)..texts.len().min(number + 3));
+        let others = around.unwrap_or_default().iter();
+        let worth = others.map(|other| other.score * nearness(document, other));
+        document.beside = share * worth.sum::<f32>();
+        document.score += document.beside;
+    }
+}
+
+/// What a candidate counts for another, as a share of what it counts right beside it in one group.
+fn nearness(document: &Scored, other: &Scored) -> f32 {
+    match other.position.abs_diff(document.position) {
+        _ if document.group != other.group => 0.0,
+        1 if document.group != 0 => 1.0,
+        2 if document.group != 0 => TWO_AWAY,
+        1 if document.timestamp.abs_diff(other.timestamp) <= TOGETHER => UNGROUPED,
+        _ => 0.0,
     }
 }
 
@@ -94,7 +139,7 @@ mod tests {
     const NONE: Boosts = Boosts { recency: 0.0, neighbours: 0.0, group: 0.0 };
 
     fn scored(position: usize, score: f32, group: u64) -> Scored {
-        Scored { position, score, group, group_score: 0.0, timestamp: 0 }
+        Scored { position, score, group, ..Scored::default() }
     }
 
     fn boosted(
@@ -102,7 +147,7 @@ mod tests {
         candidates: usize,
         boosts: &Boosts,
     ) -> Vec<(usize, f32)> {
-        boost(&mut documents, candidates, boosts);
+        boost(&mut documents, candidates, boosts, None);
         documents.iter().map(|document| (document.position, document.score)).collect()
     }
 
@@ -114,12 +159,22 @@ mod tests {
             scored(2, 2.0, 1),
             scored(3, 3.0, 2),
             scored(5, 1.5, 2),
-            scored(6, 9.0, 0),
-            scored(7, 8.0, 0),
+            scored(7, 9.0, 0),
+            scored(8, 8.0, 0),
+            Scored { timestamp: 1 + TOGETHER as i64, ..scored(9, 4.0, 0) },
         ];
         let boosts = Boosts { neighbours: 0.5, ..NONE };
-        let expected = [(6, 9.0), (7, 8.0), (0, 4.5), (1, 4.0), (3, 3.0), (2, 2.5), (5, 1.5)];
-        assert_eq!(boosted(documents, 8, &boosts), expected);
+        let expected = [
+            (7, 11.0),
+            (8, 10.25),
+            (0, 4.75),
+            (9, 4.0),
+            (1, 4.0),
+            (3, 3.1875),
+            (2, 3.0),
+            (5, 1.875),
+        ];
+        assert_eq!(boosted(documents, 10, &boosts), expected);
     }
 
     #[test]
@@ -137,8 +192,10 @@ mod tests {
             boosted(vec![scored(position, 1.0, 0)], candidates, &boosts)[0].1 - 1.0
         };
         assert!((share(999_999, 1_000_000) - 0.1).abs() < 1e-3);
-        assert!((share(49, 50) - 0.2).abs() < 1e-3);
-        assert!((share(9, 10) - 0.4).abs() < 1e-3);
+        assert!((share(89, 90) - 0.2).abs() < 1e-3);
+        assert!((share(9, 10) - 0.6).abs() < 1e-3);
+        assert!((recency_of_others(9, 10, &boosts, 2.0) - 1.0).abs() < 1e-3);
+        assert!(recency_of_others(0, 1000, &boosts, 2.0) < 1e-6);
         assert!(share(5, 10) < share(9, 10) && share(0, 10) < share(5, 10));
         assert!(share(0, 1_000) < 1e-6);
     }
@@ -159,7 +216,12 @@ mod tests {
         ) {
             let before: Vec<Scored> = scores.iter().map(|(position, (score, group))| scored(*position, *score, *group)).collect();
             let mut after = before.clone();
-            boost(&mut after, 60, &Boosts::default());
+            boost(&mut after, 60, &Boosts::default(), None);
+            for limit in [0, 1, 7, 100] {
+                let mut limited = before.clone();
+                boost(&mut limited, 60, &Boosts::default(), Some(limit));
+                prop_assert!(limited.iter().eq(after.iter().take(limit)), "the first of all");
+            }
             prop_assert!(after.is_sorted_by(|left, right| left.score >= right.score));
             after.sort_by_key(|document| document.position);
             for (before, after) in before.iter().zip(&after) {

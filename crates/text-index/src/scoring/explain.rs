@@ -23,7 +23,7 @@ pub struct TermMatch {
 
 /// For each document the terms of the query that it has, most important first.
 pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
-    let evaluation = Evaluation::new(view, query, &[]);
+    let evaluation = Evaluation::new(view, query, &[], &[]);
     let scorer = Scorer::new(&evaluation.totals);
     let weighted = evaluation.weighted_terms();
     let recent = view.recent();

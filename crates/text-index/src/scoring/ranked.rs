@@ -43,13 +43,13 @@ impl Ranked {
     /// The document at its place among the candidates.
     pub fn at(&self, position: usize) -> Scored {
         let Self { score, group, group_score, timestamp, .. } = *self;
-        Scored { position, score, group, group_score, timestamp }
+        Scored { position, score, group, group_score, timestamp, ..Scored::default() }
     }
 }
 
 /// One of the documents that are ranked together. Of documents that are equal
 /// in all else the greater is first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// By its position among the documents handed in.
     Foreign(usize),

@@ -12,6 +12,7 @@ use crate::query::free_text::{Origin, Query, QueryTerm};
 use crate::query::unindexed::match_query;
 use crate::scoring::accumulator::{Accumulator, Plan, WeightedTerm};
 use crate::scoring::best::Best;
+use crate::scoring::factors::{self, Factor};
 use crate::scoring::groups::GroupScores;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::ranking::{MAXIMUM_SCORE, Scorer, Totals};
@@ -19,9 +20,9 @@ use crate::scoring::stop_word_ranking;
 
 pub(crate) fn search(view: &View, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
     let RankedList { maximum, hits } = if query.stop_words().is_empty() {
-        let evaluation = Evaluation::new(view, query, &[]);
+        let evaluation = Evaluation::new(view, query, &[], &[]);
         let terms = evaluation.weighted_terms();
-        let hits = evaluation.run(&terms, Best::new(limit), &|_| true, None);
+        let hits = evaluation.run(&terms, Best::new(limit), &|_| true, None).into_sorted();
         RankedList { maximum: evaluation.maximum(&terms), hits }
     } else {
         stop_word_ranking::rank(view, query.stop_words(), &|_| true, &[], Best::new(limit))
@@ -42,14 +43,7 @@ pub(crate) fn rank(
     if !query.stop_words().is_empty() {
         return stop_word_ranking::rank(view, query.stop_words(), known, foreign, Best::new(None));
     }
-    let evaluation = Evaluation::new(view, query, foreign);
-    let terms = evaluation.weighted_terms();
-    let mut groups = GroupScores::new(terms.iter().map(|term| term.number));
-    let mut hits = evaluation.run(&terms, Best::new(None), known, Some(&mut groups));
-    for ranked in &mut hits {
-        ranked.group_score = groups.score(ranked.group);
-    }
-    RankedList { maximum: evaluation.maximum(&terms), hits }
+    Evaluation::new(view, query, foreign, &[]).rank(known, None)
 }
 
 /// The best documents by the terms of the query alone, without others for those that no document
@@ -65,12 +59,13 @@ pub(crate) fn rank_best(
     if !query.stop_words().is_empty() {
         return stop_word_ranking::rank(view, query.stop_words(), known, foreign, best);
     }
-    let mut evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    let mut evaluation =
+        Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
     evaluation.add_foreign(query, foreign, |_| {});
     let terms = evaluation.weighted_terms();
     RankedList {
         maximum: evaluation.maximum(&terms),
-        hits: evaluation.run(&terms, best, known, None),
+        hits: evaluation.run(&terms, best, known, None).into_sorted(),
     }
 }
 
@@ -85,7 +80,7 @@ pub(crate) struct TermStatistics {
 
 /// For each term of the query, in its order.
 pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
-    let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()));
+    let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
     let mut terms = vec![TermStatistics::default(); query.terms().len()];
     for WeightedTerm { number, weight, .. } in evaluation.weighted_terms() {
         if let Some(slot) = terms.get_mut(number) {
@@ -102,10 +97,12 @@ struct Loose {
     timestamp: i64,
     group: u64,
     lengths: Lengths,
+    factor: f32,
 }
 
 pub(crate) struct Evaluation<'a> {
     view: &'a View,
+    factors: &'a [Factor],
     pub(crate) terms: Cow<'a, [QueryTerm]>,
     pub(crate) totals: Totals,
     /// For each segment, for each term.
@@ -116,9 +113,14 @@ pub(crate) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(crate) fn new(view: &'a View, query: &'a Query, foreign: &[Document<'_>]) -> Self {
+    pub(crate) fn new(
+        view: &'a View,
+        query: &'a Query,
+        foreign: &[Document<'_>],
+        factors: &'a [Factor],
+    ) -> Self {
         let recent = view.recent();
-        let mut evaluation = Self::of_terms(view, &recent, Cow::Borrowed(query.terms()));
+        let mut evaluation = Self::of_terms(view, &recent, Cow::Borrowed(query.terms()), factors);
         let is_absent = |number| evaluation.containing(number) == 0;
         let mut expansion = Expansion::new(query, is_absent);
         if !expansion.is_idle() {
@@ -131,7 +133,8 @@ impl<'a> Evaluation<'a> {
             return evaluation;
         }
         let query = query.with_terms(more.into_iter());
-        let mut evaluation = Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()));
+        let mut evaluation =
+            Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()), factors);
         evaluation.add_foreign(&query, foreign, |_| {});
         evaluation
     }
@@ -141,10 +144,12 @@ impl<'a> Evaluation<'a> {
         view: &'a View,
         recent: &[(&TailDocument, &DocumentTerms)],
         terms: Cow<'a, [QueryTerm]>,
+        factors: &'a [Factor],
     ) -> Self {
         let segments = &view.segments;
         let mut evaluation = Self {
             view,
+            factors,
             totals: Totals::default(),
             postings: Vec::with_capacity(segments.len() * terms.len()),
             loose: Vec::new(),
@@ -164,7 +169,8 @@ impl<'a> Evaluation<'a> {
             let which = Which::Known(document.sequence);
             let (timestamp, group) = (document.timestamp, document.group);
             let lengths = document_terms.lengths;
-            evaluation.add_loose(Loose { which, timestamp, group, lengths }, &found);
+            let loose = Loose { which, timestamp, group, lengths, factor: 1.0 };
+            evaluation.add_loose(loose, &found, || factors::of_terms(factors, document_terms));
         }
         evaluation
     }
@@ -180,16 +186,45 @@ impl<'a> Evaluation<'a> {
             let lengths = match_query(document, query, &mut found, &mut see);
             let Document { timestamp, group, .. } = *document;
             let which = Which::Foreign(position);
-            self.add_loose(Loose { which, timestamp, group, lengths }, &found);
+            let loose = Loose { which, timestamp, group, lengths, factor: 1.0 };
+            let factors = self.factors;
+            self.add_loose(loose, &found, || factors::of_document(factors, document));
         }
     }
 
-    fn add_loose(&mut self, document: Loose, found: &[Frequencies]) {
+    fn add_loose(&mut self, document: Loose, found: &[Frequencies], factor: impl FnOnce() -> f32) {
         self.totals.add(&document.lengths);
         if !found.iter().all(|frequencies| frequencies.is_empty()) {
-            self.loose.push(document);
+            self.loose.push(Loose { factor: factor(), ..document });
             self.frequencies.extend_from_slice(found);
         }
+    }
+
+    /// The documents that share a term with the query, with what their groups match: best first, or with
+    /// `leading` so many of them, the others in no order.
+    pub(crate) fn rank(
+        &self,
+        known: &dyn Fn(u64) -> bool,
+        leading: Option<usize>,
+    ) -> RankedList<Ranked> {
+        let terms = self.weighted_terms();
+        let mut groups = GroupScores::new(terms.iter().map(|term| term.number));
+        let best = self.run(&terms, Best::new(None), known, Some(&mut groups));
+        let mut hits = match leading {
+            Some(count) => best.into_best_first(count),
+            None => best.into_sorted(),
+        };
+        for ranked in &mut hits {
+            ranked.group_score = groups.score(ranked.group);
+        }
+        RankedList { maximum: self.maximum(&terms), hits }
+    }
+
+    /// The weight that a term has for being rare; `None` where no document has it.
+    pub(crate) fn rarity(&self, term: &str) -> Option<f32> {
+        let number = self.terms.iter().position(|other| *other.text == *term)?;
+        let containing = self.containing(number) as u64;
+        (containing > 0).then(|| self.totals.inverse_document_frequency(containing))
     }
 
     fn run(
@@ -198,12 +233,12 @@ impl<'a> Evaluation<'a> {
         mut best: Best,
         known: &dyn Fn(u64) -> bool,
         mut groups: Option<&mut GroupScores>,
-    ) -> Vec<Ranked> {
+    ) -> Best {
         let scorer = Scorer::new(&self.totals);
         let in_segments = |sequence| !self.view.is_announced(sequence) && known(sequence);
         let in_segments: &dyn Fn(u64) -> bool =
             if !self.view.has_announced() { known } else { &in_segments };
-        let plan = Plan { terms, scorer: &scorer, known: in_segments };
+        let plan = Plan { terms, scorer: &scorer, known: in_segments, factors: self.factors };
         Accumulator::with(|accumulator| {
             let postings = self.postings.chunks(self.terms.len().max(1));
             for (segment, postings) in self.view.segments.iter().zip(postings) {
@@ -225,11 +260,17 @@ impl<'a> Evaluation<'a> {
                         groups.add(group, number, score);
                     }
                 }
-                let Loose { which, timestamp, group, .. } = *document;
-                best.push(Ranked { which, score: sum, group, group_score: 0.0, timestamp });
+                let Loose { which, timestamp, group, factor, .. } = *document;
+                best.push(Ranked {
+                    which,
+                    score: sum * factor,
+                    group,
+                    group_score: 0.0,
+                    timestamp,
+                });
             }
         }
-        best.into_sorted()
+        best
     }
 
     /// Documents that have a term.

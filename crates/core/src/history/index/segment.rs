@@ -17,7 +17,7 @@ use storage::{FileError, Line, LinesForwards, LogReader};
 
 use super::super::{
     Cancelled,
-    entry::{Entry, trim},
+    entry::{Entry, OPERATION_RECORD, trim},
     filter::Filter,
 };
 
@@ -189,7 +189,11 @@ impl Segment {
         if text.is_some_and(<[u8]>::is_empty) {
             return;
         }
-        let Some(Ok(entry)) = text.map(Entry::parse) else {
+        let parsed = text.map(Entry::parse);
+        if matches!(parsed, Some(Err(OPERATION_RECORD))) {
+            return;
+        }
+        let Some(Ok(entry)) = parsed else {
             let bad = BadLines { count: 1, first: Some(line.offset) };
             self.bad_lines = self.bad_lines.and(bad);
             return;

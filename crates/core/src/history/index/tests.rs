@@ -32,6 +32,7 @@ fn history_with(directory: &Path, sizes: IndexSizes, debug: Debug) -> Arc<Histor
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(20),
         max_entry_bytes: LONGEST,
+        bounds: crate::history::Bounds::default(),
         trust: crate::safety::Trust::default(),
     };
     History::with_index(options, sizes, Arc::new(LocalDisk), debug)

@@ -96,7 +96,7 @@ impl Entry {
     }
 
     pub fn summary(summary: &Summary) -> Self {
-        let Summary { run_id, step_id, timestamp, summary: content, tags } = summary;
+        let Summary { run_id, step_id, timestamp, summary: content, tags, .. } = summary;
         let labels = tags.as_ref().map(|tags| tags.join(", ")).unwrap_or_default();
         let text = format!("**{run_id} / {step_id}** [{}]: {content}", day(timestamp));
         let title = format!("{run_id} {step_id}");

@@ -24,6 +24,7 @@ fn summary(step: &str, text: &str) -> Summary {
         timestamp: "2026-02-03T04:05:06.000Z".to_owned(),
         summary: text.to_owned(),
         tags: None,
+        operation_id: None,
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `filter` | filters and functions |
 //! | `operand` | comparing values |
 //! | `paths` | normalised paths of places in the text |
+//! | `through` | paths that go on within a string that holds JSON |
 
 mod check;
 mod children;
@@ -21,17 +22,22 @@ mod operand;
 mod paths;
 #[cfg(test)]
 mod tests;
+mod through;
 
 use std::{num::NonZeroUsize, ops::Range, sync::Once};
 
-use jsonpath_rust::parser::{errors::JsonPathError, model::JpQuery, parse_json_path};
+use jsonpath_rust::parser::{
+    errors::JsonPathError,
+    model::{JpQuery, Segment},
+    parse_json_path,
+};
 use pest::error::{ErrorVariant, LineColLocation};
 use tasks::Cancelled;
 
 use super::cancelled_error;
 use crate::error::{Code, Error, Result};
 use evaluate::{Evaluation, Stop};
-pub use paths::paths;
+pub use paths::{PathStep, normalised_path, paths};
 
 /// Steps of the parser, which some malformed queries make go back and forth for ever.
 const MAX_PARSER_CALLS: usize = 1_000_000;
@@ -83,34 +89,40 @@ impl JsonPath {
     /// # Errors
     /// `InvalidArgument` when it asks for more work than is done.
     pub fn find(&self, text: &str, cancelled: &Cancelled) -> Result<Vec<Value>> {
-        self.find_within(text, MAX_WORK + MAX_WORK_PER_BYTE * text.len(), cancelled)
+        find_within(&self.0.segments, text, max_work(text), cancelled)
     }
+}
 
-    fn find_within(
-        &self,
-        text: &str,
-        max_work: usize,
-        cancelled: &Cancelled,
-    ) -> Result<Vec<Value>> {
-        let mut values = Vec::new();
-        let mut evaluation = Evaluation::new(text.as_bytes(), max_work, cancelled);
-        evaluation
-            .select(evaluation.root, &self.0.segments, &mut |_, value| {
-                if values.len() >= MAX_VALUES {
-                    return Err(Stop::TooMany);
-                }
-                values.push(value);
-                Ok(())
-            })
-            .map_err(|stop| match stop {
-                Stop::Cancelled => cancelled_error(),
-                Stop::TooMuch => too_much("looks at too much of this result"),
-                Stop::TooMany | Stop::Enough => {
-                    too_much(&format!("finds more than {MAX_VALUES} values"))
-                }
-            })?;
-        Ok(values)
-    }
+/// How much of a text a query may look at, in bytes.
+const fn max_work(text: &str) -> usize {
+    MAX_WORK + MAX_WORK_PER_BYTE * text.len()
+}
+
+/// The values that segments select from a whole text.
+fn find_within(
+    segments: &[Segment],
+    text: &str,
+    max_work: usize,
+    cancelled: &Cancelled,
+) -> Result<Vec<Value>> {
+    let mut values = Vec::new();
+    let mut evaluation = Evaluation::new(text.as_bytes(), max_work, cancelled);
+    evaluation
+        .select(evaluation.root, segments, &mut |_, value| {
+            if values.len() >= MAX_VALUES {
+                return Err(Stop::TooMany);
+            }
+            values.push(value);
+            Ok(())
+        })
+        .map_err(|stop| match stop {
+            Stop::Cancelled => cancelled_error(),
+            Stop::TooMuch => too_much("looks at too much of this result"),
+            Stop::TooMany | Stop::Enough => {
+                too_much(&format!("finds more than {MAX_VALUES} values"))
+            }
+        })?;
+    Ok(values)
 }
 
 fn too_much(what: &str) -> Error {

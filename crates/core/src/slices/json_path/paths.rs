@@ -10,6 +10,33 @@ use super::{
     root_of,
 };
 
+/// A step of a path that is known without its text.
+#[derive(Debug, Clone, Copy)]
+pub enum PathStep<'a> {
+    /// Into an array.
+    Index(u64),
+    /// Into an object, by its decoded key.
+    Key(&'a str),
+}
+
+/// The normalised path of these steps.
+pub fn normalised_path<'a>(steps: impl Iterator<Item = PathStep<'a>>) -> String {
+    let mut path = String::from("$");
+    for step in steps {
+        match step {
+            PathStep::Index(index) => {
+                let _ = write!(path, "[{index}]");
+            }
+            PathStep::Key(key) => {
+                path.push_str("['");
+                key.chars().for_each(|character| push_normal(&mut path, character));
+                path.push_str("']");
+            }
+        }
+    }
+    path
+}
+
 /// A step on the way to a value, and the step before it.
 struct Trail<'a> {
     before: Option<usize>,

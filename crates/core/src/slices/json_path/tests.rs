@@ -20,6 +20,37 @@ fn refusal(query: &str) -> String {
     error.message
 }
 
+#[test]
+fn a_path_goes_on_within_a_string_that_holds_json() {
+    let inner = json!({ "rows": [{ "id": 1 }, { "id": 2 }], "log": "a\nb" }).to_string();
+    let deeper = json!({ "result": inner }).to_string();
+    let text = json!({ "content": [{ "text": inner }, { "text": deeper }, { "text": "{no" }] })
+        .to_string();
+    let through = |query: &str| {
+        let (place, values) =
+            JsonPath::new(query).unwrap().find_through(&text, &Cancelled::default()).unwrap();
+        let texts: Vec<_> =
+            values.iter().map(|value| place.text[value.range()].to_owned()).collect();
+        (texts, place.paths(&values, usize::MAX).0)
+    };
+    let (texts, paths) = through("$.content[0].text.rows[*].id");
+    assert_eq!(texts, ["1", "2"]);
+    assert_eq!(
+        paths,
+        ["$['content'][0]['text']['rows'][0]['id']", "$['content'][0]['text']['rows'][1]['id']"]
+    );
+    let (texts, paths) = through("$.content[1].text.result.log");
+    assert_eq!(texts, ["\"a\\nb\""]);
+    assert_eq!(paths, ["$['content'][1]['text']['result']['log']"]);
+    for query in
+        ["$.content[2].text.no", "$.content[0].text.none", "$.content[0].no.rows", "$..rows"]
+    {
+        assert_eq!(through(query).0, [""; 0], "{query}");
+    }
+    let (texts, paths) = through("$.content[0].text");
+    assert_eq!((texts.len(), paths), (1, vec!["$['content'][0]['text']".to_owned()]));
+}
+
 /// The document of RFC 9535, section 1.5.
 const STORE: &str = r#"{ "store": {
     "book": [
@@ -177,7 +208,8 @@ fn hostile_queries_end() {
     // Each step multiplies what the one before finds.
     let text = format!("{}{}", "[".repeat(60), "]".repeat(60));
     let query = JsonPath::new(&format!("${}", "..*".repeat(30))).unwrap();
-    let error = query.find_within(&text, 10_000_000, &Cancelled::default()).unwrap_err();
+    let error =
+        find_within(&query.0.segments, &text, 10_000_000, &Cancelled::default()).unwrap_err();
     assert!(error.message.contains("narrow it"), "{}", error.message);
     let text = json!(vec!["a".repeat(1000); 1000]).to_string();
     assert!(find(&text, "$[?search(@, '((a{0,100}){0,100}){0,100}b')]").is_empty());
@@ -199,7 +231,8 @@ fn depth_needs_no_stack() {
     assert_eq!(find(&nested(500), "$..[?@ == 7]"), ["7"]);
     let far = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
     let every = JsonPath::new("$..[0]").unwrap();
-    let error = every.find_within(&far, 20_000_000, &Cancelled::default()).unwrap_err();
+    let error =
+        find_within(&every.0.segments, &far, 20_000_000, &Cancelled::default()).unwrap_err();
     assert!(error.message.contains("looks at too much"), "{}", error.message);
 }
 

@@ -1,0 +1,174 @@
+//! Hits of `grep`, `rg` and their like: grouped by file.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use rustc_hash::FxHashMap;
+
+use super::{Preview, counted, failures, lines, outlined, write_sections};
+
+/// Nearly every line is a hit.
+const LEAST_SHARE: (usize, usize) = (98, 100);
+const LEAST_HITS: usize = 8;
+/// Files, and hits of each, that are remembered.
+const MAX_FILES: usize = 10_000;
+const MAX_HITS: usize = 20;
+
+/// `src/a.ts:12:text`, `src/a.ts:12:5:text`, `src/a.ts-12-text`
+static NUMBERED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^((?:[A-Za-z]:[\\/])?[^\s:][^:\t]{0,250}?)(?::(\d{1,9}):(?:\d{1,6}:)?|-(\d{1,9})-)(.*)$",
+    )
+    .ok()
+});
+/// `src/a.ts:text`
+static NAMED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^((?:[A-Za-z]:[\\/])?[\w.@+\-/\\]{1,250}):(.*)$").ok());
+/// `12:text` below a line with the file's name
+static HEADED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(\d{1,9})[:\-](?:\d{1,6}:)?(.*)$").ok());
+
+/// The hits in one file.
+struct File<'t> {
+    name: &'t str,
+    hits: usize,
+    first: Vec<String>,
+}
+
+/// Files in the order of their first hits.
+#[derive(Default)]
+struct Files<'t> {
+    files: Vec<File<'t>>,
+    numbers: FxHashMap<&'t str, usize>,
+}
+
+impl<'t> Files<'t> {
+    fn add(&mut self, name: &'t str, hit: impl FnOnce() -> String) {
+        let number = *self.numbers.entry(name).or_insert_with(|| {
+            self.files.push(File { name, hits: 0, first: Vec::new() });
+            self.files.len() - 1
+        });
+        let Some(file) = self.files.get_mut(number) else { return };
+        file.hits += 1;
+        if file.first.len() < MAX_HITS {
+            file.first.push(hit());
+        }
+    }
+}
+
+/// How many search hits a text has, and in how many files; `None` when it is none.
+pub(in crate::context) fn count(text: &str) -> Option<(usize, usize)> {
+    let files = files_of(text)?;
+    Some((files.iter().map(|file| file.hits).sum(), files.len()))
+}
+
+fn files_of(text: &str) -> Option<Vec<File<'_>>> {
+    numbered(text).or_else(|| headed(text)).or_else(|| named(text))
+}
+
+/// The preview of search hits; `None` of any other text.
+pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
+    let files = files_of(text)?;
+    let hits: usize = files.iter().map(|file| file.hits).sum();
+    let first = format!("{} in {}", counted(hits, "search hit"), counted(files.len(), "file"));
+    let sections: Vec<(String, Vec<String>)> = files
+        .into_iter()
+        .map(|file| (format!("{}: {}", file.name, counted(file.hits, "hit")), file.first))
+        .collect();
+    Some(outlined(write_sections(&first, &sections, "files", max_bytes), text, max_bytes))
+}
+
+/// The files, when nearly all lines are hits; `read` gives `None` for a line that is none.
+fn read<'t>(
+    text: &'t str,
+    mut read: impl FnMut(&'t str, &mut Files<'t>) -> bool,
+) -> Option<Vec<File<'t>>> {
+    let mut files = Files::default();
+    let (mut all, mut strange) = (0_usize, 0_usize);
+    for line in lines::contents(text) {
+        if line.is_empty() || line == "--" {
+            continue;
+        }
+        all += 1;
+        if !read(line, &mut files) {
+            strange += 1;
+            let is_too_strange = strange > 2 && strange * 50 > all;
+            if is_too_strange || failures::weight(line) >= failures::REPORTING {
+                return None;
+            }
+        }
+        if files.files.len() > MAX_FILES {
+            return None;
+        }
+    }
+    let (least, whole) = LEAST_SHARE;
+    let hits: usize = files.files.iter().map(|file| file.hits).sum();
+    let are_hits = hits >= LEAST_HITS && (all - strange) * whole >= all * least;
+    are_hits.then_some(files.files)
+}
+
+fn numbered(text: &str) -> Option<Vec<File<'_>>> {
+    let expression = NUMBERED.as_ref()?;
+    read(text, |line, files| {
+        let Some(found) = expression.captures(line) else { return false };
+        let (Some(name), Some(said)) = (found.get(1), found.get(4)) else { return false };
+        let number = found.get(2).or_else(|| found.get(3)).map_or("", |number| number.as_str());
+        if !is_path(name.as_str()) || is_message(said.as_str()) {
+            return false;
+        }
+        files.add(name.as_str(), || format!("  {number}: {}", said.as_str().trim()));
+        true
+    })
+}
+
+fn headed(text: &str) -> Option<Vec<File<'_>>> {
+    let expression = HEADED.as_ref()?;
+    let mut file = None;
+    read(text, |line, files| match expression.captures(line) {
+        Some(found) => {
+            let (Some(name), Some(number), Some(said)) = (file, found.get(1), found.get(2)) else {
+                return false;
+            };
+            files.add(name, || format!("  {}: {}", number.as_str(), said.as_str().trim()));
+            true
+        }
+        None => {
+            file = Some(line);
+            is_path(line) && !line.contains(": ")
+        }
+    })
+}
+
+fn named(text: &str) -> Option<Vec<File<'_>>> {
+    let expression = NAMED.as_ref()?;
+    let files = read(text, |line, files| {
+        let Some(found) = expression.captures(line) else { return false };
+        let (Some(name), Some(said)) = (found.get(1), found.get(2)) else { return false };
+        if !is_path(name.as_str()) || is_message(said.as_str()) {
+            return false;
+        }
+        files.add(name.as_str(), || format!("  {}", said.as_str().trim()));
+        true
+    })?;
+    // Each line its own name: no hits, but a list with colons.
+    let hits: usize = files.iter().map(|file| file.hits).sum();
+    (hits > files.len()).then_some(files)
+}
+
+/// It has a directory or an extension.
+fn is_path(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    name.contains(['/', '\\'])
+        || extension.is_some_and(|one| {
+            (1..=10).contains(&one.len())
+                && one.starts_with(|first: char| first.is_ascii_alphabetic())
+        })
+}
+
+/// A compiler says it.
+fn is_message(said: &str) -> bool {
+    let said = said.trim_start();
+    ["error", "warning", "fatal", "note:", "Error", "Warning", "ERROR", "FAIL"]
+        .iter()
+        .any(|word| said.starts_with(word))
+}

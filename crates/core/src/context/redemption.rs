@@ -1,0 +1,231 @@
+//! What a handle means: the latest context of this directory whose content has it.
+//!
+//! A manager knows the handles of its own outputs. Others are looked up in the directory's table; a directory whose files
+//! the table does not name is read first. What is found is believed only when its content has the handle.
+
+use std::{path::Path, sync::Arc};
+
+use storage::{FileResult, Payload, layout};
+
+use super::{
+    bytes::{self, Part},
+    context_directory::ContextDirectory,
+    context_files::Listed,
+    file_head::FileHead,
+    handle,
+    handle_table::{HandleTable, Mark, Row},
+    record,
+    session::Session,
+};
+use crate::{blocking::run_long, error::Result};
+
+/// Files between two pauses.
+const BATCH: usize = 64;
+/// How often a table is made again that is damaged, by others or by the medium.
+const ATTEMPTS: usize = 3;
+/// Longer records are no contexts of ours.
+const MAX_RECORD: u64 = super::context_files::MAX_TEXT;
+
+/// The file of the latest context of a handle.
+///
+/// # Errors
+/// `NotFound`, which says what is known of a context that went.
+pub(super) async fn filename_of(session: &Arc<Session>, handle: u64) -> Result<String> {
+    if let Some(filename) = known_to(session, handle).await {
+        return Ok(filename);
+    }
+    for neighbour in session.neighbours() {
+        if let Some(filename) = known_to(&neighbour, handle).await
+            && session.directory.is_same(&neighbour.directory).await
+        {
+            return Ok(filename);
+        }
+    }
+    session.directory.check()?;
+    let looked_up = match session.directory.handles().await {
+        Some((table, root)) => in_table(session, &table, &root, handle).await,
+        None => in_listing(session, handle).await,
+    };
+    let reason = match looked_up {
+        Ok(Found::At(filename)) => return Ok(filename),
+        Ok(Found::Gone(mark)) => mark.reason(),
+        Ok(Found::Nowhere) => None,
+        Err(error) => {
+            session.debug.say(
+                "Failed to look a handle up",
+                || serde_json::json!({ "handle": handle::text(handle), "error": error.to_string() }),
+            );
+            None
+        }
+    };
+    Err(handle::missing(handle, reason, &session.options.directory))
+}
+
+/// The file of the manager's latest context of a handle, when the context is there.
+async fn known_to(session: &Session, handle: u64) -> Option<String> {
+    let filename = session.pointers.filename_of(handle)?;
+    let is_on_disk = session.pointers.written(&filename).is_some_and(|pointer| pointer.is_some());
+    (!is_on_disk || session.directory.has_file(&filename).await).then_some(filename)
+}
+
+/// What became of a handle.
+enum Found {
+    /// Its latest context is in this file.
+    At(String),
+    /// Its latest context was removed.
+    Gone(Mark),
+    Nowhere,
+}
+
+async fn in_table(
+    session: &Session,
+    table: &HandleTable,
+    root: &Path,
+    handle: u64,
+) -> FileResult<Found> {
+    for _ in 0..ATTEMPTS {
+        let found = first_match(session, table, root, handle).await?;
+        // Its content has the handle. A file that the table does not name could only have the same content.
+        if matches!(found, Found::At(_)) {
+            return Ok(found);
+        }
+        // A process that ended between its save and its row is found by its record alone.
+        add_unnamed(&session.directory, table, root).await?;
+        table.note_compared();
+        // Another call may have added the row.
+        let found = first_match(session, table, root, handle).await?;
+        // A table that was found damaged is made again.
+        let (_, is_compared) = table.find(handle)?;
+        if is_compared || matches!(found, Found::At(_)) {
+            return Ok(found);
+        }
+    }
+    first_match(session, table, root, handle).await
+}
+
+async fn first_match(
+    session: &Session,
+    table: &HandleTable,
+    root: &Path,
+    handle: u64,
+) -> FileResult<Found> {
+    let (rows, _) = table.find(handle)?;
+    let mut gone = Found::Nowhere;
+    for Row { filename, mark } in rows {
+        if mark != Mark::Saved {
+            if matches!(gone, Found::Nowhere) {
+                gone = Found::Gone(mark);
+            }
+        } else if content_handle(&session.directory, root, &filename).await == Some(handle) {
+            return Ok(Found::At(filename));
+        }
+    }
+    Ok(gone)
+}
+
+/// Adds rows for the contexts that have none.
+async fn add_unnamed(
+    directory: &ContextDirectory,
+    table: &HandleTable,
+    root: &Path,
+) -> FileResult<()> {
+    let mut unnamed = table.unnamed()?;
+    unnamed.sort_by_cached_key(|name| {
+        layout::parse_context(name).map(|stamp| (stamp.timestamp, stamp.counter))
+    });
+    for (number, name) in unnamed.iter().enumerate() {
+        if number % BATCH == BATCH - 1 {
+            // Other tasks run here.
+            tokio::task::yield_now().await;
+        }
+        if let Some(handle) = noted_handle(directory, root, name).await {
+            table.add(handle, Mark::Saved, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The handle that a record notes; of an earlier release's record, which notes none, that of its content.
+async fn noted_handle(directory: &ContextDirectory, root: &Path, name: &str) -> Option<u64> {
+    let head: FileHead = directory.read_head(root, name).await.ok()?;
+    match head.handle() {
+        Some(handle) => Some(handle),
+        None => content_handle(directory, root, name).await,
+    }
+}
+
+/// The handle of a record's content.
+pub(super) async fn content_handle(
+    directory: &ContextDirectory,
+    root: &Path,
+    name: &str,
+) -> Option<u64> {
+    let contents = directory.read(root, name, MAX_RECORD).await.ok()?;
+    let length = contents.bytes.len();
+    let record = Payload::new(contents.bytes);
+    let (handle, parts) = run_long(length, move || Ok(of_record(&record))).await.ok().flatten()?;
+    bytes::are_stored(directory, root, name, parts).await.then_some(handle)
+}
+
+/// The handle of a whole record, and the parts of its bytes; `None` when it is none.
+fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
+    let result = record::check(record).ok()?;
+    let head = record::parse_head(record).ok()?;
+    let part = |range: std::ops::Range<usize>| record.get(range);
+    let mut canonical = Vec::new();
+    let arguments = head.arguments.and_then(part).unwrap_or(b"{}");
+    json_text::canonical(arguments, &mut canonical).ok()?;
+    let bytes = head.bytes.and_then(part);
+    let handle = handle::of(part(head.tool_name)?, &canonical, part(result)?, bytes);
+    Some((handle, bytes.map(bytes::parts_of).unwrap_or_default()))
+}
+
+/// Looks through a directory that has no table, once for each manager: an injected file system cannot add to a file.
+async fn in_listing(session: &Session, handle: u64) -> FileResult<Found> {
+    let directory = &session.directory;
+    let known = directory.listed_handles.get_or_try_init(|| list_handles(directory)).await?;
+    let root = directory.path();
+    for filename in known.get(&handle).into_iter().flatten() {
+        if content_handle(directory, root, filename).await == Some(handle) {
+            return Ok(Found::At(filename.clone()));
+        }
+    }
+    Ok(Found::Nowhere)
+}
+
+/// The files of each handle, the latest first.
+pub(super) type ListedHandles = rustc_hash::FxHashMap<u64, Vec<String>>;
+
+async fn list_handles(directory: &ContextDirectory) -> FileResult<ListedHandles> {
+    let Listed { entries, root } = directory.list().await?;
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .map(|entry| entry.name)
+        .filter(|name| layout::parse_context(name).is_some())
+        .collect();
+    names.sort_by_cached_key(|name| {
+        layout::parse_context(name).map(|stamp| std::cmp::Reverse((stamp.timestamp, stamp.counter)))
+    });
+    let mut handles = ListedHandles::default();
+    for name in names {
+        if let Some(handle) = noted_handle(directory, &root, &name).await {
+            handles.entry(handle).or_default().push(name);
+        }
+    }
+    Ok(handles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_the_handle_of_its_content() {
+        let record = br#"{"toolName":"grep","args":{"b":2,"a":1},"result":[1]}"#;
+        let expected = handle::of(b"\"grep\"", br#"{"a":1,"b":2}"#, b"[1]", None);
+        let handle_of = |record| of_record(record).map(|(handle, _)| handle);
+        assert_eq!(handle_of(record), Some(expected));
+        assert_eq!(handle_of(&record[..record.len() - 1]), None);
+        assert_eq!(handle_of(b"[]"), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! Resuming a session: the pointers that its earlier processes left, in the order of their calls.
+
+use std::sync::Arc;
+
+use storage::layout;
+
+use super::{
+    context_files::Listed,
+    file_head::{NoHead, from_head, skipped},
+    indexing::{IndexedOutput, append_arguments},
+    options::ManagerOptions,
+    pointer::Pointer,
+    refused,
+    session::Session,
+};
+use crate::error::Result;
+
+/// Files between two pauses.
+const BATCH: usize = 64;
+/// The calls of a resumed session are numbered from here on: below are its earlier ones.
+const FIRST_CALL: u64 = 1 << 32;
+
+/// The number of a manager's first call.
+pub(super) const fn first_call(options: &ManagerOptions) -> u64 {
+    if options.resumes { FIRST_CALL } else { 0 }
+}
+
+/// Restores the session's pointers, where its options ask for that. Returns once they are there.
+///
+/// # Errors
+/// `UnsafeDirectory`, or `Io` when the directory cannot be read; the next call tries again.
+pub(super) async fn resume(session: &Arc<Session>) -> Result<()> {
+    if !session.options.resumes {
+        return Ok(());
+    }
+    session.resumed.get_or_try_init(|| restore(session)).await.copied()
+}
+
+async fn restore(session: &Arc<Session>) -> Result<()> {
+    session.directory.check()?;
+    if find(session).await?.is_empty() {
+        return Ok(());
+    }
+    // Held before the listing that counts: no sweep removes what it shows.
+    session.directory.hold().await?;
+    let mut pointers = find(session).await?;
+    pointers.sort_by_cached_key(|pointer| {
+        let counter = layout::parse_context(pointer.filename()).map(|stamp| stamp.counter);
+        (pointer.timestamp, counter, pointer.filename().to_owned())
+    });
+    for (sequence, pointer) in (0..FIRST_CALL).zip(pointers) {
+        adopt(session, sequence, pointer);
+    }
+    Ok(())
+}
+
+/// Takes in the pointer of a file that another manager made, as the output of a call.
+pub(super) fn adopt(session: &Arc<Session>, sequence: u64, pointer: Pointer) {
+    session.pointers.adopt(pointer.filename(), sequence);
+    // The index first: readers that see the pointer find it there.
+    session.index.add_stored(sequence, indexed(&pointer));
+    if !session.pointers.insert(sequence, pointer, None, 0) {
+        session.index.remove(sequence);
+    }
+}
+
+/// The session's contexts in the directory.
+async fn find(session: &Session) -> Result<Vec<Pointer>> {
+    let id = &session.options.session;
+    let directory = &session.directory;
+    let Listed { entries, root } = directory
+        .list()
+        .await
+        .map_err(|error| refused("list the context directory", directory.path(), error))?;
+    let mut found = Vec::new();
+    let own = entries.iter().filter(|entry| layout::may_be_of_session(&entry.name, id));
+    for (number, entry) in own.enumerate() {
+        if number % BATCH == BATCH - 1 {
+            tokio::task::yield_now().await;
+        }
+        match directory.read_head(&root, &entry.name).await {
+            Ok(file) if file.session_id().as_deref() == Some(id) => {
+                found.push(from_head(entry, &file));
+            }
+            Ok(_) => {}
+            // It was removed meanwhile.
+            Err(NoHead::Unreadable(error)) if error.is_not_found() => {}
+            Err(reason) => {
+                skipped(&session.debug, &directory.path_of(&entry.name), &reason.reason());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What is indexed of a stored output before its result is read.
+fn indexed(pointer: &Pointer) -> IndexedOutput {
+    let text = |token: &str| {
+        json_text::decode_string(token.as_bytes()).map(|text| text.into_owned()).unwrap_or_default()
+    };
+    let mut arguments = String::new();
+    append_arguments(pointer.arguments().as_bytes(), &mut arguments);
+    IndexedOutput {
+        name: text(pointer.tool_name()),
+        description: text(pointer.description()),
+        arguments,
+        outcome: pointer.outcome().indexed(),
+        timestamp: pointer.timestamp,
+        group: pointer.group(),
+        stored: Some(pointer.filename().to_owned()),
+    }
+}

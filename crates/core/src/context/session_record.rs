@@ -1,0 +1,136 @@
+//! The record of a session that its caller named: while the record exists, the session is live or paused, and others keep
+//! its contexts. A session without one is over when no process holds it.
+
+use std::{path::Path, sync::Arc};
+
+use chrono::Utc;
+use serde::{Deserialize, Serialize};
+use storage::{
+    DirectorySync, Durability, FileResult, FileSystem, Payload, Target, layout, replace_file,
+};
+
+/// A record that is younger is not written again, in ms.
+const FRESH: i64 = 30_000;
+/// A record is no longer than this, in bytes.
+const MAX_LENGTH: u64 = 4096;
+
+/// What is known of a session while no process holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionRecord {
+    pub id: String,
+    /// When it began, ms since 1970.
+    pub created_at: i64,
+    /// When a process last began to use it or paused it, ms since 1970.
+    pub last_used_at: i64,
+    /// How long it stays paused after its last use, in ms.
+    pub keep_paused: i64,
+}
+
+impl SessionRecord {
+    /// Whether nothing used the session for as long as it wants to be kept. `last_used` is when its latest context was
+    /// made: a process that was killed did not note its last use.
+    pub fn is_expired(&self, last_used: i64, now: i64) -> bool {
+        now.saturating_sub(self.last_used_at.max(last_used)) > self.keep_paused
+    }
+}
+
+/// The record of a session; `None` when there is none.
+pub(super) async fn read(
+    file_system: &dyn FileSystem,
+    root: &Path,
+    id: &str,
+) -> Option<SessionRecord> {
+    let record = read_named(file_system, root, &layout::session(id)).await?;
+    (record.id == id).then_some(record)
+}
+
+/// The record in a file of the directory; `None` when it holds none.
+pub(super) async fn read_named(
+    file_system: &dyn FileSystem,
+    root: &Path,
+    name: &str,
+) -> Option<SessionRecord> {
+    let contents = file_system.read(root, Path::new(name), MAX_LENGTH).await.ok()?;
+    serde_json::from_slice(&contents.bytes).ok()
+}
+
+/// Notes that a session is used now. `temporary` is a name under the process's lease: no sweep takes it for a leftover.
+///
+/// # Errors
+/// The file system's.
+pub(super) async fn touch(
+    file_system: &dyn FileSystem,
+    root: &Path,
+    temporary: &Path,
+    id: &str,
+    keep_paused: i64,
+) -> FileResult<()> {
+    let now = Utc::now().timestamp_millis();
+    let before = read(file_system, root, id).await;
+    if before.as_ref().is_some_and(|record| {
+        record.keep_paused == keep_paused && (0..FRESH).contains(&(now - record.last_used_at))
+    }) {
+        return Ok(());
+    }
+    let record = SessionRecord {
+        id: id.to_owned(),
+        created_at: before.map_or(now, |record| record.created_at),
+        last_used_at: now,
+        keep_paused,
+    };
+    write(file_system, root, temporary, &record).await
+}
+
+async fn write(
+    file_system: &dyn FileSystem,
+    root: &Path,
+    temporary: &Path,
+    record: &SessionRecord,
+) -> FileResult<()> {
+    let text = serde_json::to_vec(record).unwrap_or_default();
+    let name = layout::session(&record.id);
+    let path = root.join(&name);
+    let target = Target { directory: root, temporary, path: &path };
+    let sync = DirectorySync::default();
+    replace_file(file_system, target, Payload::new(text), Durability::Process, &sync).await
+}
+
+/// Removes the record of a session; whether there was one.
+///
+/// # Errors
+/// The file system's.
+pub(super) async fn remove(
+    file_system: &Arc<dyn FileSystem>,
+    root: &Path,
+    id: &str,
+) -> FileResult<bool> {
+    file_system.remove(&root.join(layout::session(id))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use storage::LocalDisk;
+
+    #[tokio::test]
+    async fn a_record_keeps_its_beginning_and_its_last_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        assert_eq!(read(&LocalDisk, &root, "s").await, None);
+        let temporary = root.join(layout::temporary(&layout::new_owner(), 0));
+        touch(&LocalDisk, &root, &temporary, "s", 1000).await.unwrap();
+        let first = read(&LocalDisk, &root, "s").await.unwrap();
+        assert_eq!((first.id.as_str(), first.keep_paused), ("s", 1000));
+        assert!(!first.is_expired(0, first.last_used_at + 1000));
+        assert!(first.is_expired(0, first.last_used_at + 1001));
+        assert!(!first.is_expired(first.last_used_at + 1, first.last_used_at + 1001));
+        touch(&LocalDisk, &root, &temporary, "s", 2000).await.unwrap();
+        let second = read(&LocalDisk, &root, "s").await.unwrap();
+        assert_eq!((second.created_at, second.keep_paused), (first.created_at, 2000));
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 1);
+        let file_system: Arc<dyn FileSystem> = Arc::new(LocalDisk);
+        assert!(remove(&file_system, &root, "s").await.unwrap());
+        assert!(!remove(&file_system, &root, "s").await.unwrap());
+    }
+}

@@ -1,0 +1,123 @@
+//! The files of a context that was a stream, written piece by piece.
+
+use std::{path::PathBuf, sync::Arc};
+
+use storage::{Durability, FileResult, Pieces, Target, layout};
+
+use super::{
+    super::{
+        context_directory::{ContextDirectory, Opened},
+        refused,
+    },
+    contents::Contents,
+};
+use crate::error::Result;
+
+/// What is written of a stream.
+pub(in crate::context) struct StreamedFile {
+    /// The record up to the stream.
+    pub head: Vec<u8>,
+    pub(super) contents: Arc<Contents>,
+    /// The record behind the stream.
+    pub tail: Vec<u8>,
+    /// What the file of its bytes begins with.
+    pub line: Vec<u8>,
+}
+
+impl StreamedFile {
+    fn record(&self) -> Pieces {
+        let (head, tail) = (self.head.clone(), self.tail.clone());
+        let contents = Arc::clone(&self.contents);
+        Box::new(move |write| {
+            write(&head)?;
+            contents.write_result(write)?;
+            write(&tail)
+        })
+    }
+
+    /// The file of its bytes, where it has any.
+    fn bytes(&self) -> Option<Pieces> {
+        self.contents.bytes()?;
+        let (line, contents) = (self.line.clone(), Arc::clone(&self.contents));
+        Some(Box::new(move |write| {
+            write(&line)?;
+            contents.bytes().map_or(Ok(()), |bytes| bytes.read_all(write))
+        }))
+    }
+}
+
+impl ContextDirectory {
+    /// As [`ContextDirectory::write`], for what was a stream.
+    ///
+    /// # Errors
+    /// `UnsafeDirectory` or `Io`
+    pub async fn write_streamed(
+        &self,
+        filename: &str,
+        handle: Option<u64>,
+        file: &StreamedFile,
+    ) -> Result<()> {
+        let mut attempts_left = 1;
+        loop {
+            let opened = self.held().await?;
+            match self.create_streamed(&opened, filename, file).await {
+                Ok(()) => {
+                    self.note_handle(&opened, handle, filename);
+                    return Ok(());
+                }
+                // The directory was removed, and the session's lease with it. What was kept is still open.
+                Err(error) if error.is_not_found() && attempts_left > 0 => {
+                    attempts_left -= 1;
+                    drop(self.close());
+                }
+                Err(error) => {
+                    let path = PathBuf::from(self.path_of(filename));
+                    return Err(refused("save the context to", &path, error));
+                }
+            }
+        }
+    }
+
+    async fn create_streamed(
+        &self,
+        opened: &Opened,
+        filename: &str,
+        file: &StreamedFile,
+    ) -> FileResult<()> {
+        let Some(bytes) = file.bytes() else {
+            return self.create_of_pieces(opened, filename, file.record()).await;
+        };
+        let name_of_bytes = layout::bytes_of(filename);
+        self.create_of_pieces(opened, &name_of_bytes, bytes).await?;
+        let created = self.create_of_pieces(opened, filename, file.record()).await;
+        if created.is_err() {
+            // What stays is swept: no record names it.
+            let _ = self.remove_file(&name_of_bytes).await;
+        }
+        created
+    }
+
+    async fn create_of_pieces(
+        &self,
+        opened: &Opened,
+        filename: &str,
+        pieces: Pieces,
+    ) -> FileResult<()> {
+        let (Some((shared, _)), Some(disk)) = (&opened.shared, &self.disk) else { return Ok(()) };
+        let temporary = shared.temporary()?;
+        if self.options.durability == Durability::Full {
+            shared.sync_ancestors().await?;
+        }
+        let path = opened.root.join(filename);
+        let target = Target { directory: &opened.root, temporary: &temporary, path: &path };
+        storage::create_file_of_pieces(
+            Arc::clone(disk),
+            self.file_system.as_ref(),
+            target,
+            pieces,
+            self.options.durability,
+            &shared.sync,
+        )
+        .await
+    }
+}

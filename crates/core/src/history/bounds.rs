@@ -1,0 +1,180 @@
+//! Histories that compact themselves: an append that finds the log beyond a bound starts a compaction in
+//! the background. No append waits for it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use serde_json::json;
+use storage::{FileLock, LockGuard};
+
+use super::{CompactReport, History, Policy};
+use crate::error::{Code, Result};
+
+/// A compaction leaves this part of a bound, in percent, so that not every append starts one.
+const TARGET: u64 = 80;
+/// Entries are counted after so many appends of a history: this part of the bound.
+const COUNTED: u64 = 16;
+/// Compactions that other changes of the log get ahead of.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Bounds within which a history keeps itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bounds {
+    /// Bytes of the log.
+    pub max_bytes: Option<u64>,
+    /// Entries of the log.
+    pub max_entries: Option<u64>,
+}
+
+impl Bounds {
+    fn policy(self) -> Policy {
+        let target = |most: u64| most.saturating_mul(TARGET) / 100;
+        Policy {
+            keep_last: self.max_entries.map(|most| target(most).max(1)),
+            max_bytes: self.max_bytes.map(target),
+            max_age: None,
+            keeps_latest: true,
+        }
+    }
+}
+
+/// What a history knows of its compactions in the background.
+pub(super) struct Housekeeper {
+    is_running: AtomicBool,
+    /// Compacting is refused here.
+    is_refused: AtomicBool,
+    /// Appends since the entries were counted.
+    appends: AtomicU64,
+    /// A log of so many bytes cannot be made much shorter.
+    settled: AtomicU64,
+    /// Held by the process that compacts in the background.
+    lock: Option<Arc<FileLock>>,
+}
+
+impl Housekeeper {
+    pub fn new(lock: Option<FileLock>) -> Self {
+        Self {
+            is_running: AtomicBool::new(false),
+            is_refused: AtomicBool::new(false),
+            // The first append counts what is there.
+            appends: AtomicU64::new(u64::MAX / 2),
+            settled: AtomicU64::new(0),
+            lock: lock.map(Arc::new),
+        }
+    }
+}
+
+impl History {
+    /// Called after each append.
+    pub(super) fn keep_within_bounds(self: &Arc<Self>) {
+        let Bounds { max_bytes, max_entries } = self.options.bounds;
+        if max_bytes.is_none() && max_entries.is_none() {
+            return;
+        }
+        self.housekeeper.appends.fetch_add(1, Ordering::Relaxed);
+        if !self.claims_compaction() {
+            return;
+        }
+        // `close` waits for it as for the append.
+        let (history, call) = (Arc::clone(self), self.appends.track());
+        tokio::spawn(async move {
+            let _call = call;
+            loop {
+                history.compact_in_background().await;
+                history.housekeeper.is_running.store(false, Ordering::SeqCst);
+                // Appends that came meanwhile started none.
+                if !history.claims_compaction() {
+                    break;
+                }
+            }
+        });
+    }
+
+    /// Whether the log may be beyond a bound and no other task of this history looks after it.
+    fn claims_compaction(&self) -> bool {
+        let Bounds { max_bytes, max_entries } = self.options.bounds;
+        let keeper = &self.housekeeper;
+        let settled = keeper.settled.load(Ordering::Relaxed);
+        let is_long = max_bytes.is_some_and(|most| self.log.length() > most.max(settled));
+        let appends = keeper.appends.load(Ordering::SeqCst);
+        let is_uncounted = max_entries.is_some_and(|most| appends >= (most / COUNTED).max(1));
+        (is_long || is_uncounted)
+            && !keeper.is_refused.load(Ordering::Relaxed)
+            && !keeper.is_running.swap(true, Ordering::SeqCst)
+    }
+
+    async fn compact_in_background(self: &Arc<Self>) {
+        self.housekeeper.appends.store(0, Ordering::SeqCst);
+        let outcome = match self.compaction_lock() {
+            // Another process does it.
+            Ok(None) => {
+                self.settle(self.log.length());
+                return;
+            }
+            Ok(Some(_lock)) => self.compact_to_bounds().await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(report)) => self.debug.say("Compacted the history in the background", || {
+                json!({
+                    "path": self.path(),
+                    "keptEntries": report.kept_entries,
+                    "droppedEntries": report.dropped_entries,
+                    "bytesBefore": report.bytes_before,
+                    "bytesAfter": report.bytes_after,
+                })
+            }),
+            Err(error) => {
+                self.settle(self.log.length());
+                if error.code == Code::Unsupported {
+                    self.housekeeper.is_refused.store(true, Ordering::Relaxed);
+                }
+                self.debug.say(
+                    "Failed to compact the history in the background",
+                    || json!({ "path": self.path(), "error": error.to_string() }),
+                );
+            }
+        }
+    }
+
+    /// `None`: another process compacts. Where there are no locks there is nothing to hold.
+    fn compaction_lock(&self) -> Result<Option<Option<LockGuard>>> {
+        let Some(lock) = &self.housekeeper.lock else { return Ok(Some(None)) };
+        let guard = lock.try_acquire().map_err(|error| self.failed("compact", error.into()))?;
+        Ok(guard.map(Some))
+    }
+
+    /// `None`: the log is within its bounds.
+    async fn compact_to_bounds(self: &Arc<Self>) -> Result<Option<CompactReport>> {
+        let Bounds { max_bytes, max_entries } = self.options.bounds;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let (plan, _) = self.plan(self.options.bounds.policy(), false).await?;
+            let entries = plan.kept_entries + plan.dropped_entries;
+            let is_beyond = max_bytes.is_some_and(|most| plan.length() > most)
+                || max_entries.is_some_and(|most| entries > most);
+            if !is_beyond || plan.drops_nothing() {
+                self.settle(plan.length());
+                return Ok(None);
+            }
+            match self.compact(plan, None).await {
+                Err(error) if error.code == Code::Conflict && attempts < MAX_ATTEMPTS => {}
+                Err(error) => return Err(error),
+                Ok((report, _)) => {
+                    self.settle(report.bytes_after);
+                    return Ok(Some(report));
+                }
+            }
+        }
+    }
+
+    /// The next compaction for the log's bytes is worth its work when the log has grown by a part of its bound.
+    fn settle(&self, length: u64) {
+        let step = self.options.bounds.max_bytes.unwrap_or_default() / 100 * (100 - TARGET);
+        self.housekeeper.settled.store(length.saturating_add(step), Ordering::Relaxed);
+    }
+}

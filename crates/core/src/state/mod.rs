@@ -1,0 +1,428 @@
+//! `StateStore`: keyed documents in one SQLite database that several processes share.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `name` | namespaces and keys in the form of the database |
+//! | `revision` | revisions of items, positions of watchers |
+//! | `schema` | the tables and their versions |
+//! | `opening` | where the file may be, and the settings of connections |
+//! | `readers`, `writer` | the threads that read, and the one that writes calls in groups |
+//! | `change` | what one call does in a group's transaction |
+//! | `item` | rows, and the text that JavaScript gets |
+//! | `listing`, `filter`, `members`, `scalar` | items by namespace, conditions and their index |
+//! | `search`, `words` | items by words, which are kept in memory |
+//! | `watch` | changes since a position |
+//! | `housekeeping` | numbers, verification, backups |
+//! | `sweep`, `erasure` | removing what has expired, and overwriting what is left of it |
+//!
+//! This module does its own input and output, through SQLite, which has to own its files.
+
+mod change;
+mod erasure;
+mod failure;
+mod filter;
+mod housekeeping;
+mod item;
+mod listing;
+mod members;
+mod name;
+mod opening;
+mod readers;
+mod revision;
+mod scalar;
+mod schema;
+mod search;
+mod sweep;
+mod time;
+mod watch;
+mod words;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use redaction::Redaction;
+use storage::{Durability, Registry};
+use tasks::{CallTracker, TrackedCall};
+use tokio::sync::oneshot;
+
+pub use change::{Operation, Outcome, Put};
+pub use filter::{Filter, NewCondition};
+pub use housekeeping::{StateReport, Stats};
+pub use item::{ItemText, Kind, LongText, SeparateValue};
+pub use listing::{Listing, NamespaceListing, Order, Page};
+pub use name::{Place, wtf8};
+pub use revision::{Expected, Revision};
+pub use search::Search;
+pub use sweep::{PendingSweep, Swept};
+pub use watch::Changed;
+
+use crate::{
+    blocking::run_blocking,
+    debug::Debug,
+    error::{Code, Error, Result},
+    safety::Trust,
+};
+use failure::During;
+use opening::Opening;
+use readers::{Reader, Readers, snapshot};
+use revision::Position;
+use writer::{Call, Indexes, Request, Response, Writer, interrupted};
+
+/// How often a watcher looks for changes by other processes.
+const POLL: Duration = Duration::from_millis(100);
+
+/// What a store is constructed with.
+#[derive(Debug)]
+pub struct StateOptions {
+    /// The database, absolute.
+    pub path: PathBuf,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// How long a change waits for other processes.
+    pub lock_timeout: Duration,
+    /// Values with more bytes are refused.
+    pub max_value_bytes: usize,
+    /// Changes that are kept for watchers.
+    pub max_changes: i64,
+    /// Members of JSON values that are indexed, as the keys that lead to them.
+    pub indexes: Vec<Vec<String>>,
+    /// What the caller vouches for.
+    pub trust: Trust,
+}
+
+/// Keyed documents.
+pub struct State {
+    opening: Arc<Opening>,
+    database: Arc<Database>,
+    durability: Durability,
+    max_value_bytes: usize,
+    max_changes: i64,
+    indexes: Arc<Indexes>,
+    calls: CallTracker,
+    is_attached: AtomicBool,
+}
+
+/// What the stores of one file share in a process.
+#[derive(Default)]
+struct Database {
+    readers: Arc<Readers>,
+    writer: Arc<Writer>,
+    /// Stores that use it.
+    stores: AtomicUsize,
+    /// Held while the connections are closed.
+    closing: Mutex<()>,
+}
+
+static DATABASES: Registry<PathBuf, Database> = Registry::new();
+
+impl Drop for Database {
+    /// Closing the last connection writes the log back, which is no work for the JavaScript thread.
+    fn drop(&mut self) {
+        let (readers, writer) = (Arc::clone(&self.readers), Arc::clone(&self.writer));
+        std::thread::spawn(move || {
+            readers.close();
+            writer.close();
+        });
+    }
+}
+
+/// A call that waits for the writer.
+pub struct Pending {
+    answer: oneshot::Receiver<Result<Response>>,
+    writer: Arc<Writer>,
+    _call: TrackedCall,
+}
+
+impl Pending {
+    async fn response(self) -> Result<Response> {
+        self.writer.start();
+        self.answer.await.unwrap_or_else(|_| Err(interrupted()))
+    }
+
+    /// What came of the operations.
+    ///
+    /// # Errors
+    /// `Conflict`, `Redaction`, `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`: nothing was changed then.
+    pub async fn outcomes(self) -> Result<Vec<Outcome>> {
+        match self.response().await? {
+            Response::Outcomes(outcomes) => Ok(outcomes),
+            _ => Err(interrupted()),
+        }
+    }
+}
+
+/// Where a watcher begins.
+pub enum Since {
+    /// At the latest change when it was asked.
+    Now(Pending),
+    /// After a cursor.
+    Cursor(String),
+}
+
+impl State {
+    /// A store; touches no file.
+    #[must_use]
+    pub fn new(options: StateOptions, debug: Debug) -> Arc<Self> {
+        let StateOptions {
+            path,
+            durability,
+            lock_timeout,
+            max_value_bytes,
+            max_changes,
+            indexes,
+            trust,
+        } = options;
+        let database = DATABASES.get_or_insert_with(path.clone(), Arc::default);
+        Arc::new(Self {
+            opening: Arc::new(Opening::new(path, lock_timeout, trust, debug)),
+            database,
+            durability,
+            max_value_bytes,
+            max_changes,
+            indexes: Arc::new(Indexes { paths: indexes, is_declared: AtomicBool::new(false) }),
+            calls: CallTracker::default(),
+            is_attached: AtomicBool::new(false),
+        })
+    }
+
+    fn attach(&self) -> TrackedCall {
+        if !self.is_attached.swap(true, Ordering::AcqRel) {
+            self.database.stores.fetch_add(1, Ordering::AcqRel);
+        }
+        self.calls.track()
+    }
+
+    fn submit(&self, request: Request) -> Pending {
+        let call = self.attach();
+        let (sender, answer) = oneshot::channel();
+        self.database.writer.submit(Call {
+            opening: Arc::clone(&self.opening),
+            request,
+            durability: self.durability,
+            max_value_bytes: self.max_value_bytes,
+            max_changes: self.max_changes,
+            indexes: Arc::clone(&self.indexes),
+            deadline: Instant::now() + self.opening.lock_timeout,
+            answer: sender,
+        });
+        Pending { answer, writer: Arc::clone(&self.database.writer), _call: call }
+    }
+
+    /// Does operations, all or none of them, after those of the calls before. Their secrets are taken out where there
+    /// is a redaction.
+    pub fn change(&self, operations: Vec<Operation>, redaction: Option<Redaction>) -> Pending {
+        self.submit(Request::Operations(operations, redaction))
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Reader, &Opening) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _call = self.attach();
+        let opening = Arc::clone(&self.opening);
+        self.database.readers.read(&self.opening, move |reader| read(reader, &opening)).await
+    }
+
+    /// An item, without namespace and key.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn get(&self, place: Place) -> Result<Option<ItemText>> {
+        self.read(move |reader, opening| {
+            change::get(reader.connection(), &place, time::now()).during("read", &opening.path)
+        })
+        .await
+    }
+
+    /// Several items at one moment, each as [`State::get`] gives it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn get_all(&self, places: Vec<Place>) -> Result<Vec<Outcome>> {
+        self.read(move |reader, opening| {
+            snapshot(reader.connection(), &opening.path, |connection| {
+                let now = time::now();
+                let items = places.iter().map(|place| change::get(connection, place, now));
+                items
+                    .map(|item| item.map(Outcome::Item))
+                    .collect::<rusqlite::Result<_>>()
+                    .during("read", &opening.path)
+            })
+        })
+        .await
+    }
+
+    /// A page of items.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a cursor of another listing; the file cannot be read.
+    pub async fn list(&self, listing: Listing) -> Result<Page> {
+        self.declare_indexes().await?;
+        self.read(move |reader, opening| {
+            listing::list(reader.connection(), &listing)?.during("read", &opening.path)
+        })
+        .await
+    }
+
+    /// A page of namespaces as a JSON array, and where the next one begins.
+    ///
+    /// # Errors
+    /// As [`State::list`].
+    pub async fn namespaces(&self, listing: NamespaceListing) -> Result<(Vec<u8>, Option<String>)> {
+        self.read(move |reader, opening| {
+            snapshot(reader.connection(), &opening.path, |connection| {
+                listing::namespaces(connection, &listing)?.during("read", &opening.path)
+            })
+        })
+        .await
+    }
+
+    /// The items that answer a question best.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn search(&self, search: Search) -> Result<ItemText> {
+        self.declare_indexes().await?;
+        self.read(move |reader, opening| {
+            snapshot(reader.connection(), &opening.path, |connection| {
+                search::search(connection, reader.words(), search)?.during("read", &opening.path)
+            })
+        })
+        .await
+    }
+
+    /// Indexes the members that this store declares, where no call has done that.
+    async fn declare_indexes(&self) -> Result<()> {
+        let is_missing =
+            !self.indexes.paths.is_empty() && !self.indexes.is_declared.load(Ordering::Acquire);
+        if is_missing {
+            self.change(vec![Operation::Position], None).outcomes().await?;
+        }
+        Ok(())
+    }
+
+    /// Where a watcher is that begins now, after the calls before.
+    pub fn since_now(&self) -> Since {
+        Since::Now(self.change(vec![Operation::Position], None))
+    }
+
+    /// The changes below a prefix, when there are any.
+    ///
+    /// # Errors
+    /// `CursorExpired`; the file cannot be read.
+    pub async fn changes(&self, since: Since, prefix: Vec<u8>, root: usize) -> Result<Changed> {
+        let mut position = match since {
+            Since::Cursor(cursor) => Position::parse(&cursor).ok_or_else(|| {
+                Error::new(
+                    Code::InvalidArgument,
+                    "since must be the cursor of a change or of stats()",
+                )
+            })?,
+            Since::Now(pending) => self.position(pending).await?,
+        };
+        loop {
+            // Created before the look: a change that comes after it still wakes.
+            let changed = self.database.writer.changed.notified();
+            let prefix = prefix.clone();
+            let found = self
+                .read(move |reader, opening| {
+                    snapshot(reader.connection(), &opening.path, |connection| {
+                        watch::changes(connection, &opening.path, &position, &prefix, root)
+                    })
+                })
+                .await?;
+            if !found.is_empty {
+                return Ok(found);
+            }
+            position = found.position;
+            // A timeout is as good as a change by this process.
+            let _ = tokio::time::timeout(POLL, changed).await;
+        }
+    }
+
+    async fn position(&self, pending: Pending) -> Result<Position> {
+        let outcomes = pending.outcomes().await?;
+        let Some(Outcome::Position(sequence)) = outcomes.into_iter().next() else {
+            return Err(interrupted());
+        };
+        let current =
+            self.read(|reader, opening| watch::current(reader.connection(), &opening.path)).await?;
+        Ok(Position { sequence, ..current })
+    }
+
+    /// What is in the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn stats(&self) -> Result<Stats> {
+        self.read(|reader, opening| {
+            snapshot(reader.connection(), &opening.path, |connection| {
+                housekeeping::stats(connection, opening)
+            })
+        })
+        .await
+    }
+
+    /// Examines the whole file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn verify(&self) -> Result<StateReport> {
+        self.read(|reader, opening| housekeeping::verify(reader.connection(), &opening.path)).await
+    }
+
+    /// Writes a copy of the current state of the file to a path where there is nothing.
+    ///
+    /// # Errors
+    /// `Conflict` where there is something; the file cannot be read; `Io`
+    pub async fn backup(&self, target: PathBuf) -> Result<()> {
+        let _call = self.attach();
+        let opening = Arc::clone(&self.opening);
+        run_blocking(move |_| {
+            opening.prepare()?;
+            // A connection of its own: those that read may not write, not even to another file.
+            let connection = opening.writer()?;
+            housekeeping::backup(&connection, &opening, &target)
+        })
+        .await
+    }
+
+    /// Waits for the calls so far, and closes the file where no other store of this process uses it. The store can be
+    /// used again.
+    pub async fn close(&self) {
+        self.calls.wait_for_all().await;
+        if !self.is_attached.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if self.database.stores.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let database = Arc::clone(&self.database);
+        // Closing cannot fail: what is not written back now is by the next one that opens the file.
+        let _ = run_blocking(move |_| {
+            let _closing = database.closing.lock().unwrap_or_else(PoisonError::into_inner);
+            database.readers.close();
+            database.writer.close();
+            Ok(())
+        })
+        .await;
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if *self.is_attached.get_mut() {
+            self.database.stores.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! A text that comes piece by piece, redacted in bounded memory.
+//!
+//! It is taken apart where its surroundings show that no secret spans the cut: redacting both sides together and each for itself
+//! gives the same text. Where no such place is found, everything up to the next one is withheld.
+
+use super::{Redaction, Report, UNSCANNED, error::Result, session::RedactionSession};
+
+/// A part of a text is not JSON only because it happens to be a whole value: a line before it says so.
+const GUARD: &str = "x\n";
+/// Cuts that are tried.
+const MOST_CUTS: usize = 32;
+
+/// How much is looked at, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// What waits is taken apart beyond this.
+    most: usize,
+    /// A part has about this, and at least half of it.
+    part: usize,
+    /// Of both sides of a cut: more than the longest secret, a private key of 64 KiB.
+    surroundings: usize,
+}
+
+const SIZES: Sizes = Sizes { most: 768 * 1024, part: 512 * 1024, surroundings: 72 * 1024 };
+
+/// Redacts a text that comes piece by piece. A secret of up to 64 KiB is found wherever the pieces begin and end; a text that
+/// is JSON is looked at as a text.
+#[derive(Debug)]
+pub struct TextStream {
+    session: RedactionSession,
+    /// For texts that are not part of the result.
+    probe: RedactionSession,
+    redacts: bool,
+    sizes: Sizes,
+    pending: String,
+    /// What comes up to the next place for a cut is left out.
+    is_withholding: bool,
+}
+
+impl TextStream {
+    /// Without a redaction everything stays what it is.
+    #[must_use]
+    pub fn new(redaction: Option<Redaction>) -> Self {
+        Self::with_sizes(redaction, SIZES)
+    }
+
+    fn with_sizes(redaction: Option<Redaction>, sizes: Sizes) -> Self {
+        Self {
+            redacts: redaction.is_some(),
+            probe: RedactionSession::new(redaction.clone()),
+            session: RedactionSession::new(redaction),
+            sizes,
+            pending: String::new(),
+            is_withholding: false,
+        }
+    }
+
+    /// Adds a piece; appends to `out` what is redacted of the text since.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed): the text must not be written then.
+    pub fn push(&mut self, piece: &str, out: &mut String) -> Result<()> {
+        if !self.redacts {
+            out.push_str(piece);
+            return Ok(());
+        }
+        let mut rest = piece;
+        while !rest.is_empty() {
+            // A long piece is not copied as a whole.
+            let room = (self.sizes.most + 1).saturating_sub(self.pending.len()).max(4);
+            let (taken, left) = rest.split_at(rest.floor_char_boundary(room));
+            self.pending.push_str(taken);
+            rest = left;
+            while self.pending.len() > self.sizes.most {
+                self.take_part(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what is left of the text. Another text may follow, of which nothing belongs to this one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`TextStream::push`].
+    pub fn finish(&mut self, out: &mut String) -> Result<()> {
+        let part = std::mem::take(&mut self.pending);
+        if !std::mem::take(&mut self.is_withholding) {
+            out.push_str(&guarded(&mut self.session, &[&part])?);
+        }
+        Ok(())
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn report(self) -> Report {
+        self.session.report()
+    }
+
+    fn take_part(&mut self, out: &mut String) -> Result<()> {
+        let Some(end) = self.cut()? else {
+            if !std::mem::replace(&mut self.is_withholding, true) {
+                out.push_str("[REDACTED:");
+                out.push_str(UNSCANNED);
+                out.push(']');
+                self.session.note(UNSCANNED);
+            }
+            let kept = self.sizes.part - self.sizes.surroundings;
+            self.pending.drain(..self.pending.floor_char_boundary(kept));
+            return Ok(());
+        };
+        if !std::mem::take(&mut self.is_withholding) {
+            let part = self.pending.get(..end).unwrap_or_default();
+            out.push_str(&guarded(&mut self.session, &[part])?);
+        }
+        self.pending.drain(..end);
+        Ok(())
+    }
+
+    /// Where to cut what waits: behind a line, where there is one. `None` where no secret may be cut.
+    fn cut(&mut self) -> Result<Option<usize>> {
+        let Sizes { part, surroundings, .. } = self.sizes;
+        let (text, probe) = (self.pending.as_str(), &mut self.probe);
+        let mut latest = part;
+        for attempt in 0..MOST_CUTS {
+            let before = text.get(..text.floor_char_boundary(latest)).unwrap_or_default();
+            let line_end = before.rfind('\n').map_or(0, |at| at + 1);
+            let end = if line_end > part / 2 { line_end } else { before.len() };
+            let start = text.ceil_char_boundary(end.saturating_sub(surroundings));
+            let left = text.get(start..end).unwrap_or_default();
+            let right =
+                text.get(end..text.floor_char_boundary(end + surroundings)).unwrap_or_default();
+            let together = guarded(probe, &[left, right])?;
+            if together == guarded(probe, &[left])? + &guarded(probe, &[right])? {
+                return Ok(Some(end));
+            }
+            // Larger steps over what spans many lines.
+            latest = end.saturating_sub(2 + attempt * surroundings / 72);
+            if latest <= part / 2 {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn guarded(session: &mut RedactionSession, parts: &[&str]) -> Result<String> {
+    let mut text =
+        String::with_capacity(GUARD.len() + parts.iter().map(|part| part.len()).sum::<usize>());
+    text.push_str(GUARD);
+    parts.iter().for_each(|part| text.push_str(part));
+    session.text(&mut text)?;
+    text.drain(..GUARD.len().min(text.len()));
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{CustomFind, CustomRule, EnvironmentValues, RedactionOptions, Redactor};
+
+    const SMALL: Sizes = Sizes { most: 3000, part: 2000, surroundings: 400 };
+
+    fn redaction(options: RedactionOptions) -> Redaction {
+        Redaction::new(Redactor::new(options).unwrap(), Arc::new(EnvironmentValues::default()))
+    }
+
+    /// In two parts: hosting services refuse pushes that hold a whole one.
+    fn secret() -> String {
+        ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
+    }
+
+    fn streamed(redaction: Option<Redaction>, pieces: &[&str]) -> (String, Report) {
+        let mut stream = TextStream::with_sizes(redaction, SMALL);
+        let mut out = String::new();
+        for piece in pieces {
+            stream.push(piece, &mut out).unwrap();
+            assert!(stream.pending.len() <= SMALL.most);
+        }
+        stream.finish(&mut out).unwrap();
+        (out, stream.report())
+    }
+
+    fn whole(redaction: &Redaction, text: &str) -> String {
+        redaction.text(text, &mut Report::default()).unwrap().unwrap_or_else(|| text.to_owned())
+    }
+
+    #[test]
+    fn a_secret_at_any_place_of_any_piece_is_taken_out() {
+        let redaction = redaction(RedactionOptions::default());
+        let secret = secret();
+        for before in 1900..2100 {
+            let text = format!("{} {secret} {}", "é".repeat(before / 2), "word ".repeat(800));
+            for size in [7, 1000, 5000] {
+                let pieces: Vec<String> = text
+                    .chars()
+                    .collect::<Vec<_>>()
+                    .chunks(size)
+                    .map(|piece| piece.iter().collect())
+                    .collect();
+                let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+                let (out, report) = streamed(Some(redaction.clone()), &pieces);
+                assert_eq!(out, whole(&redaction, &text));
+                assert_eq!(report.total(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_place_for_a_cut_is_withheld_until_there_is_one() {
+        let find = CustomFind::Expression { source: "z+".to_owned(), flags: String::new() };
+        let rules = vec![CustomRule { name: "zs".to_owned(), find }];
+        let redaction = redaction(RedactionOptions { rules, ..RedactionOptions::default() });
+        let line = "a line of words\n".repeat(300);
+        let text = format!("{line}{}{line}", "z".repeat(9000));
+        let (out, report) = streamed(Some(redaction), &[&text]);
+        assert!(!out.contains('z'), "{out}");
+        assert!(out.contains("[REDACTED:unscanned]"), "{out}");
+        assert!(report.findings().iter().any(|finding| &*finding.rule == UNSCANNED));
+        assert!(out.starts_with("a line of words\n") && out.ends_with("a line of words\n"));
+    }
+
+    #[test]
+    fn without_a_redaction_every_piece_passes_at_once() {
+        let mut stream = TextStream::new(None);
+        let mut out = String::new();
+        stream.push(&secret(), &mut out).unwrap();
+        assert_eq!(out, secret());
+        stream.finish(&mut out).unwrap();
+        assert_eq!(out, secret());
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_of_a_text_gives_what_the_whole_text_gives(
+            lines in prop::collection::vec(
+                // Few names: a text of nothing else takes too much work to be looked at whole.
+                prop_oneof![20 => "[a-zé😀 .,:=/]{0,60}", 1 => "password=[0-9a-z]{0,3}|token"],
+                0..300,
+            ),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+            secrets in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let redaction = redaction(RedactionOptions::default());
+            let mut lines = lines;
+            for place in secrets {
+                let at = place.index(lines.len() + 1);
+                lines.insert(at, format!("export A={}", secret()));
+            }
+            let text = lines.join("\n");
+            let mut places: Vec<usize> =
+                cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
+            places.extend([0, text.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&str> = places.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+            let (out, _) = streamed(Some(redaction.clone()), &pieces);
+            prop_assert_eq!(out, whole(&redaction, &format!("x\n{text}"))[2..].to_owned());
+        }
+    }
+}

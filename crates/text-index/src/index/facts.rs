@@ -1,0 +1,146 @@
+//! What is known of a document beside its words, as terms that no text has.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::tokens::tokenize;
+use crate::index::fields::Document;
+
+/// Every fact begins with this; no term of a text does.
+const FACT: char = '\u{1}';
+
+/// The result says that the call failed, or that it found nothing.
+pub(crate) const EMPTY: &str = "\u{1}empty";
+/// The result names a time.
+pub(crate) const TIME: &str = "\u{1}time";
+const ARGUMENT: &str = "\u{1}argument";
+
+/// Facts are counted in this field: the arguments.
+pub(crate) const FACT_FIELD: usize = 2;
+
+/// Longer strings are no names.
+const MAXIMUM_NAME_CHARACTERS: usize = 60;
+pub(crate) const MAXIMUM_NAME_TERMS: usize = 6;
+
+/// A result of fewer characters says nothing.
+const LEAST_RESULT: usize = 4;
+/// A longer result that begins with an error says something as well.
+const SHORT_RESULT: usize = 300;
+/// How results begin that say that nothing was found.
+const BEGINNINGS: [&str; 8] =
+    ["error", "not found", "none", "null", "no result", "no matches", "]", "}"];
+
+/// Terms that say when something happened.
+static TIMES: LazyLock<FxHashSet<Box<str>>> = LazyLock::new(|| {
+    let words = "yesterday today tomorrow tonight last next ago recent recently monday tuesday wednesday \
+        thursday friday saturday sunday january february march april may june july august september \
+        october november december";
+    let mut terms = FxHashSet::default();
+    tokenize(words, words.len(), |term| {
+        terms.insert(Box::<str>::from(term));
+    });
+    terms
+});
+
+/// Whether a term is a fact, which no text has.
+pub(crate) fn is_fact(term: &str) -> bool {
+    term.starts_with(FACT)
+}
+
+/// Whether a term says when something happened: a year, a day, a month, `ago`.
+pub(crate) fn is_time(term: &str) -> bool {
+    let is_year = term.len() == 4
+        && (term.starts_with("19") || term.starts_with("20"))
+        && term.bytes().all(|byte| byte.is_ascii_digit());
+    is_year || TIMES.contains(term)
+}
+
+/// Whether a result says that the call failed, or that it found nothing. A document without a result does not.
+pub(crate) fn is_empty_result(result: &str) -> bool {
+    let length = result.chars().take(SHORT_RESULT).count();
+    if result.is_empty() || length >= SHORT_RESULT {
+        return false;
+    }
+    let start = result.trim_start_matches(|first: char| {
+        first.is_whitespace() || matches!(first, '"' | '\'' | '`' | '[' | '{' | '(' | '<')
+    });
+    let begins = |beginning: &&str| {
+        start.get(..beginning.len()).is_some_and(|same| same.eq_ignore_ascii_case(beginning))
+    };
+    length < LEAST_RESULT || BEGINNINGS.iter().any(begins)
+}
+
+/// Calls `emit` with the name of every argument that is a short string.
+pub(crate) fn for_each_argument(document: &Document<'_>, mut emit: impl FnMut(&str)) {
+    for string in document.arguments.split(Document::BEFORE_STRING).skip(1) {
+        let value = string.split(Document::BEFORE_OTHER).next().unwrap_or_default();
+        if value.chars().take(MAXIMUM_NAME_CHARACTERS + 1).count() > MAXIMUM_NAME_CHARACTERS {
+            continue;
+        }
+        let mut terms: Vec<Box<str>> = Vec::new();
+        tokenize(value, value.len(), |term| terms.push(term.into()));
+        if (1..=MAXIMUM_NAME_TERMS).contains(&terms.len()) {
+            emit(&argument(&terms));
+        }
+    }
+}
+
+/// The fact that an argument has these terms, and no others.
+pub(crate) fn argument(terms: &[Box<str>]) -> String {
+    let mut fact = String::from(ARGUMENT);
+    for term in terms {
+        fact.push(FACT);
+        fact.push_str(term);
+    }
+    fact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_that_say_nothing_are_recognised() {
+        for empty in
+            ["[]", "{}", "ok", "Error: no such file", "\"Not found\"", "none", "{ \"error\": 1 }"]
+        {
+            assert!(is_empty_result(empty), "{empty}");
+        }
+        let long = format!("error {}", "x".repeat(300));
+        for other in ["", "four", "the error is gone", &long] {
+            assert!(!is_empty_result(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn short_string_arguments_are_names() {
+        let facts = |arguments: &str| {
+            let mut facts = Vec::new();
+            for_each_argument(&Document { arguments, ..Document::default() }, |fact| {
+                facts.push(fact.to_owned());
+            });
+            facts
+        };
+        let named = |terms: &[&str]| {
+            argument(&terms.iter().map(|term| Box::from(*term)).collect::<Vec<_>>())
+        };
+        let (string, other) = (Document::BEFORE_STRING, Document::BEFORE_OTHER);
+        let arguments = format!(
+            "{other}speaker{string}Caroline{other}line{other}5{string}a b c d e f g h i j k"
+        );
+        assert_eq!(facts(&arguments), [named(&["carolin"])]);
+        assert_eq!(facts(&format!("{string}{}", "word".repeat(20))), Vec::<String>::new());
+        assert!(is_fact(&named(&["x"])) && !is_fact("x"));
+    }
+
+    #[test]
+    fn terms_of_time_are_recognised() {
+        for time in ["yesterday", "monday", "octob", "2023", "last"] {
+            assert!(is_time(time), "{time}");
+        }
+        for other in ["login", "2123", "20233", "20x3"] {
+            assert!(!is_time(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What is known of a document beside its words makes its score greater or less.
+
+use crate::analysis::words::hash;
+use crate::index::document_terms::{DocumentTerms, for_each_fact};
+use crate::index::facts;
+use crate::index::fields::Document;
+use crate::index::segment::Segment;
+use crate::query::question::Question;
+
+/// The result says that the call failed, or that it found nothing.
+const EMPTY: f32 = 0.7;
+/// The question names an argument.
+const NAMED: f32 = 1.15;
+/// The question asks for a time, the result names one.
+const TIME: f32 = 1.2;
+
+/// Facts, and what they do to the score of a document that has any of them.
+pub(crate) struct Factor {
+    factor: f32,
+    facts: Vec<(u32, Box<str>)>,
+}
+
+impl Factor {
+    fn new<'a>(factor: f32, facts: impl Iterator<Item = &'a str>) -> Self {
+        Self { factor, facts: facts.map(|fact| (hash(fact), fact.into())).collect() }
+    }
+
+    /// What counts for a question.
+    pub(crate) fn of(question: &Question) -> Vec<Self> {
+        let mut factors = vec![
+            Self::new(EMPTY, std::iter::once(facts::EMPTY)),
+            Self::new(NAMED, question.arguments().iter().map(String::as_str)),
+        ];
+        if question.asks_when() {
+            factors.push(Self::new(TIME, std::iter::once(facts::TIME)));
+        }
+        factors
+    }
+
+    /// Calls `visit` with each document of the segment that has one of the facts, and the factor.
+    pub(crate) fn for_each(&self, segment: &Segment, mut visit: impl FnMut(u32, f32)) {
+        if let [(hash, fact)] = &*self.facts {
+            let postings = segment.postings(*hash, fact);
+            return postings.iter().for_each(|posting| visit(posting.document(), self.factor));
+        }
+        let postings = self.facts.iter().flat_map(|(hash, fact)| segment.postings(*hash, fact));
+        let mut documents: Vec<u32> = postings.map(|posting| posting.document()).collect();
+        documents.sort_unstable();
+        documents.dedup();
+        documents.into_iter().for_each(|document| visit(document, self.factor));
+    }
+}
+
+/// The product of the factors for a document by its terms.
+pub(crate) fn of_terms(factors: &[Factor], terms: &DocumentTerms) -> f32 {
+    product(factors, |hash, fact| !terms.find(hash, fact).is_empty())
+}
+
+/// The product of the factors for a document of which there is no index.
+pub(crate) fn of_document(factors: &[Factor], document: &Document<'_>) -> f32 {
+    if factors.is_empty() {
+        return 1.0;
+    }
+    let mut names_time = false;
+    crate::terms(document.result, |term| names_time |= facts::is_time(term));
+    let mut found: Vec<String> = Vec::new();
+    for_each_fact(document, names_time, |fact| found.push(fact.to_owned()));
+    product(factors, |_, fact| found.iter().any(|other| other == fact))
+}
+
+fn product(factors: &[Factor], has: impl Fn(u32, &str) -> bool) -> f32 {
+    let holds = |factor: &&Factor| factor.facts.iter().any(|(hash, fact)| has(*hash, fact));
+    factors.iter().filter(holds).map(|factor| factor.factor).product()
+}

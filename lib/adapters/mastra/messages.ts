@@ -1,0 +1,100 @@
+/** Messages of Mastra as they are stored, and pages of them. */
+
+import * as mastra from '@mastra/core/storage'
+import { byTime } from './place.ts'
+
+/** What is stored of a message: its position among the others decides where times are equal. */
+export interface SavedMessage {
+  id: string
+  threadId: string
+  content: mastra.MastraDBMessage['content'] | string
+  role: mastra.MastraDBMessage['role']
+  type: string
+  createdAt: string
+  resourceId?: string
+  at: number
+}
+
+export type Messages = { messages: mastra.MastraDBMessage[] }
+type Order = { field: 'createdAt' | 'updatedAt'; direction: 'ASC' | 'DESC' }
+
+const MESSAGES_OF_A_PAGE = 40
+
+export function newMessage(message: mastra.MastraDBMessage, at: number): SavedMessage {
+  const { id, threadId, content, role, type, createdAt, resourceId } = message
+  return {
+    id,
+    threadId: threadId || '',
+    content,
+    role: role || 'user',
+    type: type || 'text',
+    createdAt: new Date(createdAt).toISOString(),
+    ...(resourceId && { resourceId }),
+    at,
+  }
+}
+
+export function toMessage({ at, content, createdAt, ...message }: SavedMessage): mastra.MastraDBMessage {
+  const text = typeof content === 'string' ? mastra.safelyParseJSON(content) : content
+  // Messages of the first format were texts.
+  const parsed = typeof text === 'string' ? { format: 2, content: text, parts: [{ type: 'text', text }] } : text
+  return { ...message, content: parsed as mastra.MastraDBMessage['content'], createdAt: new Date(createdAt) }
+}
+
+/** The messages that a query asks for, a page of them, and those that it includes beside the page. */
+export function messagePage(
+  messages: readonly SavedMessage[],
+  included: readonly SavedMessage[],
+  query: mastra.StorageListMessagesOptions & { resourceId: string | undefined; order: Order },
+): mastra.StorageListMessagesOutput {
+  const { resourceId, filter, perPage: given, page = 0, order, include = [] } = query
+  const metadata = mastra.validateStorageMetadataFilter(filter?.metadata)
+  const size = mastra.normalizePerPage(given, MESSAGES_OF_A_PAGE)
+  if (page < 0) {
+    throw new Error('page must be >= 0')
+  }
+  if (page * size > Number.MAX_SAFE_INTEGER / 2) {
+    throw new Error('page value too large')
+  }
+  const isMatch = (message: SavedMessage) =>
+    (resourceId === undefined || message.resourceId === resourceId) &&
+    mastra.storageMessageMatchesMetadataFilter(message.content, metadata)
+  const inTime = mastra.filterByDateRange(
+    messages.filter(isMatch),
+    ({ createdAt }) => new Date(createdAt),
+    filter?.dateRange,
+  )
+  const { items, ...rest } = cut(size === 0 ? [] : sorted(inTime, order), page, given, size)
+  const ids = new Set(items.map(({ id }) => id))
+  const shown = [...items, ...included.filter(({ id }) => !ids.has(id))]
+  const threads = new Set(messages.map(({ threadId }) => threadId))
+  const shownOfThreads = shown.filter(({ threadId }) => threads.has(threadId)).length
+  const isCounted = include.length > 0 && size > 0 && metadata === undefined
+  return {
+    messages: sorted(shown, order).map(toMessage),
+    ...rest,
+    hasMore: isCounted ? shownOfThreads < rest.total : rest.hasMore,
+  }
+}
+
+/** A page, and where it is. */
+export function cut<T>(all: readonly T[], page: number, given: number | false | undefined, size: number) {
+  const { offset, perPage } = mastra.calculatePagination(page, given, size)
+  const items = all.slice(offset, offset + size)
+  return { items, total: all.length, page, perPage, hasMore: offset + items.length < all.length }
+}
+
+/** In the order in which they were stored first. */
+export function inOrder(messages: readonly SavedMessage[]): SavedMessage[] {
+  return [...messages].sort((one, other) => one.at - other.at)
+}
+
+export function timeOf(item: { createdAt: Date; updatedAt: Date }, field: Order['field']): number {
+  return item[field].getTime()
+}
+
+/** Messages of one time stay in their order. */
+function sorted(messages: readonly SavedMessage[], { direction }: Order): SavedMessage[] {
+  const sign = direction === 'ASC' ? 1 : -1
+  return [...messages].sort((one, other) => sign * byTime(new Date(one.createdAt), new Date(other.createdAt)))
+}

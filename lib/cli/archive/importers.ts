@@ -1,0 +1,240 @@
+/** Puts what an export holds into its places: redacted, and never in place of something else. */
+
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ContextEntryInput, ContextHistory, StateStore, StateValue } from '../../index.ts'
+import type { Invocation } from '../command-types.ts'
+import { failureOf } from '../failures.ts'
+import { library, openHistory, openManager, openMemory, openState, openStore } from '../places.ts'
+import { isThere, namespaceText } from '../state-items.ts'
+import type { PlaceName } from './chosen-places.ts'
+import { type ArchivedState, bytesFileOf, MEMORY_FILES } from './lines.ts'
+import { type Written, writeNewFile } from './new-file.ts'
+
+/** The names that the library gives to files of contexts. */
+const CONTEXT_NAME = /^[\w-]{1,160}_[0-9a-f]{12}_\d{1,16}_\d{1,16}_[0-9a-f]{16}\.json$/
+/** `agent/entry.md` or `agent/session/entry.md`, without hidden parts. */
+const STORE_PATH = /^(?:[^/\\.:\0][^/\\:\0]{0,99}\/){1,2}[^/\\.:\0][^/\\:\0]{0,200}\.md$/
+/** Appends that are on their way at a time. */
+const BATCH = 64
+
+export interface ImportReport {
+  readonly imported: { contexts: number; entries: number; storeEntries: number; memory: number; state: number }
+  alreadyThere: number
+  /** Records that had secrets. */
+  redacted: number
+  readonly skipped: { name: string; reason: string }[]
+}
+
+export interface Importers {
+  context(name: string, text: string, bytes: string | undefined): Promise<void>
+  entry(text: string, lineNumber: number): Promise<void>
+  storeEntry(path: string, text: string): Promise<void>
+  memory(name: string, text: string): Promise<void>
+  state(item: ArchivedState): Promise<void>
+  finish(): Promise<ImportReport>
+}
+
+export async function createImporters(invocation: Invocation, chosen: ReadonlySet<PlaceName>): Promise<Importers> {
+  const isDryRun = invocation.options.dryRun === true
+  const { redact, redactValue } = await library()
+  const report: ImportReport = {
+    imported: { contexts: 0, entries: 0, storeEntries: 0, memory: 0, state: 0 },
+    alreadyThere: 0,
+    redacted: 0,
+    skipped: [],
+  }
+  const skip = (name: string, reason: string): undefined => void report.skipped.push({ name, reason })
+
+  /** JSON keeps its spelling where it has no secrets. */
+  const redactJson = (text: string): string => {
+    const { value, findings } = redactValue(JSON.parse(text))
+    report.redacted += findings.length > 0 ? 1 : 0
+    return findings.length > 0 ? JSON.stringify(value) : text
+  }
+  const write = async (root: string, path: string, name: string, content: string | Uint8Array): Promise<Written> => {
+    const outcome = await writeNewFile(root, path, content, isDryRun)
+    if (outcome === 'different') {
+      skip(name, 'there is another file of this name')
+    }
+    return outcome
+  }
+  const place = async (root: string, path: string, name: string, text: string): Promise<boolean> => {
+    const outcome = await write(root, path, name, text)
+    report.alreadyThere += outcome === 'same' ? 1 : 0
+    return outcome === 'written'
+  }
+
+  const manager = chosen.has('contexts') ? await openManager(invocation) : undefined
+  const store = chosen.has('store') ? await openStore(invocation) : undefined
+  const repository = chosen.has('memory') ? await openMemory(invocation) : undefined
+  const state = chosen.has('state') ? createStateImporter(await openState(invocation), report, isDryRun) : undefined
+  const entries = chosen.has('history') ? await createEntryImporter(invocation, report) : undefined
+
+  return {
+    async context(name, text, bytes) {
+      if (manager === undefined) {
+        return
+      }
+      if (!CONTEXT_NAME.test(name)) {
+        return skip(name, 'this is no name of a stored output')
+      }
+      const root = manager.getContextDir()
+      const path = join(root, name)
+      let redacted: string
+      try {
+        redacted = redactJson(text)
+      } catch (error) {
+        return skip(name, failureOf(error).message)
+      }
+      // Before the record, which is not there without its bytes.
+      const content = bytes === undefined ? undefined : Buffer.from(bytes, 'base64')
+      const written = content === undefined ? undefined : await write(root, bytesFileOf(path), name, content)
+      if (written === 'different' || !(await place(root, path, name, redacted))) {
+        return
+      }
+      try {
+        // The library decides whether it is a whole record.
+        await (isDryRun ? undefined : manager.readContext(path, { maxBytes: 4 }))
+        report.imported.contexts++
+      } catch (error) {
+        await unlink(path)
+        await (written === 'written' ? unlink(bytesFileOf(path)) : undefined)
+        skip(name, failureOf(error).message)
+      }
+    },
+    async entry(text, lineNumber) {
+      await entries?.add(text, lineNumber)
+    },
+    async storeEntry(path, text) {
+      if (store === undefined) {
+        return
+      }
+      if (!STORE_PATH.test(path)) {
+        return skip(path, 'this is no path of an entry')
+      }
+      const redacted = redact(text)
+      report.redacted += redacted.findings.length > 0 ? 1 : 0
+      if (await place(store.path, join(store.path, path), path, redacted.text)) {
+        report.imported.storeEntries++
+      }
+    },
+    async memory(name, text) {
+      if (repository === undefined) {
+        return
+      }
+      if (!MEMORY_FILES.some((known) => known === name)) {
+        return skip(name, 'this is no file of a memory')
+      }
+      const { directory } = repository
+      const lines = name.endsWith('.jsonl') ? text.split('\n') : [text]
+      let redacted: string
+      try {
+        redacted = lines.map((line) => (line.trim() === '' ? line : redactJson(line))).join('\n')
+      } catch (error) {
+        return skip(name, failureOf(error).message)
+      }
+      if (await place(directory, join(directory, name), name, redacted)) {
+        report.imported.memory++
+      }
+    },
+    async state(item) {
+      await state?.add(item)
+    },
+    async finish() {
+      await entries?.flush()
+      await state?.close()
+      return report
+    },
+  }
+}
+
+/** Entries are appended, so that they are redacted, locked and indexed as others; those whose ids are there are passed over. */
+async function createEntryImporter(
+  invocation: Invocation,
+  report: ImportReport,
+): Promise<{ add(text: string, lineNumber: number): Promise<void>; flush(): Promise<void> }> {
+  const history: ContextHistory = await openHistory(invocation)
+  const known = new Set((await history.search({ limit: Number.MAX_SAFE_INTEGER })).map(({ id }) => id))
+  let waiting: ContextEntryInput[] = []
+  const flush = async (): Promise<void> => {
+    const batch = waiting
+    waiting = []
+    await Promise.all(batch.map((entry) => history.append(entry)))
+  }
+  return {
+    async add(text, lineNumber) {
+      const entry = parseEntry(text)
+      if (entry === undefined) {
+        report.skipped.push({ name: `line ${lineNumber}`, reason: 'this is no entry of a history' })
+        return
+      }
+      if (typeof entry.id === 'string' && known.has(entry.id)) {
+        report.alreadyThere++
+        return
+      }
+      report.imported.entries++
+      if (invocation.options.dryRun !== true) {
+        waiting.push(entry)
+        if (waiting.length >= BATCH) {
+          await flush()
+        }
+      }
+    },
+    flush,
+  }
+}
+
+/**
+ * Items are kept to the byte, as the state store keeps them: an agent that goes on from a state in which something was redacted would
+ * do something else.
+ */
+function createStateImporter(
+  store: StateStore,
+  report: ImportReport,
+  isDryRun: boolean,
+): { add(item: ArchivedState): Promise<void>; close(): Promise<void> } {
+  return {
+    async add({ namespace, key, text, isBinary, mediaType, expiresAt }) {
+      const name = `state ${namespaceText(namespace)}/${key}`
+      const ttl = expiresAt === undefined ? undefined : Date.parse(expiresAt) - Date.now()
+      if (ttl !== undefined && !(ttl >= 1)) {
+        report.skipped.push({ name, reason: 'it has expired' })
+        return
+      }
+      try {
+        const value = isBinary === true ? new Uint8Array(Buffer.from(text, 'base64')) : (JSON.parse(text) as StateValue)
+        const there = isDryRun && !(await isThere(store)) ? undefined : await store.get(namespace, key)
+        if (there === undefined) {
+          await (isDryRun ? undefined : store.put(namespace, key, value, { mediaType, ttl, ifRevision: null }))
+          report.imported.state++
+        } else if (isEqual(there.value, value) && there.mediaType === mediaType) {
+          report.alreadyThere++
+        } else {
+          report.skipped.push({ name, reason: 'there is another value under this key' })
+        }
+      } catch (error) {
+        report.skipped.push({ name, reason: failureOf(error).message })
+      }
+    },
+    close: () => store.close(),
+  }
+}
+
+/** As they are stored: JSON by its text. */
+function isEqual(one: StateValue, other: StateValue): boolean {
+  if (one instanceof Uint8Array || other instanceof Uint8Array) {
+    return one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0
+  }
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** A line of the file as `append` takes it. */
+function parseEntry(text: string): ContextEntryInput | undefined {
+  try {
+    const { tool_name: toolName, ...rest } = JSON.parse(text) as Record<string, unknown>
+    return typeof toolName === 'string' ? { ...rest, toolName } : undefined
+  } catch {
+    return undefined
+  }
+}

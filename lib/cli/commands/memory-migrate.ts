@@ -1,0 +1,29 @@
+/** `memory migrate`: moves what is known about a repository whose folder moved. */
+
+import { EXIT, type Invocation } from '../command-types.ts'
+import { CliError } from '../failures.ts'
+import { counted } from '../output/units.ts'
+import { library } from '../places.ts'
+
+export async function run({ options, settings, output }: Invocation): Promise<undefined> {
+  if (options.from === undefined) {
+    throw new CliError('say where the repository was: --from FOLDER', EXIT.usage)
+  }
+  const { RepoMemory } = await library()
+  const report = await RepoMemory.migrate({
+    fromWorkspace: options.from,
+    workspace: settings.workspace ?? '.',
+    root: settings.memory,
+    branchScope: options.branchScope,
+  })
+  await output.document(report, async () => {
+    for (const { conventions, decisions, notes, summaries } of report.moved) {
+      await output.line(
+        `Moved ${counted(conventions, 'convention')}, ${counted(decisions, 'decision')}, ${counted(notes, 'note')}, ${counted(summaries, 'summary', 'summaries')}`,
+      )
+    }
+    if (report.moved.length === 0) {
+      output.note('There was nothing to move.')
+    }
+  })
+}

@@ -1,0 +1,26 @@
+/** `pack`: the most useful of what is known about a repository, within a budget. */
+
+import { EXIT, type Invocation } from '../command-types.ts'
+import { visible } from '../output/visible-text.ts'
+import { openMemory } from '../places.ts'
+
+const DEFAULT_MAX_CHARS = 8000
+
+export async function run(invocation: Invocation): Promise<0 | 1> {
+  const { options, output, signal } = invocation
+  const memory = await openMemory(invocation)
+  const hasMap = options.map === true || options.focus !== undefined
+  const maxChars = options.maxChars ?? DEFAULT_MAX_CHARS
+  const text = await memory.buildContextFromMemory(maxChars, {
+    query: options.query,
+    latestSummaries: options.summaries,
+    repoMap: hasMap ? { focus: options.focus } : false,
+    signal,
+  })
+  await output.document({ text, chars: text.length, maxChars, repoHash: memory.repoHash }, () =>
+    text === ''
+      ? Promise.resolve(output.note('Nothing is known about this repository yet.'))
+      : output.line(visible(text.trimEnd())),
+  )
+  return text === '' ? EXIT.nothing : EXIT.done
+}

@@ -1,0 +1,170 @@
+/** `stats`: how many outputs there are, and how many bytes. */
+
+import type { ContextEntry } from '../../index.ts'
+import type { Invocation } from '../command-types.ts'
+import type { Output } from '../output/output.ts'
+import type { Column } from '../output/table.ts'
+import { formatBytes } from '../output/units.ts'
+import { type Pointer, selectPointers, timeOf } from '../outputs.ts'
+import { openHistory, openManager, shortPath } from '../places.ts'
+
+/** What a model's tokeniser makes of usual text: an estimate, and said to be one. */
+const BYTES_PER_TOKEN = 4
+
+interface Row {
+  readonly group: string
+  readonly outputs: number
+  readonly failed: number
+  readonly bytes: number
+  /** `bytes` ÷ 4. */
+  readonly estimatedTokens: number
+}
+
+const GROUPS: Readonly<Record<'tool' | 'session' | 'day', (pointer: Pointer) => string>> = {
+  tool: ({ toolName }) => toolName,
+  session: ({ sessionId }) => sessionId ?? '',
+  day: ({ timestamp }) => new Date(timestamp).toISOString().slice(0, 10),
+}
+
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { options, output } = invocation
+  if (options.savings === true) {
+    return savings(invocation)
+  }
+  const manager = await openManager(invocation)
+  const pointers = await selectPointers(invocation, manager)
+  const by = options.by ?? 'tool'
+  const rows = rowsOf(pointers, GROUPS[by])
+  const order =
+    by === 'day' ? compareGroups : (one: Row, other: Row) => other.bytes - one.bytes || compareGroups(one, other)
+  const total = rowsOf(pointers, () => 'total')[0] ?? row('total')
+  await output.list({
+    items: rows.sort(order),
+    columns: columns(output, by),
+    beside: { by, total },
+    empty: `No such outputs in ${shortPath(manager.getContextDir())}.`,
+  })
+  if (rows.length > 0) {
+    output.note(
+      `${total.outputs} outputs, ${formatBytes(total.bytes)}, about ${total.estimatedTokens.toLocaleString('en-US')} tokens (estimated: bytes ÷ ${BYTES_PER_TOKEN})`,
+    )
+  }
+}
+
+const row = (group: string): Row => ({ group, outputs: 0, failed: 0, bytes: 0, estimatedTokens: 0 })
+
+function rowsOf(pointers: readonly Pointer[], groupOf: (pointer: Pointer) => string): Row[] {
+  const rows = new Map<string, Row>()
+  for (const pointer of pointers) {
+    const group = groupOf(pointer)
+    const before = rows.get(group) ?? row(group)
+    const bytes = before.bytes + pointer.sizeBytes
+    rows.set(group, {
+      group,
+      outputs: before.outputs + 1,
+      failed: before.failed + (pointer.success === false ? 1 : 0),
+      bytes,
+      estimatedTokens: Math.round(bytes / BYTES_PER_TOKEN),
+    })
+  }
+  return [...rows.values()]
+}
+
+const compareGroups = (one: Row, other: Row): number => (one.group < other.group ? -1 : 1)
+
+function columns(output: Output, by: string): readonly Column<Row>[] {
+  const number = (value: number): string => (output.isTerminal ? value.toLocaleString('en-US') : String(value))
+  return [
+    { title: by.toUpperCase(), cell: ({ group }) => group, isFlexible: true },
+    { title: 'OUTPUTS', cell: ({ outputs }) => number(outputs), align: 'right' },
+    { title: 'FAILED', cell: ({ failed }) => number(failed), align: 'right' },
+    { title: 'BYTES', cell: ({ bytes }) => (output.isTerminal ? formatBytes(bytes) : String(bytes)), align: 'right' },
+    { title: '~TOKENS', cell: ({ estimatedTokens }) => number(estimatedTokens), align: 'right' },
+  ]
+}
+
+interface SavingsRow extends Row {
+  /** What the conversation got: placeholders, and outputs that were not replaced. */
+  readonly shownBytes: number
+  readonly savedBytes: number
+  /** `savedBytes` ÷ 4. */
+  readonly estimatedSavedTokens: number
+}
+
+/** Hooks append with each call how large its output was, and what the conversation got of it. */
+async function savings(invocation: Invocation): Promise<undefined> {
+  const { options, output, signal } = invocation
+  const history = await openHistory(invocation)
+  const entries = await history.search({
+    toolName: options.tool,
+    since: timeOf(options.since),
+    until: timeOf(options.until),
+    limit: Number.MAX_SAFE_INTEGER,
+    signal,
+  })
+  const by = options.by ?? 'tool'
+  const groups: Readonly<Record<typeof by, (entry: ContextEntry) => string>> = {
+    tool: ({ toolName }) => toolName,
+    session: ({ sessionId }) => sessionId ?? '',
+    day: ({ timestamp }) => timestamp?.slice(0, 10) ?? '',
+  }
+  const rows = new Map<string, SavingsRow>()
+  let total = savingsRow('total')
+  for (const entry of entries) {
+    const { sizeBytes, shownBytes } = (entry.result ?? {}) as { sizeBytes?: unknown; shownBytes?: unknown }
+    const isOfSession = options.session === undefined || entry.sessionId === options.session
+    if (isOfSession && typeof sizeBytes === 'number' && typeof shownBytes === 'number') {
+      const group = groups[by](entry)
+      const call = { failed: entry.success === false ? 1 : 0, sizeBytes, shownBytes }
+      rows.set(group, withCall(rows.get(group) ?? savingsRow(group), call))
+      total = withCall(total, call)
+    }
+  }
+  const items = [...rows.values()].sort((one, other) =>
+    by === 'day' ? compareGroups(one, other) : other.savedBytes - one.savedBytes || compareGroups(one, other),
+  )
+  const bytes = (value: number): string => (output.isTerminal ? formatBytes(value) : String(value))
+  const savingsColumns: readonly Column<SavingsRow>[] = [
+    { title: by.toUpperCase(), cell: ({ group }) => group, isFlexible: true },
+    { title: 'OUTPUTS', cell: ({ outputs }) => String(outputs), align: 'right' },
+    { title: 'BYTES', cell: (row) => bytes(row.bytes), align: 'right' },
+    { title: 'SHOWN', cell: ({ shownBytes }) => bytes(shownBytes), align: 'right' },
+    { title: 'SAVED', cell: ({ savedBytes }) => bytes(savedBytes), align: 'right' },
+  ]
+  await output.list({
+    items,
+    columns: savingsColumns,
+    beside: { by, total },
+    empty: `No outputs that hooks stored are in ${shortPath(history.path)}.`,
+  })
+  if (items.length > 0) {
+    output.note(
+      `${formatBytes(total.savedBytes)} of ${formatBytes(total.bytes)} were kept out of conversations, about ${total.estimatedSavedTokens.toLocaleString('en-US')} tokens (estimated: bytes ÷ ${BYTES_PER_TOKEN})`,
+    )
+  }
+}
+
+const savingsRow = (group: string): SavingsRow => ({
+  ...row(group),
+  shownBytes: 0,
+  savedBytes: 0,
+  estimatedSavedTokens: 0,
+})
+
+function withCall(
+  before: SavingsRow,
+  { failed, sizeBytes, shownBytes }: { failed: number; sizeBytes: number; shownBytes: number },
+): SavingsRow {
+  const bytes = before.bytes + sizeBytes
+  const shown = before.shownBytes + shownBytes
+  return {
+    group: before.group,
+    outputs: before.outputs + 1,
+    failed: before.failed + failed,
+    bytes,
+    estimatedTokens: Math.round(bytes / BYTES_PER_TOKEN),
+    shownBytes: shown,
+    savedBytes: bytes - shown,
+    estimatedSavedTokens: Math.round((bytes - shown) / BYTES_PER_TOKEN),
+  }
+}

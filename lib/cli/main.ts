@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+/** The program `agent-context`. Loads nothing but itself until it is known what to do. */
+
+declare const PACKAGE_VERSION: string
+
+const NEEDED = [20, 19] as const
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const [first] = process.argv.slice(2)
+
+if ((first === '--version' || first === '-V') && process.argv.length === 3) {
+  process.stdout.write(`${PACKAGE_VERSION}\n`)
+} else if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
+  process.stderr.write(
+    `agent-context: needs Node.js ${NEEDED.join('.')} or newer, and this is ${process.versions.node}. Install a newer one from https://nodejs.org\n`,
+  )
+  process.exitCode = 2
+} else {
+  const { runProgram } = await import('./program.ts')
+  await runProgram(process.argv.slice(2), PACKAGE_VERSION)
+}

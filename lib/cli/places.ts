@@ -1,0 +1,75 @@
+/** Opens what a command works on, with the library's own classes. */
+
+import { homedir } from 'node:os'
+import type {
+  ContextHistory,
+  ContextManager,
+  ContextManagerOptions,
+  ContextStore,
+  RepoMemory,
+  StateStore,
+} from '../index.ts'
+import { EXIT, type Invocation } from './command-types.ts'
+import { CliError } from './failures.ts'
+import { visibleLine } from './output/visible-text.ts'
+
+/** The library is loaded by the first command that needs it, the addon with it. */
+export const library = (): Promise<typeof import('../index.ts')> => import('../index.ts')
+
+type Place = Pick<Invocation, 'settings' | 'options'>
+
+/** For entries that the command line writes, unless `--agent` or the settings say who does. */
+const READING_AGENT = 'agent-context'
+
+function reporting({ options }: Place): { onDebug?: (message: string) => void } {
+  return options.verbose === true ? { onDebug: (message) => process.stderr.write(`${visibleLine(message)}\n`) } : {}
+}
+
+export async function openManager(place: Place, options: ContextManagerOptions = {}): Promise<ContextManager> {
+  const { ContextManager } = await library()
+  return new ContextManager({ contextDir: place.settings.dir, ...reporting(place), ...options })
+}
+
+export async function openHistory(place: Place): Promise<ContextHistory> {
+  const { ContextHistory } = await library()
+  return new ContextHistory({ path: place.settings.history, ...reporting(place) })
+}
+
+/** For reading: who reads does not matter. */
+export async function openStore(place: Place): Promise<ContextStore> {
+  const { ContextStore } = await library()
+  return new ContextStore({
+    agent: place.settings.agent ?? READING_AGENT,
+    path: place.settings.store,
+    sessionId: place.options.session,
+    ...reporting(place),
+  })
+}
+
+export async function openStoreForWriting(place: Place): Promise<ContextStore> {
+  if (place.settings.agent === undefined) {
+    throw new CliError('an entry says who wrote it: add --agent NAME, or set AGENT_CONTEXT_AGENT', EXIT.usage)
+  }
+  return openStore(place)
+}
+
+export async function openState(place: Place): Promise<StateStore> {
+  const { StateStore } = await library()
+  return new StateStore({ path: place.settings.state, ...reporting(place) })
+}
+
+export async function openMemory(place: Place): Promise<RepoMemory> {
+  const { RepoMemory } = await library()
+  return RepoMemory.open({
+    workspace: place.settings.workspace ?? '.',
+    root: place.settings.memory,
+    branchScope: place.options.branchScope,
+    ...reporting(place),
+  })
+}
+
+/** `~` in place of the home directory, for messages. */
+export function shortPath(path: string): string {
+  const home = homedir()
+  return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}

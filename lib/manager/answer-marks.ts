@@ -1,0 +1,142 @@
+/**
+ * Signatures of the answers of the context tools. An answer comes back as the output of a tool whose name a framework may
+ * have changed; its last line, a MAC over the text before it, says what it is. The key is random and in the context directory.
+ */
+
+import { Buffer } from 'node:buffer'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { NativeManager } from '#addon'
+import { debug, type Hooks, operate } from '../native/border.ts'
+
+const BEGINNING = '\n[Answer of the context tools, signed '
+const SIGNED = /\n\[Answer of the context tools, signed ([0-9a-f]{32})\]$/
+const DIGITS = 32
+/** Bytes that a signature adds to an answer. */
+export const SIGNATURE_BYTES = Buffer.byteLength(BEGINNING) + DIGITS + 1
+/** Frameworks wrap an answer in so much at most: ids, types, a message. In UTF-16 units. */
+const MAXIMUM_WRAPPING = 2048
+/** Longer texts are no answers, in UTF-16 units. */
+const MAXIMUM_LENGTH = 16 * 1024 * 1024
+/** JSON within JSON: a result of MCP within the text of a message. */
+const MAXIMUM_NESTING = 3
+
+/** Signs answers, and recognises them. */
+export class AnswerMarks {
+  readonly #hooks: Hooks
+  readonly #native: NativeManager
+  #key: Promise<string> | undefined
+
+  constructor(native: NativeManager, hooks: Hooks) {
+    this.#native = native
+    this.#hooks = hooks
+  }
+
+  /** The answer with its signature. */
+  async sign(answer: string): Promise<string> {
+    this.#key ??= this.#make()
+    return `${answer}${BEGINNING}${macOf(await this.#key, answer)}]`
+  }
+
+  /** Whether `isAnswer` may say so of a text. Most outputs are no answers, and need not wait for the key. */
+  mayBeAnswer(text: string): boolean {
+    // Inside JSON the line break is escaped.
+    return text.length <= MAXIMUM_LENGTH && text.includes(BEGINNING.slice(1))
+  }
+
+  /** Whether an output is an answer, plain or wrapped by a framework. `text` is the output itself or its JSON. */
+  async isAnswer(text: string): Promise<boolean> {
+    if (!this.mayBeAnswer(text)) {
+      return false
+    }
+    const key = await (this.#key ?? this.#existing())
+    return key !== '' && unsignedLength(text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
+  }
+
+  /** The key, as hex digits; empty where there is none and it is not to be made. */
+  #readKey(creates: boolean): Promise<string> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.answerKey(operation, creates),
+      (key) => key,
+    )
+  }
+
+  async #existing(): Promise<string> {
+    try {
+      const key = await this.#readKey(false)
+      if (key !== '') {
+        this.#key = Promise.resolve(key)
+      }
+      return key
+    } catch (error) {
+      debug(this.#hooks, 'Failed to read the key of answers: they are taken for outputs', { error })
+      return ''
+    }
+  }
+
+  async #make(): Promise<string> {
+    try {
+      return await this.#readKey(true)
+    } catch (error) {
+      debug(this.#hooks, 'Failed to make the key of answers: only this manager recognises them', { error })
+      return randomBytes(32).toString('hex')
+    }
+  }
+}
+
+function macOf(key: string, answer: string): string {
+  return createHmac('sha256', Buffer.from(key, 'hex')).update(answer, 'utf8').digest('hex').slice(0, DIGITS)
+}
+
+/** The length of what is not signed; `Infinity` where nothing is. */
+function unsignedLength(text: string, key: string, nesting: number): number {
+  const mac = SIGNED.exec(text)?.[1]
+  if (mac !== undefined) {
+    const expected = macOf(key, text.slice(0, -SIGNATURE_BYTES))
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(expected)) ? 0 : Number.POSITIVE_INFINITY
+  }
+  const value = nesting > 0 && /^\s*[[{"]/.test(text) ? parse(text) : undefined
+  if (value === undefined) {
+    return Number.POSITIVE_INFINITY
+  }
+  let hasAnswer = false
+  let length = 0
+  const pending: unknown[] = [value]
+  while (pending.length > 0) {
+    const part = pending.pop()
+    if (typeof part === 'string') {
+      const isCandidate = part.includes(BEGINNING.slice(1))
+      const unsigned = isCandidate ? unsignedLength(part, key, nesting - 1) : part.length
+      hasAnswer ||= isCandidate && unsigned !== Number.POSITIVE_INFINITY
+      length += Math.min(unsigned, part.length)
+    } else if (typeof part === 'object' && part !== null) {
+      for (const [name, member] of Object.entries(part)) {
+        length += name.length
+        pending.push(member)
+      }
+    } else {
+      length += String(part).length
+    }
+  }
+  return hasAnswer ? length : Number.POSITIVE_INFINITY
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const marksOfManagers = new WeakMap<object, AnswerMarks>()
+
+/** Lets tools sign with a manager's key. */
+export function registerMarks(manager: object, marks: AnswerMarks): void {
+  marksOfManagers.set(manager, marks)
+}
+
+/** The marks of a manager; `undefined` for what is none. */
+export function marksOf(manager: object): AnswerMarks | undefined {
+  return marksOfManagers.get(manager)
+}

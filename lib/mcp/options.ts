@@ -1,0 +1,28 @@
+/** What the server is started with. */
+
+export const TOOL_GROUPS = ['contexts', 'history', 'store', 'memory'] as const
+export type ToolGroup = (typeof TOOL_GROUPS)[number]
+
+export interface ServerSettings {
+  readonly version: string
+  /** Directory of the outputs; the workspace's own without it. */
+  readonly dir?: string | undefined
+  readonly history?: string | undefined
+  readonly store?: string | undefined
+  readonly agent: string
+  readonly session?: string | undefined
+  readonly workspace: string
+  /** Directory of all memories. */
+  readonly memory?: string | undefined
+  /** Outputs of every workspace are listed, searched and read. */
+  readonly allProjects: boolean
+  readonly readOnly: boolean
+  readonly groups: ReadonlySet<ToolGroup>
+  readonly onDebug?: ((message: string) => void) | undefined
+}
+
+export interface HttpSettings {
+  readonly port: number
+  readonly host: string
+  readonly tokenFile: string
+}

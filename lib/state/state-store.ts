@@ -1,0 +1,434 @@
+/** `StateStore`: the public face of the native state store. */
+
+import { NativeState } from '#addon'
+import { checkFunction, checkPath, checkText, checkWhole, count, optional, readSignal } from '../arguments/checks.ts'
+import { asContextError, invalidArgument } from '../arguments/errors.ts'
+import { readCancellation } from '../arguments/known-options.ts'
+import type { CancellationOptions } from '../arguments/types.ts'
+import { cancellable, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
+import { resolveFile } from '../native/file-system.ts'
+import { checkRedaction } from '../redaction/redaction.ts'
+import { type CrossingOperation, checkOperations, operationResults } from './batch.ts'
+import { checkStateFilter } from './filter.ts'
+import { completeItems, conditionsOf, contentOf, type PartialItem, partsOf } from './item.ts'
+import {
+  stateDeleteOptions,
+  stateListOptions,
+  stateNamespacesOptions,
+  statePutOptions,
+  stateSearchOptions,
+  stateStoreOptions,
+  stateWatchOptions,
+} from './option-names.ts'
+import { type CheckedStateOptions, checkStateOptions } from './options.ts'
+import { type CheckedNamespace, checkKey, checkNamespace, checkPrefix, NO_NAMESPACE, placeOf } from './place.ts'
+import { runTransaction } from './transaction.ts'
+import type {
+  StateChange,
+  StateDeleteOptions,
+  StateHit,
+  StateItem,
+  StateListOptions,
+  StateNamespacesOptions,
+  StateNamespacesPage,
+  StateOperation,
+  StateOperationResult,
+  StatePage,
+  StatePutOptions,
+  StateSearchOptions,
+  StateStats,
+  StateStoreOptions,
+  StateSweepReport,
+  StateTransactionOptions,
+  StateValue,
+  StateVerifyReport,
+  StateView,
+  StateWatchOptions,
+} from './types.ts'
+import { type Watched, Watcher } from './watch.ts'
+
+const DEFAULT_LIMIT = 100
+const DEFAULT_SEARCH_LIMIT = 10
+
+/**
+ * Keyed documents that survive the process: checkpoints, sessions, memory files, agent state. Each is JSON or bytes under a
+ * namespace and a key, in one SQLite database that any number of processes of one machine share.
+ *
+ * A read sees every change whose promise was resolved before the read was called. Changes of one store take effect in the
+ * order in which they were called.
+ *
+ * @example
+ * ```ts
+ * const store = new StateStore()
+ * const saved = await store.put(['threads', 'a1'], 'state', { step: 3 })
+ * await store.put(['threads', 'a1'], 'state', { step: 4 }, { ifRevision: saved.revision })
+ * const item = await store.get(['threads', 'a1'], 'state')
+ * ```
+ */
+export class StateStore {
+  readonly #native: NativeState
+  readonly #options: CheckedStateOptions
+  readonly #root: CheckedNamespace
+  readonly #hooks: Hooks
+  readonly #watchers = new Set<Watcher>()
+
+  /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+  constructor(options?: StateStoreOptions | null) {
+    const given = optional(options, 'options', stateStoreOptions) ?? {}
+    const redaction = checkRedaction(given.redaction ?? false, 'redaction')
+    this.#options = checkStateOptions(given)
+    this.#root = optional(given.namespace, 'namespace', checkNamespace) ?? NO_NAMESPACE
+    this.#hooks = { fileSystem: undefined, onDebug: given.onDebug ?? undefined, redaction }
+    this.#native = new NativeState(
+      outbox,
+      { ...this.#options, id: registerHooks(this.#hooks), root: this.#root.segments.length },
+      redaction?.redactor.native,
+    )
+    debug(this.#hooks, 'StateStore initialized', { path: this.path })
+  }
+
+  /** The database, absolute, as it was given (symbolic links are not resolved). */
+  get path(): string {
+    return this.#options.path
+  }
+
+  /**
+   * The item under a key; `undefined` where there is none, or it has expired.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and where the file cannot be used `ERR_CONTEXT_CORRUPT`,
+   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`, as every method
+   */
+  async get(namespace: readonly string[], key: string): Promise<StateItem | undefined> {
+    const { segments, place } = this.#place(namespace, key)
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.get(operation, place),
+      (text, parts) => {
+        const { json, rest } = partsOf(text, parts)
+        if (json === '') {
+          return undefined
+        }
+        const item = { namespace: segments, key, ...(JSON.parse(json) as PartialItem) }
+        return completeItems<StateItem>([item], rest)[0]
+      },
+    )
+  }
+
+  /**
+   * Writes an item. Later changes to its value do not count.
+   *
+   * JSON values come back as `JSON.stringify` writes them now and `JSON.parse` reads them; a `Uint8Array` comes back as one.
+   *
+   * @returns the item, once it is stored at the chosen durability, with the very value given; where something was redacted,
+   * with what is stored
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_INVALID_ARGUMENT` also for a
+   * value that JSON cannot hold, such as `undefined`, a BigInt or a cycle, `ERR_CONTEXT_REDACTION`. Nothing is changed then.
+   */
+  put<Value extends StateValue>(
+    namespace: readonly string[],
+    key: string,
+    value: Value,
+    options?: StatePutOptions | null,
+  ): Promise<StateItem<Value>> {
+    try {
+      const { segments, place } = this.#place(namespace, key)
+      const conditions = conditionsOf(optional(options, 'options', statePutOptions))
+      const content = contentOf(value, key, this.#options.maxValueBytes)
+      const item = { type: 'put', namespace: segments, key, value, mediaType: options?.mediaType ?? undefined } as const
+      this.#hooks.redaction?.redactor.refresh()
+      return operate(
+        this.#hooks,
+        (operation) =>
+          this.#native.put(operation, place, content, conditions === undefined ? '' : JSON.stringify(conditions)),
+        (text, parts) => operationResults([item], text, parts, this.#hooks.redaction, this.path)[0] as StateItem<Value>,
+      )
+    } catch (error) {
+      return Promise.reject(asContextError(error, 'put', 'value'))
+    }
+  }
+
+  /**
+   * Removes an item. Its value is overwritten with zeros; `sweep()` removes the last of it, see there.
+   *
+   * @returns whether there was one that had not expired
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`
+   */
+  async delete(namespace: readonly string[], key: string, options?: StateDeleteOptions | null): Promise<boolean> {
+    const given = optional(options, 'options', stateDeleteOptions) ?? {}
+    const [wasThere] = await this.batch([{ type: 'delete', namespace, key, ...given }])
+    return wasThere
+  }
+
+  /**
+   * A page of the items whose namespaces begin with a prefix. An empty prefix means all.
+   *
+   * Each page shows the items at one moment; what is written between two pages may be in neither.
+   */
+  async list(prefix: readonly string[], options?: StateListOptions | null): Promise<StatePage> {
+    const below = checkPrefix(prefix, 'prefix')
+    const given = optional(options, 'options', stateListOptions) ?? {}
+    const keyPrefix = given.keyPrefix ?? ''
+    checkText(keyPrefix, 'keyPrefix')
+    const request = {
+      filter: optional(given.filter, 'filter', checkStateFilter) ?? [],
+      isByUpdate: checkOrder(given.order ?? 'key') === 'updated',
+      limit: checkLimit(given.limit, DEFAULT_LIMIT),
+      cursor: optional(given.cursor, 'cursor', checkCursor),
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(given),
+      (operation) => this.#native.list(operation, this.#root.text + below.text, keyPrefix, JSON.stringify(request)),
+      (text, parts) => {
+        const { json, rest } = partsOf(text, parts)
+        const page = JSON.parse(json) as StatePage
+        return { ...page, items: completeItems<StateItem>(page.items, rest) }
+      },
+    )
+  }
+
+  /**
+   * The items below a prefix that answer a question best, best first: ranked by the words of their keys, of JSON values, and
+   * of bytes that are UTF-8 text. The 20 000 latest written items, and 64 MiB of their text, are looked at.
+   */
+  async search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]> {
+    const below = checkPrefix(prefix, 'prefix')
+    checkText(query, 'query')
+    const given = optional(options, 'options', stateSearchOptions) ?? {}
+    const request = {
+      query: query.toWellFormed(),
+      filter: optional(given.filter, 'filter', checkStateFilter) ?? [],
+      limit: checkLimit(given.limit, DEFAULT_SEARCH_LIMIT),
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(given),
+      (operation) => this.#native.search(operation, this.#root.text + below.text, JSON.stringify(request)),
+      (text, parts) => {
+        const { json, rest } = partsOf(text, parts)
+        return completeItems<StateHit>((JSON.parse(json) as { items: StateHit[] }).items, rest)
+      },
+    )
+  }
+
+  /** A page of the namespaces that hold an item, by code points. */
+  async namespaces(options?: StateNamespacesOptions | null): Promise<StateNamespacesPage> {
+    const given = optional(options, 'options', stateNamespacesOptions) ?? {}
+    const prefix = optional(given.prefix, 'prefix', checkPrefix) ?? NO_NAMESPACE
+    const suffix = optional(given.suffix, 'suffix', checkPrefix) ?? NO_NAMESPACE
+    const request = {
+      maxDepth: optional(given.maxDepth, 'maxDepth', checkDepth),
+      limit: checkLimit(given.limit, DEFAULT_LIMIT),
+      cursor: optional(given.cursor, 'cursor', checkCursor),
+    }
+    return cancellable(
+      this.#hooks,
+      this.#native,
+      readSignal(given),
+      (operation) =>
+        this.#native.namespaces(operation, this.#root.text + prefix.text, suffix.text, JSON.stringify(request)),
+      (_, [json = '']) => JSON.parse(json) as StateNamespacesPage,
+    )
+  }
+
+  /**
+   * Does several operations in one transaction: all of them, or none where one of them rejects.
+   *
+   * @returns what each gives, in their order: an item or `undefined`, the item written, whether there was one
+   */
+  batch<const Operations extends readonly StateOperation[]>(
+    operations: Operations,
+  ): Promise<{ -readonly [Index in keyof Operations]: StateOperationResult<Operations[Index]> }> {
+    try {
+      const checked = checkOperations(operations, this.#root, this.#hooks.redaction, this.#options.maxValueBytes)
+      return this.#run(checked) as Promise<{
+        -readonly [Index in keyof Operations]: StateOperationResult<Operations[Index]>
+      }>
+    } catch (error) {
+      return Promise.reject(asContextError(error, 'batch', 'value'))
+    }
+  }
+
+  #run(operations: readonly CrossingOperation[]): Promise<unknown[]> {
+    if (operations.length === 0) {
+      return Promise.resolve([])
+    }
+    this.#hooks.redaction?.redactor.refresh()
+    const request = JSON.stringify(operations.map(({ request }) => request))
+    const places = operations.map(({ place }) => place)
+    const contents = operations.flatMap(({ content }) => (content === undefined ? [] : [content]))
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.batch(operation, request, places, contents),
+      (text, parts) =>
+        operationResults(
+          operations.map(({ item }) => item),
+          text,
+          parts,
+          this.#hooks.redaction,
+          this.path,
+        ),
+    )
+  }
+
+  /**
+   * Reads and writes as one step: where another writer changes meanwhile what was read, nothing is written and the function
+   * is called again. No lock is held while it runs. It may be called several times: what else it does, it should be able to do again.
+   *
+   * @returns what the function returned
+   * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` where others were faster each time
+   */
+  async transaction<T>(
+    change: (view: StateView) => T | PromiseLike<T>,
+    options?: StateTransactionOptions | null,
+  ): Promise<T> {
+    checkFunction(change, 'change')
+    return runTransaction(
+      {
+        get: (namespace, key) => this.get(namespace, key),
+        check: (operations) =>
+          checkOperations(operations, this.#root, this.#hooks.redaction, this.#options.maxValueBytes),
+        run: (operations) => this.#run(operations),
+      },
+      change,
+      options,
+    )
+  }
+
+  /**
+   * The changes of items whose namespaces begin with a prefix, by any process, in the order in which they happened. Ends when the
+   * store is closed; the signal ends it with its reason. While it waits it keeps the process alive.
+   *
+   * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` where the changes after `since` are not kept any more
+   * @example
+   * ```ts
+   * for await (const { type, key } of store.watch(['threads'])) {
+   *   console.log(type, key)
+   * }
+   * ```
+   */
+  watch(prefix: readonly string[], options?: StateWatchOptions | null): AsyncIterable<StateChange> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        const open = (): Watched => {
+          const below = checkPrefix(prefix, 'prefix')
+          const given = optional(options, 'options', stateWatchOptions) ?? {}
+          return {
+            since: optional(given.since, 'since', checkCursor),
+            signal: readSignal(given),
+            changes: (since, signal) =>
+              cancellable(
+                this.#hooks,
+                this.#native,
+                signal,
+                (operation) => this.#native.changes(operation, this.#root.text + below.text, since),
+                (_, [changes = '', cursor = '']) => ({ changes: JSON.parse(changes) as StateChange[], cursor }),
+              ),
+          }
+        }
+        return new Watcher(open, this.#watchers)
+      },
+    }
+  }
+
+  /**
+   * Removes all expired items, the changes beyond `maxChanges`, and what is left in the file of items that were removed or
+   * overwritten: their namespaces and keys among the changes, the copies in unused parts of pages, and the write-ahead log.
+   * Watchers that wait for changes get them before. Reads the whole file.
+   *
+   * Each change that is written removes some expired items and old changes as well: a call is needed where nothing is written, and
+   * where no byte of a removed item may stay.
+   */
+  async sweep(): Promise<StateSweepReport> {
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.sweep(operation),
+      (_, [json = '']) => JSON.parse(json) as StateSweepReport,
+    )
+  }
+
+  /** What is in the file, of all namespaces. Reads all of it but the values. */
+  async stats(options?: CancellationOptions | null): Promise<StateStats> {
+    readCancellation(options)?.throwIfAborted()
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.stats(operation),
+      (_, [json = '']) => JSON.parse(json) as StateStats,
+    )
+  }
+
+  /** Reads the whole file and reports what is wrong with it. Changes nothing. */
+  async verify(options?: CancellationOptions | null): Promise<StateVerifyReport> {
+    readCancellation(options)?.throwIfAborted()
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.verify(operation),
+      (_, [json = '']) => JSON.parse(json) as StateVerifyReport,
+    )
+  }
+
+  /**
+   * Writes a copy of the current state of the file, while others go on reading and writing. It appears at its place when it is whole; it
+   * can be opened as a store.
+   *
+   * @param file where there is nothing; relative paths count from the working directory, `~` is expanded
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` where there is something
+   */
+  async backup(file: string): Promise<void> {
+    const { path } = resolveFile(checkPath(file, 'file'), 'file', undefined, 0)
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.backup(operation, path),
+      () => {},
+    )
+  }
+
+  /** Waits for every call before, ends all watches, and closes the file. The store can be used again afterwards. */
+  async close(): Promise<void> {
+    for (const watcher of this.#watchers) {
+      watcher.end()
+    }
+    return operate(
+      this.#hooks,
+      (operation) => this.#native.close(operation),
+      () => {},
+    )
+  }
+
+  /** `await using`: the block waits for its changes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #place(namespace: readonly string[], key: string): { segments: string[]; place: string } {
+    const space = checkNamespace(namespace, 'namespace', this.#hooks.redaction)
+    checkKey(key, 'key', this.#hooks.redaction)
+    return { segments: space.segments, place: placeOf(this.#root, space, key) }
+  }
+}
+
+function checkOrder(value: 'key' | 'updated'): 'key' | 'updated' {
+  if (value !== 'key' && value !== 'updated') {
+    throw invalidArgument('order', "'key' or 'updated'", value)
+  }
+  return value
+}
+
+function checkLimit(value: number | null | undefined, byDefault: number): number {
+  // JSON has no infinity.
+  return Math.min(count(value, 'limit', byDefault), Number.MAX_SAFE_INTEGER)
+}
+
+function checkDepth(value: number, name: string): number {
+  if (checkWhole(value, name) === 0) {
+    throw invalidArgument(name, 'a whole number from 1 up', value)
+  }
+  return value
+}
+
+function checkCursor(value: string, name: string): string {
+  checkText(value, name)
+  return value.toWellFormed()
+}

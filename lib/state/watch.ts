@@ -1,0 +1,95 @@
+/** Watching: changes as an asynchronous iterator. */
+
+import type { StateChange } from './types.ts'
+
+/** What a watcher works with, once its arguments were checked. */
+export interface Watched {
+  readonly since: string | undefined
+  readonly signal: AbortSignal | undefined
+  /** Waits for changes after a cursor, or from now on. */
+  readonly changes: (
+    since: string | undefined,
+    signal: AbortSignal,
+  ) => Promise<{ changes: StateChange[]; cursor: string }>
+}
+
+const END: IteratorResult<StateChange, undefined> = { done: true, value: undefined }
+
+/** Steps wait for each other, in the order in which they were asked for. */
+export class Watcher implements AsyncIterableIterator<StateChange> {
+  readonly #open: () => Watched
+  readonly #all: Set<Watcher>
+  readonly #ended = new AbortController()
+  #watched: Watched | undefined
+  #cursor: string | undefined
+  #changes: StateChange[] = []
+  #nextChange = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #isFirst = true
+
+  /**
+   * @param open checks the arguments; called by the first step
+   * @param all the watchers of the store, to be ended when it is closed
+   */
+  constructor(open: () => Watched, all: Set<Watcher>) {
+    this.#open = open
+    this.#all = all
+  }
+
+  next(): Promise<IteratorResult<StateChange, undefined>> {
+    // The first one asks at once: it says where the changes begin.
+    const step = this.#isFirst ? this.#step() : this.#last.then(() => this.#step())
+    this.#isFirst = false
+    this.#last = step.catch(() => {})
+    return step
+  }
+
+  async #step(): Promise<IteratorResult<StateChange, undefined>> {
+    try {
+      while (!this.#ended.signal.aborted) {
+        const change = this.#changes[this.#nextChange]
+        if (change !== undefined) {
+          this.#nextChange++
+          return { done: false, value: change }
+        }
+        await this.#wait()
+      }
+    } catch (error) {
+      const isEnded = this.#ended.signal.aborted
+      this.end()
+      if (!isEnded) {
+        throw error
+      }
+    }
+    return END
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#watched === undefined) {
+      this.#watched = this.#open()
+      this.#cursor = this.#watched.since
+      this.#all.add(this)
+    }
+    const { signal, changes } = this.#watched
+    const ended = this.#ended.signal
+    const answer = await changes(this.#cursor, signal === undefined ? ended : AbortSignal.any([signal, ended]))
+    this.#changes = answer.changes
+    this.#nextChange = 0
+    this.#cursor = answer.cursor
+  }
+
+  async return(): Promise<IteratorResult<StateChange, undefined>> {
+    this.end()
+    return END
+  }
+
+  /** Ends the iteration, also a step that waits. */
+  end(): void {
+    this.#all.delete(this)
+    this.#ended.abort()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+}

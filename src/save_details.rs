@@ -1,0 +1,115 @@
+//! What few saves say beside the rest, and what is wanted of an output beside storing it.
+
+use agent_context_core::context::{Details, Kind, Leaf, OffloadRequest, Step};
+use napi::{Env, Result, bindgen_prelude::Unknown};
+use serde::Deserialize;
+
+use super::{
+    context_bytes::{NativeBytes, read_given},
+    numbers::size,
+    request::parse,
+    text::Utf8,
+};
+
+/// What few saves say beside the rest; crosses as JSON.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct NativeDetails {
+    description: Option<String>,
+    source_urls: Option<Box<serde_json::value::RawValue>>,
+    success: Option<bool>,
+    error: Option<Box<serde_json::value::RawValue>>,
+    message: Option<Box<serde_json::value::RawValue>>,
+    call_id: Option<Box<serde_json::value::RawValue>>,
+    duration_ms: Option<Box<serde_json::value::RawValue>>,
+    exit_code: Option<i32>,
+    span_id: Option<Box<serde_json::value::RawValue>>,
+    media_type: Option<Box<serde_json::value::RawValue>>,
+    cut: bool,
+    if_absent: bool,
+    is_large: Option<bool>,
+    offload: Option<NativeOffload>,
+    bytes: Option<NativeBytes>,
+}
+
+/// What is wanted of an output beside storing it.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct NativeOffload {
+    preview_bytes: Option<f64>,
+    kind: NativeKind,
+    prefix: String,
+    leaves: Vec<NativeLeaf>,
+    shows_raw: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+enum NativeKind {
+    #[default]
+    Output,
+    Message,
+    Arguments,
+}
+
+/// A text within an output.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeLeaf {
+    steps: Vec<NativeStep>,
+    path: String,
+    preview_bytes: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NativeStep {
+    Index(u64),
+    Key(String),
+}
+
+impl From<NativeOffload> for OffloadRequest {
+    fn from(offload: NativeOffload) -> Self {
+        let NativeOffload { preview_bytes, kind, prefix, leaves, shows_raw } = offload;
+        let kind = match kind {
+            NativeKind::Output => Kind::Output,
+            NativeKind::Message => Kind::Message,
+            NativeKind::Arguments => Kind::Arguments,
+        };
+        let step = |step| match step {
+            NativeStep::Index(index) => Step::Index(index),
+            NativeStep::Key(key) => Step::Key(key),
+        };
+        let leaves = leaves.into_iter().map(|leaf| Leaf {
+            steps: leaf.steps.into_iter().map(step).collect(),
+            path: leaf.path,
+            preview: size(leaf.preview_bytes),
+        });
+        let preview = preview_bytes.map(size);
+        Self { preview, kind, prefix, leaves: leaves.collect(), shows_raw }
+    }
+}
+
+/// Reads the details of a save, JSON, and `bytes`, of which they have what they are.
+pub fn read_details(env: &Env, text: &Utf8, bytes: &Unknown<'_>) -> Result<Details> {
+    let details: NativeDetails = parse(text)?;
+    let raw =
+        |value: Option<Box<serde_json::value::RawValue>>| value.map(|value| value.get().to_owned());
+    Ok(Details {
+        description: details.description,
+        source_urls: raw(details.source_urls),
+        success: details.success,
+        error: raw(details.error),
+        message: raw(details.message),
+        call: raw(details.call_id),
+        duration: raw(details.duration_ms),
+        exit_code: details.exit_code,
+        span: raw(details.span_id),
+        media_type: raw(details.media_type),
+        is_cut: details.cut,
+        if_absent: details.if_absent,
+        is_large: details.is_large,
+        offload: details.offload.map(OffloadRequest::from),
+        bytes: details.bytes.map(|said| read_given(env, said, bytes)).transpose()?,
+    })
+}

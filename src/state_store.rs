@@ -1,0 +1,478 @@
+//! The native half of `StateStore`; `lib/state/state-store.ts` is its public face.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use agent_context_core::{
+    Error, Trust,
+    state::{
+        Expected, Filter, ItemText, Kind, Listing, NamespaceListing, Operation, Order, Outcome,
+        Place, Put, Search, SeparateValue, Since, State, StateOptions, wtf8,
+    },
+};
+use json_text::Encoded;
+use napi::{
+    Env, Result, ValueType,
+    bindgen_prelude::{Array, ClassInstance, FromNapiValue, JsValue, Unknown},
+};
+use napi_derive::napi;
+use redaction::{Redaction, Report};
+use serde::Serialize;
+use serde_json::json;
+use storage::{Durability, Payload};
+
+use super::{
+    answers::answer,
+    numbers::{size, whole},
+    outbox::{Outbox, Queue},
+    redaction::{NativeRedactor, RedactionSource, findings},
+    request::parse,
+    runtime::{Answer, Cancellable, run, run_cancellable},
+    state_requests::{
+        NativeConditions, NativeListing, NativeNamespaceListing, NativeOperation,
+        NativeOperationKind, NativeSearch,
+    },
+    text::{Part, Utf8},
+    value,
+};
+
+/// Longer texts cross as UTF-8: their units would take twice the memory.
+const LONG_TEXT: usize = 1024 * 1024;
+/// Longer answers are fetched one by one.
+const LONG_ANSWER: usize = 32 * 1024;
+
+/// Options of the constructor, checked and completed on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeStateOptions {
+    /// Number of the store's hooks in its environment.
+    pub id: u32,
+    pub path: String,
+    /// How many segments of every namespace are the store's own.
+    pub root: u32,
+    pub is_durable: bool,
+    pub lock_timeout: f64,
+    pub max_value_bytes: f64,
+    pub max_changes: f64,
+    pub indexes: Vec<Vec<String>>,
+    pub trust_locks: bool,
+    pub allow_shared: bool,
+    pub has_debug: bool,
+}
+
+#[napi]
+pub struct NativeState {
+    state: Arc<State>,
+    queue: Arc<Queue>,
+    cancellable: Arc<Cancellable>,
+    redaction: Option<RedactionSource>,
+    root: usize,
+}
+
+fn place(env: &Env, text: &Unknown<'_>) -> Result<Place> {
+    Place::parse(&value::read_string(env, text)?)
+        .ok_or_else(|| napi::Error::from_reason("a namespace and a key are expected"))
+}
+
+/// A text as the database has it: of a namespace, or a beginning of keys.
+fn bytes_of(env: &Env, text: &Unknown<'_>) -> Result<Vec<u8>> {
+    Ok(wtf8(&value::read_string(env, text)?))
+}
+
+/// JSON text, or the bytes of a `Uint8Array`.
+fn put(env: &Env, place: Place, given: &Unknown<'_>, conditions: NativeConditions) -> Result<Put> {
+    let NativeConditions { expected, ttl, media_type } = conditions;
+    let mut put = Put {
+        place,
+        kind: Kind::Json,
+        value: Vec::new(),
+        encoded: None,
+        expected: expected.map(Expected::from),
+        ttl,
+        media_type,
+        report: Report::default(),
+    };
+    if given.get_type()? == ValueType::String {
+        let text = given.raw();
+        if value::length(env, given)? > LONG_TEXT {
+            // SAFETY: the value is a string of the running call.
+            put.value = unsafe { Utf8::from_napi_value(env.raw(), text) }?.0;
+        } else {
+            put.encoded = Some(Encoded::Text(value::read_string(env, given)?));
+        }
+    } else if given.is_array()? {
+        put.value = value::read_pieces(env, given)?;
+    } else {
+        put.kind = Kind::Bytes;
+        put.value = value::read_bytes(env, given)?;
+    }
+    Ok(put)
+}
+
+/// An answer with items: their JSON, and the values that are missing in it.
+fn items(ItemText { json, values }: ItemText) -> Answer {
+    if values.is_empty() && json.len() <= LONG_ANSWER {
+        return Answer::Text(text(json));
+    }
+    let mut parts = vec![Part::Text(Payload::new(json))];
+    parts.extend(values.into_iter().map(separate));
+    Answer::Parts(parts)
+}
+
+fn separate(value: SeparateValue) -> Part {
+    match value {
+        SeparateValue::Bytes(bytes) => Part::Bytes(bytes),
+        SeparateValue::Json(json) => Part::Text(Payload::new(json)),
+        SeparateValue::Text(text) => Part::Pieces(text),
+    }
+}
+
+/// As [`items`], inside of a JSON array.
+fn item_list(ItemText { json, values }: ItemText, rest: &str) -> Answer {
+    let mut object = Vec::with_capacity(json.len() + rest.len() + 16);
+    object.extend_from_slice(b"{\"items\":[");
+    object.extend_from_slice(&json);
+    object.push(b']');
+    object.extend_from_slice(rest.as_bytes());
+    object.push(b'}');
+    items(ItemText { json: object, values })
+}
+
+fn text(json: Vec<u8>) -> String {
+    String::from_utf8(json)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A further member with a cursor, where there is one.
+fn cursor_member(cursor: Option<&str>) -> String {
+    cursor.map_or_else(String::new, |cursor| format!(",\"cursor\":{}", json!(cursor)))
+}
+
+/// The outcomes of a call as a JSON array, and the values that are missing in it.
+fn outcomes(outcomes: Vec<Outcome>) -> Answer {
+    let mut json = vec![b'['];
+    let mut parts = Vec::new();
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        if number > 0 {
+            json.push(b',');
+        }
+        match outcome {
+            Outcome::Item(Some(item)) => {
+                json.extend_from_slice(&item.json);
+                parts.extend(item.values.into_iter().map(separate));
+            }
+            Outcome::Item(None) | Outcome::Checked | Outcome::Position(_) => {
+                json.extend_from_slice(b"null");
+            }
+            Outcome::Deleted(was_there) => json.extend_from_slice(was_there.to_string().as_bytes()),
+            Outcome::Written { members, redacted } => {
+                json.extend_from_slice(members.as_bytes());
+                if let Some((kind, value, report)) = redacted {
+                    // Closed again with what was found, and the value in a part of its own.
+                    json.pop();
+                    json.extend_from_slice(b",\"findings\":");
+                    json.extend_from_slice(findings(&report).as_bytes());
+                    json.push(b'}');
+                    parts.push(match kind {
+                        Kind::Json => Part::Text(Payload::new(value)),
+                        Kind::Bytes => Part::Bytes(value),
+                    });
+                }
+            }
+        }
+    }
+    json.push(b']');
+    if parts.is_empty() && json.len() <= LONG_ANSWER {
+        return Answer::Text(text(json));
+    }
+    parts.insert(0, Part::Text(Payload::new(json)));
+    Answer::Parts(parts)
+}
+
+#[napi]
+impl NativeState {
+    #[napi(constructor)]
+    pub fn new(
+        outbox: &Outbox,
+        options: NativeStateOptions,
+        redactor: Option<ClassInstance<'_, NativeRedactor>>,
+    ) -> Self {
+        let queue = outbox.queue();
+        let redaction = redactor.map(|redactor| redactor.source());
+        let debug = queue.debug(options.id, options.has_debug, redaction.clone());
+        let durability = if options.is_durable { Durability::Full } else { Durability::Process };
+        let state = State::new(
+            StateOptions {
+                path: PathBuf::from(options.path),
+                durability,
+                lock_timeout: Duration::from_millis(whole(options.lock_timeout)),
+                max_value_bytes: size(options.max_value_bytes),
+                max_changes: i64::try_from(whole(options.max_changes)).unwrap_or(i64::MAX),
+                indexes: options.indexes,
+                trust: Trust { locks: options.trust_locks, shared: options.allow_shared },
+            },
+            debug,
+        );
+        Self { state, queue, cancellable: Arc::default(), redaction, root: options.root as usize }
+    }
+
+    /// Answers with an item as JSON, without namespace and key, or nothing. A value of bytes is missing in it and
+    /// follows.
+    #[napi]
+    pub fn get(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] at: Unknown<'_>,
+    ) -> Result<()> {
+        let at = place(env, &at)?;
+        let state = Arc::clone(&self.state);
+        run(&self.queue, operation, async move {
+            Ok(state.get(at).await?.map_or_else(|| Answer::Text(String::new()), items))
+        })?;
+        Ok(())
+    }
+
+    /// Writes JSON text, bytes, or a long text in pieces. The conditions are JSON, or empty. Answers as `batch`.
+    #[napi]
+    pub fn put(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] at: Unknown<'_>,
+        #[napi(ts_arg_type = "string | Uint8Array | readonly string[]")] given: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] conditions: Utf8,
+    ) -> Result<()> {
+        let conditions =
+            if conditions.0.is_empty() { NativeConditions::default() } else { parse(&conditions)? };
+        let put = put(env, place(env, &at)?, &given, conditions)?;
+        self.change(operation, vec![Operation::Put(put)])
+    }
+
+    /// Does several operations, all or none of them: JSON, with a place each, and a value for each that writes. Answers with
+    /// an array of items, of what is new of written ones (with what was redacted, whose value follows), and of
+    /// booleans; values of bytes follow.
+    #[napi]
+    pub fn batch(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+        #[napi(ts_arg_type = "readonly string[]")] places: Array<'_>,
+        #[napi(ts_arg_type = "readonly (string | Uint8Array | readonly string[])[]")] values: Array<
+            '_,
+        >,
+    ) -> Result<()> {
+        let missing = || napi::Error::from_reason("an operation lacks its place or its value");
+        let requests: Vec<NativeOperation> = parse(&request)?;
+        let mut operations = Vec::with_capacity(requests.len());
+        let mut next_value = 0;
+        for (number, request) in (0_u32..).zip(requests) {
+            let at: Unknown<'_> = places.get(number)?.ok_or_else(missing)?;
+            let place = place(env, &at)?;
+            let NativeOperation { kind, expected, ttl, media_type } = request;
+            operations.push(match kind {
+                NativeOperationKind::Get => Operation::Get(place),
+                NativeOperationKind::Put => {
+                    let given: Unknown<'_> = values.get(next_value)?.ok_or_else(missing)?;
+                    next_value += 1;
+                    let conditions = NativeConditions { expected, ttl, media_type };
+                    Operation::Put(put(env, place, &given, conditions)?)
+                }
+                NativeOperationKind::Delete => {
+                    Operation::Delete { place, expected: expected.map(Expected::from) }
+                }
+                NativeOperationKind::Check => Operation::Check {
+                    place,
+                    expected: expected.map_or(Expected::Absent, Expected::from),
+                },
+            });
+        }
+        // What only reads waits for no other process.
+        let places: Option<Vec<Place>> = operations
+            .iter()
+            .map(|operation| match operation {
+                Operation::Get(place) => Some(place.clone()),
+                _ => None,
+            })
+            .collect();
+        let Some(places) = places else { return self.change(operation, operations) };
+        let state = Arc::clone(&self.state);
+        run(&self.queue, operation, async move { state.get_all(places).await.map(outcomes) })?;
+        Ok(())
+    }
+
+    /// Lists items; the request is JSON. Answers with `{ items, cursor }` as JSON; values of bytes follow.
+    #[napi]
+    pub fn list(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] prefix: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] key_prefix: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let NativeListing { filter, is_by_update, limit, cursor } = parse(&request)?;
+        let listing = Listing {
+            prefix: bytes_of(env, &prefix)?,
+            key_prefix: bytes_of(env, &key_prefix)?,
+            filter: Filter::new(filter),
+            order: if is_by_update { Order::Updated } else { Order::Key },
+            limit,
+            cursor,
+            root: self.root,
+        };
+        let state = Arc::clone(&self.state);
+        self.run_cancellable(operation, async move {
+            let page = state.list(listing).await?;
+            Ok(item_list(page.items, &cursor_member(page.cursor.as_deref())))
+        })
+    }
+
+    /// Searches; the request is JSON. Answers as `list`, with scores and without a cursor.
+    #[napi]
+    pub fn search(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] prefix: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let NativeSearch { query, filter, limit } = parse(&request)?;
+        let prefix = bytes_of(env, &prefix)?;
+        let search = Search { prefix, query, filter: Filter::new(filter), limit, root: self.root };
+        let state = Arc::clone(&self.state);
+        self.run_cancellable(
+            operation,
+            async move { Ok(item_list(state.search(search).await?, "")) },
+        )
+    }
+
+    /// Lists namespaces; the request is JSON. Answers with `{ namespaces, cursor }` as JSON.
+    #[napi]
+    pub fn namespaces(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] prefix: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] suffix: Unknown<'_>,
+        #[napi(ts_arg_type = "string")] request: Utf8,
+    ) -> Result<()> {
+        let NativeNamespaceListing { max_depth, limit, cursor } = parse(&request)?;
+        let listing = NamespaceListing {
+            prefix: bytes_of(env, &prefix)?,
+            suffix: bytes_of(env, &suffix)?,
+            max_depth: max_depth.map_or(usize::MAX, |depth| depth.saturating_add(self.root)),
+            limit,
+            cursor,
+            root: self.root,
+        };
+        let state = Arc::clone(&self.state);
+        self.run_cancellable(operation, async move {
+            let (mut json, cursor) = state.namespaces(listing).await?;
+            json.splice(..0, *b"{\"namespaces\":");
+            json.extend_from_slice(cursor_member(cursor.as_deref()).as_bytes());
+            json.push(b'}');
+            Ok(Answer::Texts(vec![Payload::new(json)]))
+        })
+    }
+
+    /// Waits for changes below a prefix, after a cursor or from now on. Answers with them as a JSON array, and the
+    /// cursor after them.
+    #[napi]
+    pub fn changes(
+        &self,
+        env: &Env,
+        operation: u32,
+        #[napi(ts_arg_type = "string")] prefix: Unknown<'_>,
+        #[napi(ts_arg_type = "string | undefined")] since: Option<Utf8>,
+    ) -> Result<()> {
+        let prefix = bytes_of(env, &prefix)?;
+        let since = match since {
+            Some(cursor) => Since::Cursor(cursor.into_string()),
+            None => self.state.since_now(),
+        };
+        let (state, root) = (Arc::clone(&self.state), self.root);
+        self.run_cancellable(operation, async move {
+            let changed = state.changes(since, prefix, root).await?;
+            let cursor = changed.cursor().into_bytes();
+            Ok(Answer::Texts([changed.changes, cursor].map(Payload::new).into()))
+        })
+    }
+
+    /// Removes expired items and old changes. Answers with a report as JSON.
+    #[napi]
+    pub fn sweep(&self, operation: u32) -> Result<()> {
+        let (state, sweep) = (Arc::clone(&self.state), self.state.sweep());
+        self.report(operation, async move { state.swept(sweep).await })
+    }
+
+    /// Answers with what is in the file as JSON.
+    #[napi]
+    pub fn stats(&self, operation: u32) -> Result<()> {
+        let state = Arc::clone(&self.state);
+        self.report(operation, async move { state.stats().await })
+    }
+
+    /// Answers with a report as JSON.
+    #[napi]
+    pub fn verify(&self, operation: u32) -> Result<()> {
+        let state = Arc::clone(&self.state);
+        self.report(operation, async move { state.verify().await })
+    }
+
+    /// Writes a copy of the file to an absolute path.
+    #[napi]
+    pub fn backup(&self, operation: u32, target: String) -> Result<()> {
+        let state = Arc::clone(&self.state);
+        run(&self.queue, operation, async move {
+            state.backup(PathBuf::from(target)).await?;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Waits for the calls so far and closes the file.
+    #[napi]
+    pub fn close(&self, operation: u32) -> Result<()> {
+        let state = Arc::clone(&self.state);
+        run(&self.queue, operation, async move {
+            state.close().await;
+            Ok(Answer::Text(String::new()))
+        })?;
+        Ok(())
+    }
+
+    /// Stops a cancellable operation.
+    #[napi]
+    pub fn cancel(&self, operation: u32) {
+        self.cancellable.cancel(operation);
+    }
+}
+
+impl NativeState {
+    /// Redaction as of this call.
+    fn redaction(&self) -> Option<Redaction> {
+        self.redaction.as_ref().map(RedactionSource::current)
+    }
+
+    fn change(&self, operation: u32, operations: Vec<Operation>) -> Result<()> {
+        let pending = self.state.change(operations, self.redaction());
+        run(&self.queue, operation, async move { pending.outcomes().await.map(outcomes) })?;
+        Ok(())
+    }
+
+    fn report<T: Serialize>(
+        &self,
+        operation: u32,
+        report: impl Future<Output = std::result::Result<T, Error>> + Send + 'static,
+    ) -> Result<()> {
+        run(&self.queue, operation, async move { answer(&report.await?) })?;
+        Ok(())
+    }
+
+    fn run_cancellable<F>(&self, operation: u32, work: F) -> Result<()>
+    where
+        F: Future<Output = std::result::Result<Answer, Error>> + Send + 'static,
+    {
+        run_cancellable(&self.cancellable, Arc::clone(&self.queue), operation, work)
+    }
+}
