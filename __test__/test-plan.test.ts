@@ -14,17 +14,22 @@ interface Command {
 }
 
 const module = new URL('../scripts/test-plan.mjs', import.meta.url).href
+const { failedFiles } = (await import(new URL('../scripts/run-tests.mjs', import.meta.url).href)) as {
+  failedFiles(runtime: string, files: readonly string[], output: string): string[]
+}
 const { planOf } = (await import(module)) as {
   planOf(parameters: readonly string[], tests: readonly string[]): readonly Command[]
 }
 
 const TESTS = ['__test__/a.test.ts', '__test__/b.test.ts']
 const linesOf = (parameters: readonly string[]): string[] =>
-  planOf(parameters, TESTS).map(({ command, parameters }) => [command, ...parameters].join(' '))
+  planOf(parameters, TESTS).map(({ command, parameters }) =>
+    [command, ...parameters].join(' ').replace(/ bun \S+ /, ' bun BUN '),
+  )
 
 const BUILD = 'node scripts/build.mjs --release'
-const onNode = (files: string): string => `node --import tsx --test --test-concurrency=2 --test-reporter=spec ${files}`
-const onBun = (files: string): string => `bun test --timeout 120000 ${files}`
+const onNode = (files: string): string => `node scripts/run-tests.mjs node node --concurrency=2 ${files}`
+const onBun = (files: string): string => `node scripts/run-tests.mjs bun BUN ${files}`
 
 describe('npm test', () => {
   test('runs everything without parameters', () => {
@@ -33,7 +38,7 @@ describe('npm test', () => {
       'tsc --noEmit',
       'cargo test --workspace --no-default-features',
       onNode('__test__/a.test.ts __test__/b.test.ts'),
-      onBun('./__test__/a.test.ts ./__test__/b.test.ts'),
+      onBun('__test__/a.test.ts __test__/b.test.ts'),
     ])
   })
 
@@ -54,13 +59,14 @@ describe('npm test', () => {
     ]
     const commands = planOf([], files).map(({ parameters }) => parameters.join(' '))
     assert.ok(commands.at(-2)?.endsWith(files.join(' ')))
-    assert.ok(commands.at(-1)?.endsWith(' 120000 ./__test__/b.test.ts'))
+    assert.ok(commands.at(-1)?.endsWith(' __test__/b.test.ts'))
+    assert.ok(!commands.at(-1)?.includes('__test__/a.storm.test.ts'))
     const named = planOf(['__test__/a.storm.test.ts'], files)
-    assert.ok(named.at(-1)?.parameters.includes('./__test__/a.storm.test.ts'))
+    assert.ok(named.at(-1)?.parameters.includes('__test__/a.storm.test.ts'))
   })
 
   test('runs the files that are named on Node and on Bun', () => {
-    const expected = [BUILD, onNode('__test__/b.test.ts'), onBun('./__test__/b.test.ts')]
+    const expected = [BUILD, onNode('__test__/b.test.ts'), onBun('__test__/b.test.ts')]
     assert.deepEqual(linesOf(['__test__/b.test.ts']), expected)
     assert.deepEqual(linesOf(['./__test__/b.test.ts', '__test__/b.test.ts']), expected)
     assert.deepEqual(linesOf(['__test__\\b.test.ts']), expected)
@@ -76,7 +82,7 @@ describe('npm test', () => {
       BUILD,
       'cargo test --workspace --no-default-features log',
       onNode('__test__/a.test.ts'),
-      onBun('./__test__/a.test.ts'),
+      onBun('__test__/a.test.ts'),
     ])
   })
 
@@ -103,5 +109,34 @@ describe('npm test', () => {
     })
     assert.deepEqual([status, stdout], [2, ''])
     assert.match(stderr, /^There is no test file __test__\/none\.test\.ts: .*\n\nUsage:\n/)
+  })
+})
+
+describe('a file that fails', () => {
+  const named = (runtime: string, ...lines: string[]): string[] => failedFiles(runtime, TESTS, lines.join('\n'))
+
+  test('is found in the report of each runtime', () => {
+    const failed = ['__test__/b.test.ts']
+    assert.deepEqual(
+      named('node', '✖ d', 'ℹ fail 1', '', '✖ failing tests:', '', 'test at __test__/b.test.ts:2:19', '✖ x (1 ms)'),
+      failed,
+    )
+    const onBun = ['', '__test__/a.test.ts:', '(pass) y [1 ms]', '', '__test__/b.test.ts:']
+    const bunEnds = 'Ran 2 tests across 2 files. [34.00ms]'
+    assert.deepEqual(named('bun', ...onBun, '(fail) d > x [1.2ms]', bunEnds), failed)
+    assert.deepEqual(named('bun', ...onBun, '', '# Unhandled error between tests', bunEnds), failed)
+    const onDeno = ['running 1 test from ./__test__/a.test.ts', 'y ... ok (0ms)']
+    const denoEnds = 'FAILED | 0 passed (1 step) | 1 failed (1 step) (7ms)'
+    assert.deepEqual(
+      named('deno', ...onDeno, 'running 1 test from ./__test__/b.test.ts', '  x ... FAILED (2ms)', denoEnds),
+      failed,
+    )
+    assert.deepEqual(named('deno', ...onDeno, 'Uncaught error from ./__test__/b.test.ts FAILED', denoEnds), failed)
+  })
+
+  test('is not guessed: of a run that broke, or of a failure in no file', () => {
+    assert.deepEqual(named('bun', '__test__/b.test.ts:', '(fail) d > x [1.2ms]', 'panic: segmentation fault'), [])
+    assert.deepEqual(named('bun', '(fail) d > x [1.2ms]', 'Ran 2 tests across 2 files. [34.00ms]'), [])
+    assert.deepEqual(named('node', 'ℹ fail 1', 'test at __test__/other.test.ts:2:19'), [])
   })
 })

@@ -1,4 +1,5 @@
 // Which commands `npm test` runs, by its parameters.
+import { bunBinary } from './bun-binary.mjs'
 
 export const USAGE = `Usage:
   npm test                                  everything: Rust, Node, Bun (without the longest files and those of Node.js), types
@@ -46,12 +47,12 @@ export function planOf(parameters, tests) {
         title: 'Node',
         command: 'node',
         // By itself, it leaves a core of two to Bun, which has run its fewer files long before.
-        parameters: ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...selected],
+        parameters: ['scripts/run-tests.mjs', 'node', 'node', '--concurrency=2', ...selected],
       },
       {
         title: 'Bun',
-        command: 'bun',
-        parameters: ['test', '--timeout', '120000', ...onBun.map((name) => `./${name}`)],
+        command: 'node',
+        parameters: ['scripts/run-tests.mjs', 'bun', bunBinary(), ...onBun],
         beside: true,
       },
     )

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bunBinary } from './bun-binary.mjs'
 import { planOf, USAGE } from './test-plan.mjs'
 
 const tests = readdirSync('__test__')
@@ -50,7 +49,7 @@ async function runBeside(step) {
 
 /** The exit status of a step's command, at least 1 when it could not be run or was killed. */
 async function run({ title, command, parameters }, stdio) {
-  const child = spawn(command === 'bun' ? bunBinary() : command, parameters, {
+  const child = spawn(command, parameters, {
     stdio,
     shell: process.platform === 'win32',
   })

@@ -1,0 +1,97 @@
+// Runs test files on a runtime. Parameters: node, bun or deno; the path of its binary; the files.
+//
+// Three runtimes share two cores in CI, where a test that waits for time may fail without a cause in the code. A file
+// that fails is therefore run once more by itself: the run fails if that fails as well, and names the file if not.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { pathToFileURL } from 'node:url'
+
+/** More files than these do not fail by chance. */
+const MOST_REPEATED = 2
+
+/** The lines with which runtimes end their report: without one, the run itself broke. */
+const REPORT_ENDS = /^(?:ℹ fail \d+|Ran \d+ tests? across .*|FAILED \| .*)$/m
+
+/** What Bun and Deno print where a test or a whole file fails. */
+const FAILURE = /^\(fail\)|^# Unhandled error|\.\.\. FAILED\b|^Uncaught error from/
+
+/** Those of the files in which a test failed, by what the runtime printed; none where that cannot be told. */
+export function failedFiles(runtime, files, output) {
+  const failed = new Set()
+  if (!REPORT_ENDS.test(output)) {
+    return []
+  }
+  let current
+  for (const line of output.split('\n')) {
+    if (runtime === 'node') {
+      current = /^\s*test at (.+?):\d+:\d+/.exec(line)?.[1]
+    } else {
+      // The name of a file precedes its tests.
+      current =
+        /^(?:running \d+ tests? from |Uncaught error from )?(\S+\.test\.m?ts)(?::$|$| FAILED$)/.exec(line)?.[1] ??
+        current
+    }
+    if (runtime === 'node' ? current !== undefined : FAILURE.test(line)) {
+      failed.add(files.find((name) => current?.endsWith(name)))
+    }
+  }
+  return failed.has(undefined) ? [] : [...failed]
+}
+
+/** The parameters with which a runtime tests files, a number of them at a time. */
+function parametersOf(runtime, files, concurrency) {
+  switch (runtime) {
+    case 'node':
+      return ['--import', 'tsx', '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...files]
+    case 'bun':
+      return ['test', '--timeout', '120000', ...files.map((name) => `./${name}`)]
+    default:
+      return ['test', '--allow-all', '--no-check', ...files]
+  }
+}
+
+async function run(runtime, binary, files, concurrency) {
+  const child = spawn(binary, parametersOf(runtime, files, concurrency), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  })
+  const chunks = []
+  for (const [from, to] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ]) {
+    from.on('data', (chunk) => {
+      chunks.push(chunk)
+      to.write(chunk)
+    })
+  }
+  const [status, signal] = await once(child, 'close')
+  return { status: signal === null ? status : 1, output: Buffer.concat(chunks).toString() }
+}
+
+async function main([runtime, binary, ...rest]) {
+  const [, concurrency = '1'] = /^--concurrency=(\d+)$/.exec(rest[0] ?? '') ?? []
+  const files = rest.filter((parameter) => !parameter.startsWith('--concurrency='))
+  if (!['node', 'bun', 'deno'].includes(runtime) || binary === undefined || files.length === 0) {
+    console.error('Usage: node scripts/run-tests.mjs node|bun|deno BINARY [--concurrency=N] FILE…')
+    return 2
+  }
+  const first = await run(runtime, binary, files, concurrency)
+  if (first.status === 0) {
+    return 0
+  }
+  const failed = failedFiles(runtime, files, first.output)
+  if (failed.length === 0 || failed.length > MOST_REPEATED) {
+    return first.status
+  }
+  console.error(`\n── once more by itself: ${failed.join(', ')}`)
+  const { status } = await run(runtime, binary, failed, 1)
+  if (status === 0) {
+    console.error(`\n── failed once of two runs: ${failed.join(', ')}`)
+  }
+  return status
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  process.exitCode = await main(process.argv.slice(2))
+}
