@@ -9,7 +9,7 @@ import { type AdapterManager, type CallOptions, CallRecorder, type ToolCall } fr
 /** What is needed of a manager: a `ContextManager` is one. */
 export interface SessionManager extends AdapterManager, Pick<ContextManager, 'clear' | 'close'> {}
 
-/** Options that the adapters of coding agents share. `undefined` and `null` mean the default. */
+/** Options that the adapters of coding agents share. An option that is `undefined` or `null` has its default. */
 export interface SessionOptions extends CallOptions {
   /**
    * The manager of a session, by the session's id.

@@ -1,4 +1,4 @@
-/** What compactions keep, and the entry that sums up what goes. */
+/** Compaction of a history: checks the policy, and builds the summary entry that replaces the removed entries. */
 
 import { checkFunction, checkWhole, count, duration, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -7,10 +7,10 @@ import { LINE_KEY } from './entry.ts'
 import { compactPolicy } from './option-names.ts'
 import type { CompactPolicy, ContextEntry } from './types.ts'
 
-/** What the native side is told, as JSON. */
+/** The request to the native side, as JSON. */
 interface Bounds {
   keepLast?: number
-  /** Milliseconds. */
+  /** Maximum age in ms. */
   maxAge?: number
   maxBytes?: number
   wantsEntries: boolean
@@ -22,10 +22,10 @@ export interface CheckedPolicy {
   readonly summariseTimeout: number
 }
 
-/** How long a caller's function may take to sum something up, in ms. */
+/** The default timeout of the caller's `summarise` function, in ms. */
 export const DEFAULT_SUMMARISE_TIMEOUT = 10_000
 
-/** Checks a policy, its signal aside. */
+/** Checks a policy. The caller checks its `signal`. */
 export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
   compactPolicy(policy, 'policy')
   const keepLast = optional(policy.keepLast, 'policy.keepLast', checkWhole)
@@ -47,12 +47,12 @@ export function checkPolicy(policy: CompactPolicy): CheckedPolicy {
   }
 }
 
-/** The native side counts in whole numbers. */
+/** Converts a duration to whole milliseconds, which is what the native side takes. */
 function checkAge(value: string, name: string): number {
   return Math.min(duration(value, name), Number.MAX_SAFE_INTEGER)
 }
 
-/** How many entries go, and from when to when they are. */
+/** The number of removed entries, and the range of their timestamps. */
 export interface Span {
   readonly droppedEntries: number
   readonly from: string | null
@@ -67,7 +67,7 @@ export function spanOf(dropped: readonly ContextEntry[]): Span {
   }
 }
 
-/** Has the entries summed up by the caller's function, unless the signal or the timeout, in ms, stops it. */
+/** Calls the caller's `summarise` function. Rejects when the signal is aborted or the timeout (in ms) ends first. */
 export async function summarise(
   ask: NonNullable<CompactPolicy['summarise']>,
   dropped: ContextEntry[],
@@ -87,7 +87,7 @@ export async function summarise(
   return summary
 }
 
-/** The line that stands for entries that went. */
+/** The line of the summary entry, which replaces the removed entries. */
 export interface SummaryLine {
   readonly entry: ContextEntry
   readonly line: string

@@ -1,4 +1,4 @@
-/** `ContextHistory`: the public face of the native history. */
+/** `ContextHistory`: the public class of the history, over the native implementation. */
 
 import { Buffer } from 'node:buffer'
 import { setTimeout } from 'node:timers/promises'
@@ -35,13 +35,13 @@ import type {
 } from './types.ts'
 
 const DEFAULT_LIMIT = 50
-/** How often a compaction is planned when others compact the file meanwhile. Summaries may be dear. */
+/** The number of attempts when other processes compact the file at the same time. Each attempt may call `summarise`, which may be expensive. */
 const COMPACT_ATTEMPTS = 20
 const SUMMARISED_ATTEMPTS = 3
 /** The longest pause between two attempts, in ms. */
 const COMPACT_PAUSE = 50
 
-/** What is read of a planned compaction. It is handed back as the text it came as. */
+/** The members of a planned compaction that are used here. The plan's text is passed back to the native side unchanged. */
 interface Plan {
   keptEntries: number
   droppedEntries: number
@@ -51,8 +51,8 @@ interface Plan {
 }
 
 /**
- * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
- * append to as well. Any number of histories, in any number of processes, may share a file.
+ * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may also read and
+ * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file.
  *
  * @example
  * ```ts
@@ -68,8 +68,7 @@ export class ContextHistory {
   readonly #closeTimeout: number
   readonly #hooks: Hooks
 
-  /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-  constructor(options?: ContextHistoryOptions | null) {
+  /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: ContextHistoryOptions | null) {
     const given = optional(options, 'options', historyOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
@@ -83,25 +82,27 @@ export class ContextHistory {
     debug(this.#hooks, 'ContextHistory initialized', { path: this.#options.path })
   }
 
-  /** The file, absolute, as it was given (symbolic links are not resolved). */
+  /** The absolute path of the file. Symbolic links are not resolved. */
   get path(): string {
     return this.#options.path
   }
 
   /**
-   * Appends an entry. Its values are taken as they are now: later changes to them do not count.
+   * Appends an entry. Its values are copied before `append` returns: later changes to them have no effect.
    *
-   * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
-   * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
-   * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
+   * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. Values that JSON cannot represent are written as
+   * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
+   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested
+   * deeper than 10 000 levels (`[Too deep]`).
    *
-   * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-   * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
-   * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched. Where the
-   * file has an entry with the same `operationId`, it is that entry as reading gives it back, and nothing is written.
-   * Processes exclude each other by the file's lock: where locks do not bind all of them (see `trustLocks`), and with a
-   * `fileSystem`, `operationId` and `ifLast` hold for one process.
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` for `ifLast`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
+   * @returns the completed entry, after its whole line is in the file at the chosen durability. `params`, `result` and
+   * additional members are the values that were passed, not copies read from the file. Where secrets were removed (see
+   * `redaction`), the returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the
+   * file already has an entry with the same `operationId`, nothing is written and that entry is returned as reading returns it.
+   * Processes exclude each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all
+   * processes (see `trustLocks`), `operationId` and `ifLast` work within one process only.
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` when another entry than `ifLast` is the last one,
+   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry> {
@@ -117,7 +118,7 @@ export class ContextHistory {
     const conditions = checkConditions(operationId, options)
     const { toolName, result } = entry
     const maximum = this.#options.maxEntryBytes
-    // A longer text need not cross to be refused.
+    // A text that is too long is refused here, before it is copied to the native side.
     if (leastBytes(result) > maximum) {
       throw this.#tooLarge(toolName)
     }
@@ -148,13 +149,13 @@ export class ContextHistory {
         if (stored === undefined) {
           return entry
         }
-        // Without findings it is the earlier entry of the same operation.
+        // The native side sent an entry without findings: the earlier entry of the same operation.
         return findings === undefined ? (JSON.parse(stored) as ContextEntry) : this.#redacted(stored, findings)
       },
     )
   }
 
-  /** The entry that was written in place of one that holds secrets. */
+  /** The redacted entry that was written. */
   #redacted(text: string, findings: string): ContextEntry {
     const entry = JSON.parse(text) as ContextEntry
     reportRedaction(this.#hooks.redaction, {
@@ -173,10 +174,10 @@ export class ContextHistory {
   }
 
   /**
-   * Appends a decision, so that it is recalled with the tool calls around it.
+   * Appends a decision as an entry, so that reading and searching return it together with the tool calls around it.
    *
    * @param summary the decision
-   * @param details what led to it, kept as `params`
+   * @param details the reasons or data behind the decision, stored as `params`
    */
   recordDecision(summary: string, details?: unknown): Promise<ContextEntry> {
     try {
@@ -188,9 +189,9 @@ export class ContextHistory {
   }
 
   /**
-   * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
+   * The most recent entries, oldest first. Lines that do not hold an entry are skipped and reported to `onDebug`.
    *
-   * @param limit at most this many, 50 by default
+   * @param limit the largest number of entries, 50 by default
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]> {
@@ -211,8 +212,7 @@ export class ContextHistory {
   }
 
   /**
-   * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
-   * `text` best, best first.
+   * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its `text` best, best first.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
@@ -232,12 +232,13 @@ export class ContextHistory {
   }
 
   /**
-   * Entries as they are appended, by any process, in their order, until the caller stops or the signal is aborted. Goes on while
-   * the file is compacted or replaced, and where there is none yet; new entries are looked for up to ten times a second. Nothing
-   * is missed, except entries that are appended and removed again by the second of two compactions within that time.
+   * Yields entries as any process appends them, in their order in the file, until the caller stops or the signal is aborted. It
+   * continues while the file is compacted or replaced, and waits where no file exists yet. It polls for new entries up to ten
+   * times a second. No entry is missed, except one that is appended and then removed by the second of two compactions between
+   * two polls.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the entry `after` is not there, such as after a
-   * compaction; `ERR_CONTEXT_IO`; the signal's reason
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the file has no entry with the id `after`,
+   * for example because a compaction removed it; `ERR_CONTEXT_IO`; the signal's reason
    * @example
    * ```ts
    * for await (const entry of history.tail({ last: 10, signal })) {
@@ -262,12 +263,14 @@ export class ContextHistory {
   }
 
   /**
-   * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
-   * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
+   * Removes the entries that the policy does not keep, and the lines without an entry that precede the first kept entry. The
+   * file is replaced atomically: readers see the old file or the new one, and entries that other processes append during the
+   * compaction are kept.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-   * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-   * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`);
+   * `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`; `ERR_CONTEXT_REDACTION`;
+   * `ERR_CONTEXT_CONFLICT` when other processes replace the file at each attempt. A rejected call has changed nothing. Also
+   * `ERR_CONTEXT_UNSUPPORTED`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy: CompactPolicy): Promise<CompactReport> {
@@ -310,7 +313,7 @@ export class ContextHistory {
     let summary: SummaryLine | undefined
     if (policy.summarise !== undefined && droppedEntries > 0) {
       const dropped = parseEntries(texts, this.path)
-      // Noted before the caller's function has them, which may change them.
+      // Read before `summarise` is called, because that function may modify the entries.
       const span = spanOf(dropped)
       summary = summaryLine(span, await summarise(policy.summarise, dropped, policy.summariseTimeout, signal))
       if (Buffer.byteLength(summary.line) > this.#options.maxEntryBytes) {
@@ -319,7 +322,7 @@ export class ContextHistory {
     }
     signal?.throwIfAborted()
     this.#hooks.redaction?.redactor.refresh()
-    // From here on it is done, so that a call that rejects has changed nothing.
+    // The compaction is not cancellable from here on, so that a call that rejects has changed nothing.
     return operate(
       this.#hooks,
       (operation) => this.#native.compact(operation, plan, summary?.line ?? ''),
@@ -331,7 +334,7 @@ export class ContextHistory {
     )
   }
 
-  /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
+  /** Reads the whole file and reports its contents and its damaged lines. Changes nothing. */
   async verify(options?: CancellationOptions | null): Promise<VerifyReport> {
     return cancellable(
       this.#hooks,
@@ -343,21 +346,20 @@ export class ContextHistory {
   }
 
   /**
-   * Waits for every append called before, whether it succeeds or fails, and for a compaction in the background that one of those
-   * that are done has started; for those that wait for a `fileSystem`, no longer
-   * than `closeTimeout`. The history can be used again afterwards.
+   * Waits until every earlier `append` has succeeded or failed, and for a background compaction that a completed append started.
+   * Waits for pending calls of a `fileSystem` for `closeTimeout` at most. The history can be used again afterwards.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
-  /** `await using`: the block waits for its appends. */
+  /** For `await using`: calls `close()` at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 }
 
-/** Whether a value can be appended to. Known by its method: tests bring their own. */
+/** Whether a value has the methods of a history. The class is not checked, so that tests can pass their own object. */
 export function isHistory(value: unknown): value is ContextHistory {
   return typeof (value as Partial<ContextHistory> | null | undefined)?.append === 'function'
 }

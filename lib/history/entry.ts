@@ -1,4 +1,4 @@
-/** Entries of a history on their way out and in. */
+/** Conversion of history entries between the public form and the lines of the file. */
 
 import { checkBoolean, checkFilled, checkString, checkText, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -7,7 +7,7 @@ import { readMember, stringify } from '../native/stringify.ts'
 import { appendOptions } from './option-names.ts'
 import type { AppendOptions, ContextEntry, ContextEntryInput } from './types.ts'
 
-/** The keys with a meaning. Everything else in an entry is its author's. */
+/** The keys that this package defines. All other keys of an entry are the caller's. */
 const KNOWN = new Set([
   'toolName',
   'params',
@@ -24,12 +24,12 @@ const KNOWN = new Set([
   'durationMs',
   'operationId',
 ])
-/** The longest operation id. Compactions keep the ids of entries that go. */
+/** The maximum length of an operation id. Compactions keep the ids of removed entries. */
 const MAXIMUM_OPERATION_ID = 256
-/** How lines spell `toolName`. */
+/** The key of `toolName` in a line of the file. */
 export const LINE_KEY = 'tool_name'
 
-/** An entry ready to be written. */
+/** A checked entry, ready to be sent to the native side. */
 export interface CheckedEntry {
   readonly entry: ContextEntry
   /** The members of its line that follow the result, as a JSON object. */
@@ -37,7 +37,7 @@ export interface CheckedEntry {
   readonly operationId: string | undefined
 }
 
-/** Checks and completes an entry. Each property is read once. */
+/** Checks an entry and adds the defaults. Reads each property once, because a getter may return different values. */
 export function checkEntry(input: ContextEntryInput): CheckedEntry {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidArgument('entry', 'an object', input)
@@ -70,7 +70,7 @@ export function checkEntry(input: ContextEntryInput): CheckedEntry {
   }
 }
 
-/** The members that say where an entry comes from, in the order of the line; absent ones have no key. */
+/** The optional members about an entry's origin, in the order in which a line has them; absent ones have no key. */
 type Origin = Pick<ContextEntry, 'error' | 'sessionId' | 'queryId' | 'spanId' | 'callId' | 'durationMs' | 'operationId'>
 
 function checkOrigin(input: ContextEntryInput): Origin {
@@ -99,7 +99,7 @@ function checkMilliseconds(value: number, name: string): number {
   return value
 }
 
-/** An id by which a repeated operation is recognised. */
+/** Checks an operation id, by which a repeated append is recognised. */
 export function checkOperationId(value: string, name: string): string {
   if (checkFilled(value, name).length > MAXIMUM_OPERATION_ID) {
     throw invalidArgument(name, `a string of at most ${MAXIMUM_OPERATION_ID} characters`, value)
@@ -107,7 +107,7 @@ export function checkOperationId(value: string, name: string): string {
   return value.toWellFormed()
 }
 
-/** The conditions under which an entry is appended, as the native side takes them: JSON, or nothing where there are none. */
+/** The conditions of an append (`operationId`, `ifLast`) as JSON for the native side; an empty text where there are none. */
 export function checkConditions(operationId: string | undefined, options: AppendOptions | null | undefined): string {
   const { ifLast } = optional(options, 'options', appendOptions) ?? {}
   if (operationId === undefined && ifLast === undefined) {
@@ -139,7 +139,7 @@ function checkSummary(value: string, name: string): string {
   return value.toWellFormed()
 }
 
-/** The entries in JSON arrays. */
+/** Parses entries from texts that each hold a JSON array. */
 export function parseEntries(texts: readonly string[], path: string): ContextEntry[] {
   try {
     return texts.flatMap((text) => JSON.parse(text) as ContextEntry[])

@@ -1,4 +1,4 @@
-/** Which entries a search wants. */
+/** Checks the filter of a history search. */
 
 import { checkBoolean, checkText, checkWhole, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -6,7 +6,7 @@ import { checkTime } from '../arguments/timestamps.ts'
 import { historyFilter } from './option-names.ts'
 import type { HistoryFilter } from './types.ts'
 
-/** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */
+/** The request to the native side, as JSON. Times are ms since 1970; both bounds are inclusive. */
 export interface CheckedFilter {
   toolNames?: readonly string[] | undefined
   success?: boolean | undefined
@@ -17,7 +17,7 @@ export interface CheckedFilter {
   limit: number
 }
 
-/** Checks a filter, its signal aside. */
+/** Checks a filter. The caller checks its `signal`. */
 export function checkFilter(filter: HistoryFilter, defaultLimit: number): CheckedFilter {
   historyFilter(filter, 'filter')
   const text = optional(filter.text, 'filter.text', checkSearchText)

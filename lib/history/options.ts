@@ -1,4 +1,4 @@
-/** Checks the options of a history, and completes them with the defaults. */
+/** Checks the options of a history and adds the defaults. */
 
 import type { NativeHistoryOptions } from '#addon'
 import {
@@ -19,10 +19,10 @@ export const DEFAULT_HISTORY_PATH = '.wink/context.jsonl'
 const DEFAULT_LOCK_TIMEOUT = 10_000
 const DEFAULT_MAXIMUM_ENTRY_BYTES = 64 * 1024 * 1024
 
-/** What the native history is told, without what only this side knows. */
+/** The options of the native history, except its id, which `registerHooks` assigns. */
 export type CheckedHistoryOptions = Omit<NativeHistoryOptions, 'id'>
 
-/** Checks the options of a history, those of redaction aside. */
+/** Checks the options of a history. `checkRedaction` checks those of redaction. */
 export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHistoryOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_HISTORY_PATH
@@ -41,7 +41,7 @@ export function checkHistoryOptions(options: ContextHistoryOptions): CheckedHist
   }
 }
 
-/** A bound of a history; `Infinity` means none. */
+/** Checks a size limit of a history; `Infinity` means no limit. */
 function checkBound(value: number, name: string): number | undefined {
   if (value === Number.POSITIVE_INFINITY) {
     return undefined

@@ -1,4 +1,4 @@
-/** Follows a history: looks for new entries, more often while there are any. */
+/** Polls a history for new entries, at shorter intervals while entries arrive. */
 
 import { setTimeout } from 'node:timers/promises'
 import { checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
@@ -6,7 +6,7 @@ import { contextError } from '../arguments/errors.ts'
 import { tailOptions } from './option-names.ts'
 import type { ContextEntry, TailOptions } from './types.ts'
 
-/** Pauses between two looks, in ms: each twice as long as the one before while nothing comes. */
+/** Bounds of the pause between two polls, in ms: the pause doubles after each poll without new entries. */
 const SHORTEST_PAUSE = 10
 const LONGEST_PAUSE = 100
 
@@ -29,7 +29,7 @@ export function checkTail(options: TailOptions | null | undefined): CheckedTail 
   return { last: last ?? 0, after, signal: readSignal(given) }
 }
 
-/** @param next gives the entries that are there now */
+/** @param next returns the entries that were appended since its last call */
 export async function* follow(
   next: () => Promise<ContextEntry[]>,
   signal: AbortSignal | undefined,

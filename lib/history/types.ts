@@ -4,50 +4,48 @@ import type { CancellationOptions } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
-/** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
 export interface ContextHistoryOptions {
   /**
-   * The file, created on demand with its directory for the owner alone. Relative paths count from the working directory
-   * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
+   * The file. It is created when needed, together with its directory, with access for the owner only. A relative path is
+   * resolved against the working directory at construction; `~` is expanded. Any number of histories and processes may share it.
    * @default '.wink/context.jsonl'
    */
   path?: string | null | undefined
-  /** Takes the place of the local disk. */
+  /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**
-   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-   * it may still come.
+   * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
+   * the call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
   /**
-   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-   * resolves. The local disk is always waited for.
+   * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+   * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
    * @default 30000
    */
   closeTimeout?: number | null | undefined
   /**
-   * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-   * as well.
+   * What an entry survives after its `append` has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
   /**
-   * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
-   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the file's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
   /**
-   * Vouches that the locks of the file system exclude every process that can reach the history, on other hosts and mounts
-   * as well. Without it, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
+   * Asserts that file locks exclude every process that can access the history, including processes on other hosts and mounts.
+   * Without this option, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
   /**
-   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
@@ -58,39 +56,39 @@ export interface ContextHistoryOptions {
    */
   maxEntryBytes?: number | null | undefined
   /**
-   * The history compacts itself in the background when an append finds the file larger than so many bytes: the oldest entries go
-   * until the rest has 80 % of it; the latest one stays. No append waits for it, one process does it at a time, and `onDebug`
-   * is told. Until it is done the file is larger. Not where `compact` is refused, see `trustLocks`.
+   * File size in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
+   * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at
+   * a time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
+   * `compact` is refused, see `trustLocks`.
    * @default Infinity
    */
   maxBytes?: number | null | undefined
   /**
-   * As `maxBytes`, for a number of entries. They are counted after every sixteenth part of it that this history has appended.
+   * The same as `maxBytes`, for the number of entries. This history counts the entries of the file each time it has appended
+   * `maxEntries / 16` of them.
    * @default Infinity
    */
   maxEntries?: number | null | undefined
   /**
-   * What is taken out of every line before it is written. `false`: nothing is.
+   * The rules by which secrets are removed from every line before it is written. `false` disables redaction.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
-  /** Told what happens, for logs. What it throws is swallowed. */
+  /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
 /** An entry of a history: a tool call, a decision or a summary. */
 export interface ContextEntry {
-  /** Unique; of a line without one, derived from the line's content. */
+  /** A unique id. For a line without an id, it is derived from the line's content. */
   id: string
   toolName: string
-  /** What the tool was called with. */
-  params: unknown
-  /** What the tool gave back. */
-  result: unknown
+  /** The arguments of the tool call. */ params: unknown
+  /** The output of the tool. */ result: unknown
   success: boolean
-  /** What happened, in a sentence. */
+  /** One sentence about the call, or `null`. */
   summary: string | null
-  /** ISO 8601; `null` only where a line of another program has none. */
+  /** ISO 8601; `null` only for a line that another program wrote without a timestamp. */
   timestamp: string | null
   /** Why the call failed. */
   error?: string
@@ -98,24 +96,23 @@ export interface ContextEntry {
   sessionId?: string
   /** The query that the call belongs to. */
   queryId?: string
-  /** The span of the trace. */
-  spanId?: string
-  /** The call's id, as the model or the framework gave it. */
-  callId?: string
-  /** How long the call took, in ms. */
+  /**
+   * The id of the span in a distributed trace. */ spanId?: string /** The id that the model or the framework assigned to the
+   * call. */ callId?: string /** How long the call took, in ms.
+   */
   durationMs?: number
-  /** The operation that appended the entry, see `ContextEntryInput`. */
+  /** The id of the operation that appended the entry, see `ContextEntryInput`. */
   operationId?: string
   /**
-   * `true` where `append` returns the first entry of an operation and a compaction has removed that entry: `params`, `result`
-   * and `summary` are `null`.
+   * `true` where `append` finds that an operation was done before and a compaction has removed its entry. `params`, `result` and
+   * `summary` are `null` then.
    */
   compacted?: boolean
-  /** What else the line says. */
+  /** Other members of the line. */
   [key: string]: unknown
 }
 
-/** What `append` takes. `undefined` and `null` mean absent. An entry that was read can be appended again. */
+/** The entry that `append` takes. A member that is `undefined` or `null` counts as absent. An entry that was read can be appended again. */
 export interface ContextEntryInput {
   toolName: string
   /** @default null */
@@ -127,11 +124,11 @@ export interface ContextEntryInput {
   /** @default null */
   summary?: string | null | undefined
   /**
-   * ISO 8601 (UTC where it names no zone), a date, or ms since 1970, in the years 0 to 9999.
+   * An ISO 8601 text (UTC where it has no time zone), a `Date`, or ms since 1970, in the years 0 to 9999.
    * @default now
    */
   timestamp?: Date | string | number | null | undefined
-  /** @default a fresh UUID */
+  /** @default a new UUID */
   id?: string | null | undefined
   /** Why the call failed. */
   error?: string | null | undefined
@@ -139,30 +136,30 @@ export interface ContextEntryInput {
   sessionId?: string | null | undefined
   /** The query that the call belongs to. */
   queryId?: string | null | undefined
-  /** The span of the trace. */
+  /** The id of the span in a distributed trace. */
   spanId?: string | null | undefined
-  /** The call's id, as the model or the framework gave it. */
+  /** The id that the model or the framework assigned to the call. */
   callId?: string | null | undefined
   /** How long the call took, in ms. */
   durationMs?: number | null | undefined
   /**
-   * Makes a repeated append harmless: where the file has an entry with this id, `append` writes nothing and returns that entry,
-   * whichever process wrote it. At most 256 characters. Of a file's latest 262 144 ids, each is known for as long as
-   * its entry is there. A compaction keeps the ids of the entries that it removes: the latest 10 000 of them, of 2 MiB together,
-   * and no more than an eighth of its `maxBytes`.
+   * Makes a repeated append idempotent: where the file has an entry with this id, `append` writes nothing and returns that
+   * entry, whichever process wrote it. At most 256 characters. The latest 262 144 ids of a file are recognised, each while its
+   * entry is in the file. A compaction keeps the ids of the entries that it removes: the latest 10 000, up to 2 MiB together and
+   * up to an eighth of its `maxBytes`.
    */
   operationId?: string | null | undefined
-  /** The line's spelling of `toolName`, which would be there twice. */
+  /** Not allowed: lines have `toolName` under this key. */
   tool_name?: never
-  /** Anything else is kept beside the rest. */
+  /** Other members are stored unchanged. */
   [key: string]: unknown
 }
 
 /** Options of `append`. */
 export interface AppendOptions {
   /**
-   * The `id` of the entry that has to be the file's last one, `null` where there has to be none; `undefined` means no condition.
-   * When another entry is the last one, nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
+   * Appends only when the last entry of the file has this `id`; with `null`, only when the file has no entry; `undefined` means
+   * no condition. Otherwise nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
    */
   ifLast?: string | null | undefined
 }
@@ -170,111 +167,112 @@ export interface AppendOptions {
 /** Options of `read`. */
 export interface ReadOptions extends CancellationOptions {
   /**
-   * Entries before the one with which they take so many bytes of JSON are left out.
-   * @default no bound
+   * Stops reading further back once the returned entries take this many bytes of JSON. The entry that exceeds the limit is still returned.
+   * @default no limit
    */
   maxBytes?: number | null | undefined
 }
 
-/** Options of `tail`. `undefined` and `null` mean the default. */
+/** Options of `tail`. An option that is `undefined` or `null` has its default. */
 export interface TailOptions extends CancellationOptions {
   /**
-   * Begins with the last so many entries that are there already.
+   * How many of the existing entries, counted from the end of the file, are yielded first.
    * @default 0
    */
   last?: number | null | undefined
-  /** Begins behind the entry with this id, so that following goes on where it ended before. Not with `last`. */
+  /** Starts after the entry with this id, to continue an earlier `tail`. Cannot be combined with `last`. */
   after?: string | null | undefined
 }
-/** Which entries `search` finds: those that meet every condition given. */
+/** The conditions of `search`. An entry must meet all that are given. */
 export interface HistoryFilter extends CancellationOptions {
-  /** The tool, or one of several. */
+  /** The entry's tool is this one, or one of these. */
   toolName?: string | readonly string[] | null | undefined
   success?: boolean | null | undefined
-  /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
+  /** The entry's time is not before this one: an ISO 8601 text (UTC where it has no time zone), a `Date`, or ms since 1970. */
   since?: Date | string | number | null | undefined
-  /** At this time or before. */
+  /** The entry's time is not after this one. */
   until?: Date | string | number | null | undefined
   /**
-   * Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. With `ranked`, a question
-   * that entries have to share a word with.
+   * A text that occurs in the tool's name, the parameters, the result or the summary, ignoring case. With `ranked`, a query of
+   * which an entry must contain at least one word.
    */
   text?: string | null | undefined
   /**
-   * Ranks by how well an entry answers `text`, which is needed then: best first, equally good ones the most recent first.
-   * The 10 000 most recent entries that meet the other conditions are ranked (fewer when they have more than 64 MiB of
-   * text), by their tool's name, summary, the first 8 KiB of their parameters' text and 32 KiB of their result's.
+   * Ranks entries by how well they match `text`, which is required then: best first; entries with equal scores, the most recent
+   * first. Ranks the 10 000 most recent entries that meet the other conditions (fewer when they have more than 64 MiB of text),
+   * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text.
    * @default false
    */
   ranked?: boolean | null | undefined
   /**
-   * At most this many, the most recent ones; with `ranked`, the best ones.
+   * The largest number of entries: the most recent ones, or with `ranked` the best ones.
    * @default 50
    */
   limit?: number | null | undefined
 }
 
-/** What `compact` keeps: entries that meet every bound given. At least one is needed. */
+/** The entries that `compact` keeps: those that meet every limit given. At least one limit is required. */
 export interface CompactPolicy extends CancellationOptions {
-  /** The most recent so many. */
+  /** Keeps this many of the most recent entries. */
   keepLast?: number | null | undefined
   /**
-   * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
-   * no age, and stay.
+   * Keeps entries that are not older than this duration: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a valid timestamp are kept.
    */
   maxAge?: string | null | undefined
-  /** The most recent ones whose lines take no more than so many bytes. */
+  /** Keeps the most recent entries whose lines take at most this many bytes together. */
   maxBytes?: number | null | undefined
   /**
-   * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
-   * another process changed the file meanwhile. Nothing is locked while it works.
+   * Called with the entries to be removed. The text that it returns becomes one entry with the tool name `summary` at the
+   * beginning of the file. It is called again when another process compacted the file in the meantime. No lock is held while it
+   * runs.
    */
   summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
   /**
-   * How long `summarise` may take, in ms; `Infinity` means no bound. Then nothing is removed, as when it fails.
+   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, nothing is removed and `compact` rejects.
    * @default 10000
    */
   summariseTimeout?: number | null | undefined
 }
 
-/** What `compact` did. */
+/** The result of `compact`. */
 export interface CompactReport {
-  /** Entries that stayed. */
+  /** Number of entries that were kept. */
   keptEntries: number
-  /** Entries that went. */
+  /** Number of entries that were removed. */
   droppedEntries: number
-  /** Lines without an entry that went with them. */
+  /** Number of lines without an entry that were removed with them. */
   droppedBadLines: number
   /** Size of the file before, in bytes. */
   bytesBefore: number
   /** Size of the file after, in bytes. */
   bytesAfter: number
-  /** The entry that sums up those that went. */
+  /** The entry that `summarise` made; `null` without `summarise`, or where nothing was removed. */
   summaryEntry: ContextEntry | null
 }
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export interface VerifyReport {
-  /** Whole entries. */
+  /** Number of valid entries. */
   entries: number
   /** Size of the file, in bytes. */
   bytes: number
-  /** Lines that are no entries, a torn last line included. `read` and `search` skip them. */
+  /** Number of lines that do not hold an entry, including an incomplete last line. `read` and `search` skip them. */
   badLines: number
-  /** The first 100 of them. */
+  /** The first 100 of these lines. */
   problems: {
-    /** Number of the line, from 1. */
+    /** The line number, from 1. */
     line: number
-    /** Where it begins, in bytes. */
+    /** The offset of the line's first byte in the file. */
     offset: number
     reason: string
   }[]
-  /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
+  /** Whether the last line is incomplete: its writer was interrupted, or is still writing. `badLines` counts this line too. */
   hasTornTail: boolean
   /**
-   * The index beside the file, which only makes searching faster. `valid`: it is right as far as it goes. `stale`: it describes
-   * a file that is no longer there, or was written with another `maxEntryBytes` or by another version. `damaged`: part of it is
-   * not what was written. The next search of a file of 256 KiB or more makes what is missing, stale or found damaged again.
+   * The state of the index file, a cache that makes searching faster. `valid`: it agrees with the part of the history that it
+   * covers. `stale`: it describes a replaced file, or was written with another `maxEntryBytes` or by another version. `damaged`:
+   * its checksums do not match. The next search of a file of 256 KiB or more rebuilds an index that is missing, stale or found
+   * damaged.
    */
   index: 'missing' | 'valid' | 'stale' | 'damaged'
 }

@@ -1,4 +1,4 @@
-/** `ContextManager`: the public face of the native manager. */
+/** `ContextManager`: the public class over the native manager. */
 
 import { type ContextStats, NativeManager, type SweepReport, sha256 } from '#addon'
 import { checkText, optional } from '../arguments/checks.ts'
@@ -60,10 +60,10 @@ import type {
 const QUERY_HASH_LENGTH = 16
 
 /**
- * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
- * pointers, selected by relevance, gone at the session's end.
+ * Stores the tool outputs of one agent session. Each output gets a small pointer that describes it; a query selects the relevant
+ * ones. Small outputs are also cached in memory. `clear()` removes everything at the end of the session.
  *
- * One manager per agent session is usual; any number may share a directory, in any number of processes.
+ * Use one manager per agent session. Any number of managers, in any number of processes, may share a directory.
  *
  * @example
  * ```ts
@@ -86,8 +86,7 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #selecting: Selecting<Task>
   readonly #sessions: Sessions
 
-  /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-  constructor(options?: ContextManagerOptions | null) {
+  /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: ContextManagerOptions | null) {
     const given = optional(options, 'options', managerOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
@@ -118,34 +117,37 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
+   * Stores a tool output. The value is copied before the method returns: later changes to it have no effect, and the manager
+   * keeps no reference to it.
    *
-   * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON, marked `cut`
-   * where that is not all of it or it failed: texts and bytes as one text, or as bytes where they are no UTF-8; chunks of other kinds as an
-   * array. One of more than 1 MiB is written to files while it comes, unless there is a `fileSystem`.
+   * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON.
+   * Where more came, or the stream failed, the record has `cut: true`. Chunks that are texts or bytes are joined to one text, or
+   * to bytes where they are not UTF-8; chunks of other types become an array. A stream of more than 1 MiB is written to
+   * temporary files while it is read, unless there is a `fileSystem`.
    * A `Response` becomes `{ url, status, statusText, headers, body }`, a `Blob` its bytes, with its type as `mediaType`.
    *
-   * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Others, and the base64 of content blocks
-   * with a media type and of data URLs, are stored as bytes in a file beside the record, wherever in the result they are; loading gives a
-   * `Uint8Array`, or the base64 again. Bytes that are no text are not redacted.
+   * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Other binary data, and
+   * base64 in data URLs and in content blocks with a media type, is stored as bytes in a file next to the record, at any depth
+   * of the result; loading returns it as a `Uint8Array`, or as base64 again. Binary data that is not text is not redacted.
    *
-   * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own members, without its stack; a `Map` as an object where its keys are
-   * strings, else as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text; `Headers` and the like as
-   * entries. What else JSON cannot hold is stored as
-   * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
-   * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
-   * JSON does not hold as an object under the key `value`.
+   * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own properties, without its stack; a `Map` as an object
+   * if all keys are strings, otherwise as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text;
+   * `Headers`, `FormData` and `URLSearchParams` as an array of entries. Other values that JSON cannot represent are stored as
+   * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
+   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested
+   * deeper than 10 000 levels (`[Too deep]`). A result of `undefined` is stored as `null`. Arguments whose JSON is not an object
+   * are stored under the key `value`.
    *
-   * Secrets are taken out of all of it, see `redaction`: they are in no file, in no pointer and in nothing that is loaded.
+   * Secrets are removed from all of this before it is stored, see `redaction`: no file, pointer or loaded context contains them.
    *
    * @param toolName the tool that made the output
    * @param args the tool's input
    * @param result the tool's output
-   * @param taskId a task to find it by
-   * @param queryId the query that caused the call, see {@link ContextManager.hashQuery}
-   * @param options how the call ended, stored beside the result, and what is known of the call
-   * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
-   * a small output is in memory). Saving the same call twice keeps both outputs.
+   * @param taskId the task that the output belongs to, for `getPointersForTask` and filters
+   * @param queryId the id of the query that caused the call, see {@link ContextManager.hashQuery}
+   * @param options the outcome of the call and facts about it, which are stored with the result
+   * @returns the path of the stored context, after the complete file is written at the chosen durability (with `persist:
+   * 'large'`, a small output is only in memory at that time). Saving the same call twice stores both outputs.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
    */
   saveContext(
@@ -160,12 +162,13 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Passes a stream through and stores what was read of it, when it ends, fails or is abandoned: up to `retention.maxResultBytes` of JSON. A
-   * record of less than the whole stream has `cut`; the reader gets all of it in any case, and of one that is written to files each chunk once there
-   * is room for it. Texts and bytes are stored as one text, chunks of other kinds as an array.
+   * Passes a stream through to its reader, and stores the chunks that were read when the stream ends, fails or is no longer
+   * read: up to `retention.maxResultBytes` of JSON. The record has `cut: true` where it does not hold the whole stream; the
+   * reader always gets every chunk. While a long stream is written to temporary files, the reader gets each chunk only when the
+   * writer has room for it (backpressure). Texts and bytes are joined to one text; chunks of other types become an array.
    *
-   * @param stream an async iterable: a `ReadableStream` or a stream of Node is one
-   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `stored` rejects as `saveContext` does
+   * @param stream an async iterable, such as a `ReadableStream` or a readable stream of Node
+   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; the promise `stored` rejects as `saveContext` does
    * @example
    * ```ts
    * const recorded = manager.recordStream('shell', { command }, child.stdout)
@@ -183,12 +186,11 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
-   * the same for the same call with the same output. What fails to be stored stays as it is.
+   * Stores a tool output and returns the text for the conversation. A large output is replaced by a placeholder with a preview
+   * and a handle; equal calls with equal outputs get equal placeholders, so that prompt caches stay valid. An output that cannot
+   * be stored is returned unchanged, with the `error`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
-   */
-  async offload<T>(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offload<T>(
     toolName: string,
     args: Record<string, unknown>,
     result: T,
@@ -198,22 +200,20 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`; with
-   * `contextTokens` only once the conversation takes its share of the model's window.
+   * As {@link ContextManager.offload}, for all tool outputs of one turn, in their order and within `offload.turnBudget`. With
+   * `contextTokens`, outputs are offloaded only after the conversation has reached the share `startAt` of the model's window.
    */
   async offloadAll(outputs: readonly ToolOutput[], options?: OffloadAllOptions | null): Promise<OffloadedContext[]> {
     return this.#offloading.offloadAll(outputs, options)
   }
 
   /**
-   * Stores a tool output, and gives a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any plain objects
-   * and arrays. Once the value is large, its long texts are placeholders, each with the handle and the JSON path of its
-   * text; ids, types and short members stay, and so do objects of classes. A value without long texts stays unchanged, however large: see
-   * `shownBytes`.
+   * Stores a tool output and returns a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any
+   * plain objects and arrays. If the value is large, each of its long texts is replaced by a placeholder with the handle of the
+   * output and the JSON path of the text. Short members, such as ids and types, and instances of classes are kept. A value
+   * without long texts is returned unchanged whatever its size: check `shownBytes`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
-   */
-  async offloadValue<T>(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offloadValue<T>(
     toolName: string,
     args: Record<string, unknown>,
     value: T,
@@ -223,10 +223,10 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Loads one context, from memory when it is at hand there.
+   * Loads one context, from the memory cache if it is there, otherwise from its file.
    *
-   * @param filepath a pointer's `filepath`, or a handle that `offload` gave; only files inside the context directory are read, and no symbolic links
-   * followed
+   * @param filepath a pointer's `filepath`, or a handle that `offload` returned. Only files inside the context directory are
+   * read; symbolic links are not followed
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
   async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
@@ -234,18 +234,19 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Loads several contexts. The order is kept; what cannot be read is skipped and reported to `onDebug`.
+   * Loads several contexts, in the order given. A context that cannot be read is skipped and reported to `onDebug`.
    */
   async loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]> {
     return loadContexts<Task>(this.#hooks, this.#native, filepaths)
   }
 
   /**
-   * Reads a part of a stored result, without loading the rest into JavaScript: lines, bytes, lines that match a regular
-   * expression, what a JSON path finds. One of `lines`, `bytes` and `grep` at a time; none of them: from the start.
-   * Always bounded, and `next` says how to go on.
+   * Reads a part of a stored result, without loading the rest into JavaScript: a range of lines or bytes, the lines that match a
+   * regular expression, or the values that a JSON path selects. Give at most one of `lines`, `bytes` and `grep`; without them,
+   * reading starts at the beginning. The returned text has at most `maxBytes`; `next` holds the options that read the following
+   * part.
    *
-   * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position for a bad expression or path
+   * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position of the error in an invalid expression or path
    */
   async readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice> {
     checkText(filepath, 'filepath')
@@ -260,38 +261,39 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Finds lines that match a regular expression in many contexts: of given paths, or of a filter, the latest first. Lines are
-   * whole. Always bounded: `isComplete` says whether a bound was reached. What cannot be read is skipped and counted.
+   * Finds the lines that match a regular expression in many contexts: those of the given paths, or those that meet a filter, the
+   * latest first. Lines are returned whole. The number of lines and bytes is limited; `isComplete` is `false` when a limit was
+   * reached. A context that cannot be read is skipped and counted in `skipped`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position for a bad expression
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position of the error in an invalid expression
    */
   async grepContexts(pattern: string | RegExp, options?: GrepContextsOptions | null): Promise<GrepContextsResult> {
     return grepContexts(this.#hooks, this.#native, pattern, options)
   }
 
-  /** Every pointer, in the order of the calls. Deep copies. */
+  /** Returns deep copies of all pointers of the session, in the order of the calls. */
   getAllPointers(): ContextPointer<Task>[] {
     return this.#pointers.all()
   }
 
-  /** The pointers of a query, in the order of the calls; `[]` for `undefined`. Deep copies. */
+  /** Returns deep copies of the pointers with this query id, in the order of the calls; `[]` for `undefined`. */
   getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[] {
     return this.#pointers.ofQuery(queryId)
   }
 
-  /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
+  /** Returns deep copies of the pointers with this task id, in the order of the calls; `[]` for `undefined`. */
   getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[] {
     return this.#pointers.ofTask(taskId)
   }
 
-  /** The latest pointers, newest first. Deep copies. */
+  /** Returns deep copies of the latest pointers, newest first. */
   getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[] {
     return this.#pointers.latest(options)
   }
 
   /**
-   * The contexts of a session, or of every session without an id: those on disk in the directory, whoever wrote them,
-   * and those that only the memory of this process holds. Oldest first. Results are not read.
+   * Lists the contexts of one session, or of all sessions of the directory if no id is given, oldest first. It includes the
+   * files that other processes wrote, and the outputs that are only in this process's memory. Results are not read.
    */
   async listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
     optional(sessionId, 'sessionId', checkText)
@@ -305,18 +307,20 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * The paths of the pointers that share a word with the query, best first (BM25 over name, description, arguments
-   * and, of outputs that this manager indexed, the result's text), recent ones preferred. Of this manager's pointers only `filepath` is
-   * needed. Equal scores: most recent first. When nothing matches, all paths in their order. Synchronous, and never waits for a save or for a disk.
+   * Ranks pointers by how well they match a query, and returns the paths of those that share a word with it, best first. The
+   * score is BM25 over the tool's name, the description, the arguments and, for outputs in this manager's index, the text of the
+   * result; recent outputs score slightly higher. Equal scores are ordered by time, the most recent first. When no pointer
+   * matches, all paths are returned in the order given. For pointers of this manager, only `filepath` is read. The method is
+   * synchronous and waits for neither saves nor the disk.
    */
   selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[] {
     return this.#pointers.relevant(query, availablePointers)
   }
 
   /**
-   * The manager's contexts that a query needs, best first, chosen on another thread: those that share a word with it, as
-   * {@link ContextManager.selectRelevantContexts} ranks them, within the filters and budgets given. When nothing matches,
-   * all of them in their order; of those the most recent ones that the limit and the budgets allow.
+   * Selects the contexts that match a query, best first, within the given filters, limit and budgets. The ranking is that of
+   * {@link ContextManager.selectRelevantContexts} and runs on another thread. When nothing matches, it returns all contexts that
+   * meet the filter, in their order, reduced to the most recent ones that fit into the limit and the budgets.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails
    */
@@ -326,12 +330,12 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Searches the texts of stored outputs: names, descriptions, arguments and results. Sees every save that was
-   * acknowledged before.
+   * Searches the texts of stored outputs: names, descriptions, arguments and results. Finds every output whose save resolved before the call.
    *
-   * @param query words, of which any may match (more and rarer ones are better); `"exact phrases"`, which must be there;
-   * `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Anything else is text.
-   * @returns the hits, best first; those of a query that has filters and exclusions only, latest first
+   * @param query words, of which at least one must match (matches of more and of rarer words score higher); `"exact phrases"`,
+   * all of which must match; `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Any other
+   * syntax is read as words.
+   * @returns the hits, best first; for a query that has only filters and exclusions, latest first
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]> {
@@ -339,8 +343,8 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * The latest output of an equal call: the same tool with the same arguments, whatever the order of their keys. So that a
-   * caller can reuse it. `undefined` when there is none.
+   * Finds the latest output of an equal call, so that the caller can reuse it: the same tool with equal arguments, in any order
+   * of keys. Resolves to `undefined` when there is none.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
@@ -353,58 +357,60 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Forgets this session's contexts that meet the filter, or those of another session that is over.
+   * Removes the contexts that meet the filter from memory, index and disk: those of this session, or those of another session that has ended.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also for a filter without a condition; `ERR_CONTEXT_CONFLICT` when the
-   * other session is live or paused: nothing is removed then; `ERR_CONTEXT_IO`
+   * other session is live or paused (nothing is removed); `ERR_CONTEXT_IO`
    */
   forget(filter: ForgetFilter, options?: ForgetOptions | null): Promise<ForgetReport>
   /**
-   * Forgets one context, by its path or handle: memory, index and file.
+   * Removes one context, given by its path or handle, from memory, index and disk.
    *
-   * @returns `false` when there is no such context
+   * @returns whether the context existed
    * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
    * live or paused, `ERR_CONTEXT_IO`
    */
   forget(filepath: string): Promise<boolean>
   async forget(what: string | ForgetFilter, options?: ForgetOptions | null): Promise<boolean | ForgetReport> {
-    // An array is no filter: it is refused as a path.
+    // An array is not a filter: it is passed on as a path, which the argument check refuses.
     return typeof what === 'object' && what !== null && !Array.isArray(what)
       ? this.#sessions.forgetMatching(what, options)
       : this.#sessions.forget(what as string)
   }
 
   /**
-   * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
-   * knows of it, other processes of the session do not.
+   * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
+   * called. The pin is in this manager's memory: other processes of the session do not see it.
    *
-   * @returns `false` when this manager has no such context
+   * @returns whether this manager has such a context
    */
   async pin(filepath: string): Promise<boolean> {
     return this.#sessions.pin(filepath, true)
   }
 
-  /** Takes a `pin` back. */
+  /** Removes a pin that `pin` set. Returns whether this manager has such a context. */
   async unpin(filepath: string): Promise<boolean> {
     return this.#sessions.pin(filepath, false)
   }
 
-  /** Counts and bytes by tier. */
+  /** Returns how many contexts this manager has, and their bytes, in memory and on disk. */
   stats(): ContextStats {
     return this.#native.stats()
   }
 
   /**
-   * Removes what dead sessions left behind, within the bounds of `retention`, and what this session has beyond its own. Runs by itself in
-   * the background: at the first save of a process in a directory, and then about every 10 minutes in which something is saved. Live and
-   * paused sessions of others and foreign files are never touched; with an injected file system nothing is.
+   * Removes the contexts of ended sessions that exceed the limits of `retention`, and the contexts of this session that exceed
+   * `retention.maxLiveBytes` and `retention.maxLiveFiles`. The manager calls it in the background at the first save of a process
+   * in a directory, and then about every 10 minutes while outputs are saved. It never removes contexts of other live or paused
+   * sessions, or files that are not contexts. With a `fileSystem` it removes nothing.
    */
   async sweep(options?: SweepOptions | null): Promise<SweepReport> {
     return this.#sessions.sweep(options)
   }
 
   /**
-   * With the option `resume`: resolves once the pointers that earlier processes of the session left are there. Without it, at once.
+   * With the option `resume`, resolves when the pointers that earlier processes of the session left are restored. Without the
+   * option, resolves immediately.
    *
    * @throws (rejects) `ERR_CONTEXT_IO` when the directory cannot be read; the next call tries again
    */
@@ -412,30 +418,30 @@ export class ContextManager<Task extends TaskId = number> {
     return this.#sessions.resume()
   }
 
-  /** The sessions of the directory, the latest used first. With an injected file system all count as live. */
+  /** Lists the sessions of the directory, the most recently used first. With a `fileSystem`, every session counts as live. */
   async sessions(options?: CancellationOptions | null): Promise<SessionInfo[]> {
     return this.#sessions.list(options)
   }
 
   /**
-   * Ends a session of the directory: as soon as no process holds it, what it left is kept within the bounds of `retention` alone. To
-   * remove this session's contexts at once, call `clear()`.
+   * Ends a session of the directory. Its contexts are then kept only within the limits of `retention`, as soon as no process
+   * uses the session. To remove this session's contexts immediately, call `clear()`.
    *
-   * @returns whether it was live or paused
+   * @returns whether the session was live or paused
    */
   async endSession(sessionId: string): Promise<boolean> {
     return this.#sessions.end(sessionId)
   }
 
-  /** Drops every pointer, and what only memory holds. Files stay. */
+  /** Removes all pointers, and the outputs that are only in memory. Files are kept. */
   clearPointers(): void {
     this.#native.clearPointers()
     debug(this.#hooks, 'Context pointers cleared')
   }
 
   /**
-   * Removes this session's files and those of sessions that are over. Pointers stay. Files of other sessions that are live or paused and
-   * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
+   * Removes the files of this session and of ended sessions, and keeps the pointers. Files of other live or paused sessions, and
+   * files that are not contexts, are kept. A directory that does not exist is not an error; it is reported to `onDebug`.
    */
   async clearContextDir(): Promise<void> {
     return operate(
@@ -446,8 +452,8 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * The session's end: removes the memory and files of every save called before. Call it when the conversation will not go on; where it may, call
-   * `close()`. A later save begins the session again.
+   * Ends the session: removes pointers, memory and files of every earlier save. Call it when the conversation will not continue;
+   * if it may continue, call `close()`. A later save starts the session again.
    */
   async clear(): Promise<void> {
     return operate(
@@ -457,42 +463,42 @@ export class ContextManager<Task extends TaskId = number> {
     )
   }
 
-  /** Another name of {@link ContextManager.clear}. */
+  /** The same as {@link ContextManager.clear}. */
   async clearContexts(): Promise<void> {
     return this.clear()
   }
 
   /**
-   * Waits for every save called before and lets the session go. One whose `sessionId` you gave is paused: its contexts stay for
-   * `retention.keepPaused`, for a process that resumes it. Any other is over: its files stay within the bounds of `retention`.
-   * A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
-   * `closeTimeout`.
+   * Waits for every earlier save and releases the session. A session whose `sessionId` was given is paused: its contexts are
+   * kept for `retention.keepPaused`, so that another process can resume it. Any other session ends: its files are kept within
+   * the limits of `retention`. A later save starts the session again. Waits for pending calls of a `fileSystem` for
+   * `closeTimeout` at most.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
-  /** `await using`: the session ends with the block. */
+  /** For `await using`: calls `clear()` at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.clear()
   }
 
-  /** How many contexts have a pointer. */
+  /** The number of pointers. */
   get size(): number {
     return this.#native.size()
   }
 
-  /** The session's id. */
+  /** The id of the session: the option `sessionId`, or a generated id. */
   get sessionId(): string {
     return this.#options.session
   }
 
-  /** The directory, absolute, as it was given (symbolic links are not resolved). */
+  /** Returns the absolute path of the context directory. Symbolic links are not resolved. */
   getContextDir(): string {
     return this.#options.directory
   }
 
-  /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
+  /** Returns the id of a query: `q_` and 16 hexadecimal digits. Case and surrounding white space of the text do not matter. */
   static hashQuery(query: string): string {
     checkText(query, 'query')
     return `q_${sha256(query.trim().toLowerCase()).slice(0, QUERY_HASH_LENGTH)}`

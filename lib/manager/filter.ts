@@ -6,7 +6,7 @@ import { checkTime } from '../arguments/timestamps.ts'
 import type { ContextFilter } from './retrieval-types.ts'
 import type { SessionScope } from './types.ts'
 
-/** What the native side is told, as JSON: see `ContextFilter` in `crates/core/src/context/filter.rs`. */
+/** The request to the native side, as JSON: see `ContextFilter` in `crates/core/src/context/filter.rs`. */
 export interface CheckedContextFilter {
   /** JSON tokens. */
   queries?: readonly string[] | undefined

@@ -7,7 +7,7 @@ import type { ToolOutcome } from './types.ts'
 export type ContextKind = 'output' | 'message' | 'arguments'
 
 /**
- * Options of `offload`. `undefined` and `null` mean the default. The `signal` rejects a call that has not begun, and stops reading a
+ * Options of `offload`. An option that is `undefined` or `null` has its default. The `signal` rejects a call that has not begun, and stops reading a
  * stream; what is being stored is stored.
  */
 export interface OffloadOptions extends CancellationOptions {
@@ -98,7 +98,7 @@ export interface ToolOutput {
   options?: OffloadOptions | null | undefined
 }
 
-/** Options of `offloadAll`. `undefined` and `null` mean the default. */
+/** Options of `offloadAll`. An option that is `undefined` or `null` has its default. */
 export interface OffloadAllOptions {
   /**
    * Tokens that the conversation takes without these outputs. While they and the outputs stay below `startAt` of the `window`, nothing is
@@ -136,7 +136,7 @@ export interface OffloadedContext<T = unknown> {
   error?: Error
 }
 
-/** Options of `offloadValue`. `undefined` and `null` mean the default. */
+/** Options of `offloadValue`. An option that is `undefined` or `null` has its default. */
 export interface OffloadValueOptions extends OffloadOptions {
   /**
    * What becomes of blocks with images, audio and files. `'keep'`: they stay. `'reference'`: a block of at least 1024 characters of data becomes a text block that says

@@ -19,7 +19,7 @@ export interface ContextFilter {
   until?: Time | null | undefined
 }
 
-/** Options of `selectContexts`. `undefined` and `null` mean the default. */
+/** Options of `selectContexts`. An option that is `undefined` or `null` has its default. */
 export interface SelectOptions extends ContextFilter, CancellationOptions {
   /**
    * `'own'`: what this manager has pointers of. `'all'`: every context file of the directory. An array: those of the sessions with
@@ -167,7 +167,7 @@ export type Embed = (
   options: { signal?: AbortSignal },
 ) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>
 
-/** Options of `search`. `undefined` and `null` mean the default. */
+/** Options of `search`. An option that is `undefined` or `null` has its default. */
 export interface SearchOptions extends ContextFilter, CancellationOptions {
   /**
    * `'own'`: what this manager has pointers of. `'all'`: every context in the directory. An array: those of the sessions with
@@ -321,7 +321,7 @@ export interface ContextSlice {
   next?: SliceOptions
 }
 
-/** Options of `grepContexts`. `undefined` and `null` mean the default. */
+/** Options of `grepContexts`. An option that is `undefined` or `null` has its default. */
 export interface GrepContextsOptions extends CancellationOptions {
   /** Search these contexts, in this order: paths or handles. Not beside `filter`. */
   paths?: readonly string[] | null | undefined
@@ -400,7 +400,7 @@ export interface GrepMatch {
   text: string
 }
 
-/** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
+/** Options of `getLatestPointers`. An option that is `undefined` or `null` has its default. */
 export interface LatestOptions {
   /** Made by this tool. */
   toolName?: string | null | undefined

@@ -32,7 +32,7 @@ const DEFAULT_EMBED_TIMEOUT = 10_000
 
 type CountTokens = NonNullable<SelectOptions['countTokens']>
 
-/** What the native side is told, as JSON: see `Selection` in `crates/core/src/context/selection.rs`. */
+/** The request to the native side, as JSON: see `Selection` in `crates/core/src/context/selection.rs`. */
 interface SelectionRequest {
   filter: CheckedContextFilter
   allSessions: boolean

@@ -5,57 +5,59 @@ import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 import type { OffloadPolicy } from './offload-types.ts'
 
-/** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
+/** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
 export interface ContextPointer<Task extends TaskId = number> {
-  /** The context's file (or the one it will have, while only memory holds it): what the load methods take. */
+  /** The path of the context's file, which the load methods take. For an output that is only in memory, the path that its file would have. */
   filepath: string
   /** The file's name, for display. */
   filename: string
   /** The tool that made the output. */
   toolName: string
-  /** What the tool did, for people and rankers. */
+  /** A short text about the call, which is shown to people and used for ranking. */
   toolDescription: string
-  /** The tool's arguments, up to 4 KB of JSON; see `argsTruncated`. */
+  /** The arguments of the call, up to 4 KB of JSON; see `argsTruncated`. */
   args: Record<string, unknown>
   /** The task the output belongs to. */
   taskId?: Task
   /** The query that caused the call. */
   queryId?: string
-  /** The session that saved it. */
+  /** The session that saved the output. */
   sessionId?: string
   /** Time of the call, ms since 1970. */
   timestamp: number
-  /** Size of the stored JSON in bytes, and of the bytes that are stored beside it. */
+  /** Size in bytes of the stored JSON and of the binary data that is stored next to it. */
   sizeBytes: number
-  /** Whether the tool succeeded, where that was told. */
-  success?: boolean
-  /** Why it failed, up to 512 bytes; the stored context has it whole. */
+  /**
+   * Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed, cut at 512
+   * bytes; the stored context has the full text.
+   */
   error?: string
-  /** What the tool said about the call, up to 512 bytes; the stored context has it whole. */
+  /** The message of the tool about the call, cut at 512 bytes; the stored context has the full text. */
   message?: string
-  /** `args` is cut: the stored context has it whole. */
+  /** Whether `args` is incomplete; the stored context has all arguments. */
   argsTruncated?: boolean
-  /** The result's own `sourceUrls`, so that an answer can cite without loading. */
+  /** The `sourceUrls` of the result, so that an answer can cite them without loading the context. */
   sourceUrls?: string[]
   /**
-   * A short name of the call and its output, which placeholders show: the same for the same call with the same output. What takes
-   * a path takes it as well, in every process that opens the directory, for as long as the file is there; of several equal
-   * outputs it means the latest. Absent only in listings of files that releases without handles wrote.
+   * The handle `ctx_` and 16 hexadecimal digits, which placeholders show. It is derived from the call and its output: equal
+   * calls with equal outputs have the same handle. Methods that take a path also take a handle, in every process that opens the
+   * directory, while the file exists. If several outputs share a handle, it refers to the latest. Absent only for files that a
+   * release without handles wrote.
    */
   handle?: string
-  /** The id that the caller gave the call. */
+  /** The id that the model or the framework assigned to the call. */
   callId?: string
-  /** How long the call took, in ms, where that was told. */
+  /** How long the call took, in ms, if the caller said it. */
   durationMs?: number
-  /** The exit code of the program that the tool ran, where that was told. */
+  /** The exit code of the program that the tool ran, if the caller said it. */
   exitCode?: number
-  /** The media type of the result, where the caller named one. */
+  /** The media type of the result, if the caller gave one. */
   mediaType?: string
-  /** The result is the beginning of what the tool gave. */
+  /** `true` where the stored result is only the beginning of the tool's output. */
   cut?: boolean
 }
 
-/** A stored tool output, whole. */
+/** A stored tool output, complete with its arguments and result. */
 export interface StoredContext<T = unknown, Task extends TaskId = number> {
   toolName: string
   toolDescription: string
@@ -66,31 +68,26 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   queryId?: string
   sessionId?: string
   sourceUrls?: string[]
-  /** Whether the tool succeeded, where that was told. */
-  success?: boolean
-  /** Why it failed. */
+  /** Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed. */
   error?: string
-  /** What the tool said about the call. */
-  message?: string
+  /** The message of the tool about the call. */ message?: string
   /** See {@link ContextPointer.handle}. */
   handle?: string
-  /** The id that the caller gave the call. */
+  /** The id that the model or the framework assigned to the call. */
   callId?: string
   /** How long the call took, in ms. */
   durationMs?: number
   /** The exit code of the program that the tool ran. */
   exitCode?: number
-  /** The span of the trace in which the call was made. */
-  spanId?: string
-  /** The media type that the caller named. */
+  /** The id of the span in a distributed trace. */ spanId?: string /** The media type of the result, if the caller gave one. */
   mediaType?: string
-  /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
+  /** `true` where the result is incomplete: a stream was longer than `maxResultBytes`, failed, or was not read to its end. */
   cut?: boolean
-  /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+  /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
   result: T
 }
 
-/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
 export interface SelectablePointer {
   filepath: string
   toolName?: string | null | undefined
@@ -101,240 +98,240 @@ export interface SelectablePointer {
   timestamp?: number | null | undefined
 }
 
-/** Bounds of what dead sessions leave in a directory, and of any single result. */
+/** Limits for the contexts of ended, paused and live sessions in a directory, and for the size of one result. */
 export interface RetentionOptions {
   /**
-   * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * Contexts of ended sessions are removed when they are older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '7d'
    */
   maxAge?: string | null | undefined
   /**
-   * Contexts of dead sessions beyond this number go, oldest first.
+   * The largest number of contexts of ended sessions; beyond it, the oldest are removed first.
    * @default 10000
    */
   maxFiles?: number | null | undefined
   /**
-   * Contexts of dead sessions beyond this many bytes go, oldest first.
+   * The largest total size of the contexts of ended sessions, in bytes; beyond it, the oldest are removed first.
    * @default 1073741824 (1 GiB)
    */
   maxBytes?: number | null | undefined
   /**
-   * A paused session that was not used for so long is over: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Noted with the session, so
-   * that processes with other options keep it as long.
+   * A paused session that was not used for this long ends: a number with `ms`, `s`, `m`, `h`, `d` or `w`. The value is stored
+   * with the session, so that processes with other options respect it.
    * @default '7d'
    */
   keepPaused?: string | null | undefined
   /**
-   * Paused sessions of the directory whose contexts take more bytes together end, least recently used first.
+   * The largest total size of the contexts of paused sessions, in bytes; beyond it, the least recently used sessions end first.
    * @default 1073741824 (1 GiB)
    */
   maxPausedBytes?: number | null | undefined
   /**
-   * Contexts of this session that take more bytes on disk go, least recently used first; pinned ones and the latest stay.
-   * @default no bound
+   * The largest total size of this session's contexts on disk, in bytes; beyond it, the least recently used are removed first.
+   * Pinned contexts and the latest one are kept. @default no limit
    */
   maxLiveBytes?: number | null | undefined
   /**
-   * Contexts of this session on disk beyond this number go, least recently used first; pinned ones and the latest stay.
-   * @default no bound
+   * The largest number of this session's contexts on disk; beyond it, the least recently used are removed first. Pinned contexts
+   * and the latest one are kept. @default no limit
    */
   maxLiveFiles?: number | null | undefined
   /**
-   * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`; of a stream its beginning is stored.
+   * A result whose JSON is longer than this many bytes is rejected with `ERR_CONTEXT_TOO_LARGE`; of a longer stream, the beginning is stored.
    * @default 67108864 (64 MiB)
    */
   maxResultBytes?: number | null | undefined
 }
 
-/** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextManager()`. An option that is `undefined` or `null` has its default. */
 export interface ContextManagerOptions {
   /**
-   * The directory, created on demand for the owner alone. `~` is expanded. Several sessions,
+   * The context directory. It is created when needed, with access for the owner only; `~` is expanded. Several sessions,
    * managers and processes may share it.
    * @default '~/.agent/context'
    */
   contextDir?: string | null | undefined
   /**
-   * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
+   * Results whose JSON takes at least this many bytes are large: they are stored on disk and not cached in memory.
    * @default 32768
    */
   persistThreshold?: number | null | undefined
   /**
-   * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
-   * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
+   * `'all'` writes every output to disk, so that outputs survive the process and other processes see them. `'large'` writes only
+   * large outputs; small ones are in memory only, until `memoryBudget` forces the manager to write them to disk.
    * @default 'all'
    */
   persist?: 'all' | 'large' | null | undefined
   /**
-   * Bytes of small outputs kept in memory; the least recently used leave first.
+   * Size in bytes of the memory cache for small outputs. Beyond it, the least recently used outputs are evicted first.
    * @default 67108864 (64 MiB)
    */
   memoryBudget?: number | null | undefined
   /**
-   * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
-   * and arguments, no more by their results.
+   * Memory for the full-text index of stored outputs, in bytes. Beyond it, the oldest outputs are indexed by tool name,
+   * description and arguments only, no longer by their results.
    * @default 134217728 (128 MiB)
    */
   indexBudget?: number | null | undefined
   /**
-   * The session. Managers that share an id are one session, in any number of processes: clearing one clears all. The id shows
-   * in file names when you give it, and the session is paused, not over, when its last process is gone: see `resume`.
-   * @default a fresh id
+   * The id of the session. Managers with the same id, in any number of processes, share one session: `clear()` on one clears it
+   * for all. A given id appears in file names, and the session is paused instead of ended when its last process exits: see
+   * `resume`. @default a new id
    */
   sessionId?: string | null | undefined
   /**
-   * Restores the pointers that earlier processes of the session left, in the order of their calls. They, and `size`, are complete
-   * once `resume()` resolves; asynchronous methods wait for it. An unknown id begins a new session. Needs `sessionId`.
+   * Restores the pointers that earlier processes of the session left, in the order of their calls. Pointers and `size` are
+   * complete when `resume()` has resolved; asynchronous methods wait for it. An unknown id starts a new session. Requires
+   * `sessionId`.
    * @default false
    */
   resume?: boolean | null | undefined
-  /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. Not asked of streams that are written to files. */
+  /**
+   * Decides whether one output counts as large, instead of `persistThreshold`; `sizeBytes` is the size of the result's JSON. Not
+   * called for streams that are written to temporary files.
+   */
   shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined
-  /** Bounds of what dead sessions leave behind, and of any single result. */
+  /** Limits for stored contexts and for the size of one result. */
   retention?: RetentionOptions | null | undefined
   /**
-   * What an acknowledged save survives: `'process'` the end of the process however it comes,
-   * `'full'` the loss of power as well (file and directory are synchronised).
+   * What an output survives after its save has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+   * a power failure (file and directory are synchronised to the disk).
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
   /**
-   * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
-   * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
-   * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
+   * Asserts that file locks exclude every process that can access the directory, including processes on other hosts and mounts.
+   * Without this option, a session whose lease names another host or mount counts as live until `retention.maxAge`. On FUSE, 9p,
+   * SMB and unknown file systems, a free lock of an older lease does not prove that its session has ended. See
+   * docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
   /**
-   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
   allowShared?: boolean | null | undefined
-  /** Takes the place of the local disk. */
+  /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**
-   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-   * it may still come.
+   * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
+   * the call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
   /**
-   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-   * resolves. The local disk is always waited for.
+   * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+   * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
    * @default 30000
    */
   closeTimeout?: number | null | undefined
   /**
-   * Replaces the description of an output. `result` is what the tool returned, absent where that is a stream that is written to files; `outcome`
-   * is how the call ended.
+   * Returns the description of an output, instead of the default one. `result` is the value that the tool returned, absent where
+   * that is a stream that is written to temporary files; `outcome` says how the call ended.
    */
   describe?:
     | ((toolName: string, args: Record<string, unknown>, result: unknown, outcome: ToolOutcome | undefined) => string)
     | null
     | undefined
-  /** Which outputs `offload` and `offloadAll` replace in the conversation. */
+  /** Decides which outputs `offload`, `offloadAll` and `offloadValue` replace in the conversation. */
   offload?: OffloadPolicy | null | undefined
   /**
-   * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
+   * The rules by which secrets are removed from everything before it is stored, in memory and on disk. `false` disables redaction.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
-  /** Told what happens, for logs. What it throws is swallowed. */
+  /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
-/** How a tool call ended, stored beside its result. */
+/** How a tool call ended; stored with its result. */
 export interface ToolOutcome {
-  /** Whether the tool succeeded. */
-  success?: boolean | null | undefined
-  /** Why it failed. */
+  /** Whether the call succeeded. */ success?: boolean | null | undefined /** Why the call failed. */
   error?: string | null | undefined
-  /** What the tool said about the call. */
-  message?: string | null | undefined
+  /** The message of the tool about the call. */ message?: string | null | undefined
   /** How long the call took, in ms: a finite number from 0 up. */
   durationMs?: number | null | undefined
-  /** The exit code of the program that the tool ran: a whole number of 32 bits. */
+  /** The exit code of the program that the tool ran: a 32-bit integer. */
   exitCode?: number | null | undefined
 }
 
-/** What `saveContext` stores beside a call's output, and how. */
+/** Options of `saveContext`: facts about the call that are stored with its output, and how it is stored. */
 export interface SaveOptions extends ToolOutcome {
-  /** The id of the call, as the model or the framework gave it. */
+  /** The id that the model or the framework assigned to the call. */
   callId?: string | null | undefined
-  /** The span of the trace in which the call was made. */
+  /** The id of the span in a distributed trace. */
   spanId?: string | null | undefined
   /**
-   * When the call began, ms since 1970 or a date.
+   * When the call began: ms since 1970 or a `Date`.
    * @default now
    */
   startedAt?: number | Date | null | undefined
   /** The media type of the result, such as `'text/csv'`. */
   mediaType?: string | null | undefined
   /**
-   * Writes nothing when the session has an output with the same handle already: the same tool, arguments and result. The path of that one is
-   * given then.
+   * Writes nothing when the session already has an output with the same handle (the same tool, arguments and result), and
+   * returns the path of that output.
    * @default false
    */
   ifAbsent?: boolean | null | undefined
 }
 
-/** Options of `recordStream`. `undefined` and `null` mean the default. */
+/** Options of `recordStream`. An option that is `undefined` or `null` has its default. */
 export interface RecordStreamOptions extends SaveOptions {
   taskId?: TaskId | null | undefined
   queryId?: string | null | undefined
 }
 
-/** Whether a session's contexts are kept for it. */
+/** The state of a session, see `SessionInfo.state`. */
 export type SessionState = 'live' | 'paused' | 'ended'
 
 /** A session of a context directory. */
 export interface SessionInfo {
   id: string
   /**
-   * `'live'`: a process holds it, or may hold it. `'paused'`: no process does, and it stays for when it is resumed. `'ended'`: what
-   * it left is kept within the bounds of `retention`.
+   * `'live'`: a process uses the session, or may use it. `'paused'`: no process uses it; its contexts are kept so that it can be
+   * resumed. `'ended'`: its contexts are kept only within the limits of `retention`.
    */
   state: SessionState
-  /** When it began, ms since 1970; where that was not noted, when its first context was made. */
+  /** When the session began, ms since 1970; if that was not recorded, when its first context was saved. */
   createdAt: number
-  /** When it was last used, ms since 1970. */
+  /** When the session was last used, ms since 1970. */
   lastUsedAt: number
-  /** Its contexts on disk. */
+  /** Number of its contexts on disk. */
   contexts: number
-  /** Their bytes. */
-  bytes: number
-  /** The processes that hold it. */
+  /** Size of these contexts in bytes. */ bytes: number
+  /** Number of processes that use the session. */
   processes: number
 }
 
 /** Options of `sweep`. */
 export interface SweepOptions extends CancellationOptions {
   /**
-   * Removes nothing, and reports in `removals` what would be removed and why.
+   * Removes nothing, and lists in `removals` what would be removed and why.
    * @default false
    */
   dryRun?: boolean | null | undefined
 }
 
-/** Which contexts `forget` removes: those that meet every condition given, of which one is needed. */
+/** The conditions of `forget`. A context is removed when it meets all that are given; at least one is required. */
 export interface ForgetFilter {
-  /** Made by this tool, or one of several. */
+  /** The output of this tool, or of one of these. */
   toolName?: string | readonly string[] | null | undefined
   /** Saved before this time. */
   before?: Time | null | undefined
   /** Saved after this time. */
   after?: Time | null | undefined
-  /** Saved with this `queryId`, or one of several. */
+  /** The context has this `queryId`, or one of these. */
   queryId?: string | readonly string[] | null | undefined
-  /** Saved with this `taskId`, or one of several. */
+  /** The context has this `taskId`, or one of these. */
   taskId?: TaskId | readonly TaskId[] | null | undefined
-  /** Saved with this `callId`, or one of several. */
+  /** The context has this `callId`, or one of these. */
   callId?: string | readonly string[] | null | undefined
   /**
-   * Of this session, which must be this one or one that is over.
-   * @default this session
+   * Contexts of this session, which must be the manager's own or an ended one. @default the manager's session
    */
   sessionId?: string | null | undefined
 }
@@ -348,28 +345,29 @@ export interface ForgetOptions {
   dryRun?: boolean | null | undefined
 }
 
-/** What `forget` removed, or would remove. */
+/** The contexts that `forget` removed, or with `dryRun` would remove. */
 export interface ForgetReport {
-  /** How many contexts. */
+  /** Number of contexts. */
   deletedFiles: number
-  /** Their bytes. */
-  deletedBytes: number
-  /** Each of them. */
+  /** Size of these contexts in bytes. */ deletedBytes: number
+  /** The contexts, one element for each. */
   contexts: { filepath: string; handle?: string; toolName: string; sizeBytes: number }[]
 }
 
-/** Whose contexts come into question: this manager's, those of every session of the directory, or those of the sessions with these ids. */
+/**
+ * Which sessions' contexts are considered: `'own'`, those of this manager's session; `'all'`, those of every session of the
+ * directory; an array, those of the sessions with these ids.
+ */
 export type SessionScope = 'own' | 'all' | readonly string[]
 
 /** Options of `findContext`. */
 export interface FindOptions extends CancellationOptions {
   /**
-   * Calls that are older are not found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
-   * @default no bound
+   * The largest age of a call that is found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`. @default no limit
    */
   maxAge?: string | number | null | undefined
   /**
-   * Whose calls count. `'own'`: this session's.
+   * Which sessions' calls are considered. `'own'`: those of this session.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined

@@ -1,4 +1,4 @@
-/** The names of the options of this folder; see `known-options.ts`. */
+/** The names of all options of this folder's classes, by which `known-options.ts` recognises unknown options. */
 
 import { knownOptions } from '../arguments/known-options.ts'
 import type { RedactionOptions, RedactionPattern } from './types.ts'

@@ -9,7 +9,7 @@ import type { RepoMap, RepoMapOptions, RepoMapProgress, SymbolSummary } from './
 const DEFAULT_MAXIMUM_CHARS = 8000
 
 interface CheckedRepoMap {
-  /** What the native side is told, as JSON. */
+  /** The request to the native side, as JSON. */
   readonly request: { readonly maxChars: number; readonly focus: readonly string[] }
   readonly progress: Progress | undefined
   readonly signal: AbortSignal | undefined
@@ -21,7 +21,7 @@ export function checkRepoMap(options: RepoMapOptions | null | undefined): Checke
   const maxChars = checkMaxChars(given.maxChars ?? DEFAULT_MAXIMUM_CHARS, 'maxChars')
   const onProgress = optional(given.onProgress, 'onProgress', checkFunction)
   return {
-    // JSON has no infinity.
+    // JSON cannot represent `Infinity`.
     request: {
       maxChars: Math.min(maxChars, Number.MAX_SAFE_INTEGER),
       focus: optional(given.focus, 'focus', checkFocus) ?? [],

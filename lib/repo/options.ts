@@ -126,6 +126,6 @@ function checkBound(value: number, name: string): number {
   if (value !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(value) && value >= 1)) {
     throw invalidArgument(name, 'a whole number from 1 up, or Infinity', value)
   }
-  // JSON has no infinity.
+  // JSON cannot represent `Infinity`.
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }

@@ -21,7 +21,7 @@ const MAXIMUM_RENDERINGS = 8
 /** A pack that takes this share of the tokens is full enough. */
 const FULL = 0.97
 
-/** What the native side is told, as JSON. */
+/** The request to the native side, as JSON. */
 export interface PackRequest {
   readonly query: string | undefined
   readonly latestSummaries: number

@@ -363,7 +363,7 @@ export class RepoMemory {
     return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
-  /** `await using`: the block waits for its changes. */
+  /** For `await using`: calls `close()` at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

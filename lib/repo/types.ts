@@ -22,13 +22,13 @@ export type RepoMemoryLocation =
       workspace?: null | undefined
     }
 
-/** Options of `RepoMemory.repoHash()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.repoHash()`. An option that is `undefined` or `null` has its default. */
 export interface RepoHashOptions {
   /** @default 'perBranch' */
   branchScope?: BranchScope | null | undefined
 }
 
-/** Options of `RepoMemory.open()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.open()`. An option that is `undefined` or `null` has its default. */
 export interface RepoMemoryOptions extends RepoHashOptions {
   /**
    * The directory that holds the memories of all repositories, each in `repos/<repoHash>/` below it, created on demand for the
@@ -50,33 +50,32 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   fileSystem?: IFileSystem | null | undefined
   /**
-   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-   * it may still come.
+   * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
+   * the call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
   /**
-   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-   * resolves. The local disk is always waited for.
+   * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+   * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
    * @default 30000
    */
   closeTimeout?: number | null | undefined
   /**
-   * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
-   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the memory's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
   /**
-   * Vouches that the locks of the file system exclude every process that can reach the memory, on other hosts and mounts
+   * Asserts that file locks exclude every process that can access the memory, on other hosts and mounts
    * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
   /**
-   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
@@ -101,7 +100,7 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
-  /** Told what happens, for logs. What it throws is swallowed. */
+  /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
@@ -214,7 +213,7 @@ export interface NoteInput {
   source?: NoteSource | null | undefined
 }
 
-/** Options of `buildContextFromMemory`. `undefined` and `null` mean the default. */
+/** Options of `buildContextFromMemory`. An option that is `undefined` or `null` has its default. */
 export interface ContextPackOptions extends CancellationOptions {
   /** What the model is about to do: what shares a word with it comes first. */
   query?: string | null | undefined
@@ -241,7 +240,7 @@ export interface RepoMapFocus {
   focus?: readonly string[] | null | undefined
 }
 
-/** Options of `repoMap`. `undefined` and `null` mean the default. */
+/** Options of `repoMap`. An option that is `undefined` or `null` has its default. */
 export interface RepoMapOptions extends RepoMapFocus, CancellationOptions {
   /**
    * The text's length, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound.
@@ -318,7 +317,7 @@ export interface WorkflowStep {
   context(maxChars: number, options?: ContextPackOptions): Promise<string>
 }
 
-/** Options of `Workflow.step`. `undefined` and `null` mean the default. */
+/** Options of `Workflow.step`. An option that is `undefined` or `null` has its default. */
 export interface WorkflowStepOptions<T> {
   /**
    * Sums up what the step returned.
@@ -351,7 +350,7 @@ export interface Workflow {
   ): Promise<T>
 }
 
-/** Options of `RepoMemory.migrate()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.migrate()`. An option that is `undefined` or `null` has its default. */
 export type RepoMemoryMigration = (
   | {
       /** Where the repository was. The folder need not exist any more. */

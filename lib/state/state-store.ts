@@ -72,8 +72,7 @@ export class StateStore {
   readonly #hooks: Hooks
   readonly #watchers = new Set<Watcher>()
 
-  /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-  constructor(options?: StateStoreOptions | null) {
+  /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: StateStoreOptions | null) {
     const given = optional(options, 'options', stateStoreOptions) ?? {}
     const redaction = checkRedaction(given.redaction ?? false, 'redaction')
     this.#options = checkStateOptions(given)
@@ -397,7 +396,7 @@ export class StateStore {
     )
   }
 
-  /** `await using`: the block waits for its changes. */
+  /** For `await using`: calls `close()` at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
@@ -417,7 +416,7 @@ function checkOrder(value: 'key' | 'updated'): 'key' | 'updated' {
 }
 
 function checkLimit(value: number | null | undefined, byDefault: number): number {
-  // JSON has no infinity.
+  // JSON cannot represent `Infinity`.
   return Math.min(count(value, 'limit', byDefault), Number.MAX_SAFE_INTEGER)
 }
 

@@ -3,7 +3,7 @@
 import type { CancellationOptions, JsonValue } from '../arguments/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
-/** Options of a state store. `undefined` and `null` mean the default. */
+/** Options of a state store. An option that is `undefined` or `null` has its default. */
 export interface StateStoreOptions {
   /**
    * The database file, created on demand for the owner only, beside which SQLite keeps `<path>-wal` and `<path>-shm`. Relative

@@ -62,8 +62,7 @@ export class ContextStore {
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
-  /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
-  constructor(options: ContextStoreOptions) {
+  /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options: ContextStoreOptions) {
     storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
     const { checked, prefix } = checkStoreOptions(options, redaction)
@@ -337,7 +336,7 @@ export class ContextStore {
     return close(this.#hooks, this.#native, this.#closeTimeout)
   }
 
-  /** `await using`: the block waits for its changes. */
+  /** For `await using`: calls `close()` at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

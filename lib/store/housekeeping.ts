@@ -17,7 +17,7 @@ const DEFAULT_AGE = '30d'
 /** Entries removed under one lock. */
 const BATCH = 256
 
-/** What the native side is told, as JSON. Times in ms. */
+/** The request to the native side, as JSON. Times in ms. */
 export interface CheckedPolicy {
   now: number
   olderThan: number

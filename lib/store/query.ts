@@ -13,7 +13,7 @@ const DEFAULT_RELATED_LIMIT = 100
 const DEFAULT_DEPTH = 1
 const DIRECTIONS = ['links', 'backlinks', 'both'] as const
 
-/** What the native side is told, as JSON. Times are ms since 1970, both inclusive. */
+/** The request to the native side, as JSON. Times are ms since 1970, both inclusive. */
 export interface CheckedStoreFilter {
   agents?: readonly string[] | undefined
   sessions?: readonly string[] | undefined
@@ -110,7 +110,7 @@ function checkDepth(value: number, name: string): number {
   return value
 }
 
-/** JSON has no infinity. */
+/** JSON cannot represent `Infinity`. */
 function limitOf(value: number | null | undefined, name: string, byDefault: number): number {
   return Math.min(count(value, name, byDefault), Number.MAX_SAFE_INTEGER)
 }

@@ -18,7 +18,7 @@ export interface ContextStoreConfig {
     | undefined
 }
 
-/** Options of `new ContextStore()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextStore()`. An option that is `undefined` or `null` has its default. */
 export interface ContextStoreOptions {
   /**
    * Who writes. It names a directory of the store, and so has to be a name that every system takes: 1 to 100 bytes, no
@@ -46,18 +46,18 @@ export interface ContextStoreOptions {
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
-  /** Takes the place of the local disk. */
+  /** A file system that is used instead of the local disk. */
   fileSystem?: IFileSystem | null | undefined
   /**
-   * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-   * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-   * it may still come.
+   * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
+   * the call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
   /**
-   * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-   * resolves. The local disk is always waited for.
+   * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+   * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
    * @default 30000
    */
   closeTimeout?: number | null | undefined
@@ -67,20 +67,19 @@ export interface ContextStoreOptions {
    */
   redaction?: false | RedactionOptions | null | undefined
   /**
-   * How long to wait for the store's lock while other processes hold it, in ms. Then calls reject with
-   * `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the store's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
   /**
-   * Vouches that the locks of the file system exclude every process that can reach the store, on other hosts and mounts
+   * Asserts that file locks exclude every process that can access the store, on other hosts and mounts
    * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
    * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
   /**
-   * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+   * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
    * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
@@ -90,7 +89,7 @@ export interface ContextStoreOptions {
    * @default 16777216 (16 MiB)
    */
   maxEntryBytes?: number | null | undefined
-  /** Told what happens, for logs. What it throws is swallowed. */
+  /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
@@ -248,7 +247,7 @@ export interface RelatedOptions extends CancellationOptions {
   limit?: number | null | undefined
 }
 
-/** What goes when the store is tidied. `undefined` and `null` mean the default. */
+/** What goes when the store is tidied. An option that is `undefined` or `null` has its default. */
 export interface HousekeepingPolicy extends CancellationOptions {
   /**
    * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.

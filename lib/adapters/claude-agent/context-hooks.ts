@@ -5,7 +5,7 @@ import type { OffloadOptions } from '../../index.ts'
 import { type AdapterManager, type CallOptions, CallRecorder, type ToolCall } from '../call-recorder.ts'
 import { type EventInput, RunningCalls } from './running-calls.ts'
 
-/** Options of `contextHooks`. `undefined` and `null` mean the default. */
+/** Options of `contextHooks`. An option that is `undefined` or `null` has its default. */
 export interface ContextHooksOptions extends CallOptions {
   /**
    * The name of `contextServer` in `mcpServers`: placeholders name its tools with it.

@@ -6,7 +6,7 @@ import { knownOptions } from '../../arguments/known-options.ts'
 import type { StateStore } from '../../index.ts'
 import { allItems, checkState } from '../state-items.ts'
 
-/** Options of `new ContextStorage()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextStorage()`. An option that is `undefined` or `null` has its default. */
 export interface ContextStorageOptions {
   /**
    * What all keys begin with, in the store: agents that share a file have storages of their own.
