@@ -1,89 +1,92 @@
-/** Public types of offloading: outputs, messages and arguments on their way into a conversation. */
+/** Public types of offloading: replacing large outputs, messages and arguments in a conversation by placeholders. */
 
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
 import type { ToolOutcome } from './types.ts'
 
-/** What a text is to a conversation: what a tool gave back, what a user or the model said, what the model passed to a tool. */
+/**
+ * The role of a text in the conversation: the output of a tool, a message of the user or the model, or the arguments that the
+ * model passed to a tool.
+ */
 export type ContextKind = 'output' | 'message' | 'arguments'
 
 /**
- * Options of `offload`. An option that is `undefined` or `null` has its default. The `signal` rejects a call that has not begun, and stops reading a
- * stream; what is being stored is stored.
+ * Options of `offload`. An option that is `undefined` or `null` has its default. An aborted `signal` rejects a call that has not
+ * started and stops the reading of a stream; a write that has started is completed.
  */
 export interface OffloadOptions extends CancellationOptions {
   taskId?: TaskId | null | undefined
   queryId?: string | null | undefined
-  /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
+  /** Offloads the output if it has at least this many bytes; overrides the thresholds of the manager's options. */
   threshold?: number | null | undefined
-  /** Outputs of at least so many tokens are offloaded, by `countTokens` of the manager's options; takes the place of `threshold`. */
+  /** Offloads the output if it has at least this many tokens, as `countTokens` of the manager's options counts them; overrides `threshold`. */
   maxTokens?: number | null | undefined
   /**
-   * What the text is. The placeholder says so: it calls outputs data of a tool, and neither messages nor arguments.
+   * The role of the text, which the placeholder names. Only the placeholder of an `'output'` says that the text is data of a tool.
    * @default 'output'
    */
   kind?: ContextKind | null | undefined
   /** The id of the call, as the model or the framework gave it. */
   callId?: string | null | undefined
   /**
-   * Writes nothing when the session has an output with the same handle already.
+   * Writes nothing when the session already has an output with the same handle.
    * @default false
    */
   ifAbsent?: boolean | null | undefined
-  /** How the call ended, stored beside the output. */
+  /** How the call ended; stored with the output. */
   outcome?: ToolOutcome | null | undefined
-  /** The media type of the output, such as `'text/csv'`. It is stored, and named in the placeholder. */
+  /** The media type of the output, such as `'text/csv'`. It is stored and shown in the placeholder. */
   mediaType?: string | null | undefined
   /**
-   * What the names of the context tools begin with where the model sees them, such as `mcp__context__`; takes the place of what the
-   * manager's options say.
+   * The prefix of the context tools' names as the model sees them, such as `mcp__context__`; overrides `offload.prefix` of the manager's options.
    */
   prefix?: string | null | undefined
 }
 
-/** What `offload` does with which output; an option of the manager. */
+/** Options of the manager that decide which outputs are offloaded, and how placeholders look. */
 export interface OffloadPolicy {
   /**
-   * Outputs of at least so many bytes of text are offloaded, others stay as they are.
+   * Outputs of at least this many bytes of text are offloaded; smaller ones are returned unchanged.
    * @default 8192
    */
   threshold?: number | null | undefined
-  /** Outputs of at least so many tokens are offloaded; takes the place of `threshold`. */
+  /** Outputs of at least this many tokens are offloaded; overrides `threshold`. */
   maxTokens?: number | null | undefined
-  /** Thresholds of single tools in bytes, by name; `Infinity`: never because of their size. */
+  /** Thresholds for individual tools in bytes, by tool name. With `Infinity`, the size never causes offloading. */
   toolThresholds?: Readonly<Record<string, number>> | null | undefined
   /**
-   * Tools whose outputs are stored and always stay as they are. What the tools of this package give back stays as well, and is
-   * not stored again: those of `contextTools(manager)` under any name, the others (`read_context`, `context_search`, `context_read`) under their own.
+   * Tools whose outputs are stored but never replaced. Answers of this package's tools are neither replaced nor stored again:
+   * those of `contextTools(manager)` under any tool name, those of `read_context`, `context_search` and `context_read` under
+   * these names.
    */
   exemptTools?: readonly string[] | null | undefined
   /**
-   * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
-   * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
-   * even placeholders take more.
-   * @default no bound
+   * The largest size of all outputs of one `offloadAll` call in the conversation, in bytes. To meet it, the largest outputs are
+   * offloaded first, whatever their thresholds. It can be exceeded by outputs of exempt tools, by outputs that could not be
+   * stored, and when the placeholders themselves are larger. @default no limit
    */
   turnBudget?: number | null | undefined
-  /** As `turnBudget`, in tokens; takes its place. */
+  /** The same as `turnBudget` in tokens; overrides it. */
   turnTokens?: number | null | undefined
   /**
-   * Length of the placeholder's preview in bytes, head and tail together.
+   * Length of the preview in a placeholder, in bytes, beginning and end together.
    * @default 1024
    */
   previewBytes?: number | null | undefined
-  /** As `previewBytes`, in tokens of 4 bytes; takes its place. */
+  /** The same as `previewBytes` in tokens of 4 bytes; overrides it. */
   previewTokens?: number | null | undefined
   /**
-   * Counts the tokens of a text, where a bound is given in tokens: a finite number from 0 up. What it throws rejects the call.
-   * @default an estimate, a quarter of the bytes: English text and code come near it, other writing takes more tokens
+   * Returns the number of tokens of a text: a finite number, 0 or greater. Used where a limit is given in tokens. An error that
+   * it throws rejects the call. @default an estimate, a quarter of the bytes: close for English text and code, too low for other
+   * scripts
    */
   countTokens?: ((text: string) => number) | null | undefined
   /**
-   * What the names of the context tools begin with where the model sees them: placeholders name the tools so.
+   * The prefix of the context tools' names as the model sees them. Placeholders name the tools with this prefix.
    * @default ''
    */
   prefix?: string | null | undefined
   /**
-   * `false`: placeholders show the output as the tool gave it, secrets included, while what is stored and read back is redacted. A
+   * With `false`, placeholders show the tool's output including its secrets, while stored outputs are still redacted. A
    * framework that persists messages then persists those secrets.
    * @default true
    */
@@ -101,65 +104,65 @@ export interface ToolOutput {
 /** Options of `offloadAll`. An option that is `undefined` or `null` has its default. */
 export interface OffloadAllOptions {
   /**
-   * Tokens that the conversation takes without these outputs. While they and the outputs stay below `startAt` of the `window`, nothing is
-   * offloaded, whatever its size; all is stored.
-   * @default outputs are offloaded whatever the conversation takes
+   * Number of tokens of the conversation without these outputs. While the conversation and the outputs together are below
+   * `startAt * window`, outputs are stored but not offloaded, whatever their size. @default outputs are offloaded whatever the
+   * size of the conversation
    */
   contextTokens?: number | null | undefined
   /**
-   * The share of the window from which outputs are offloaded, from 0 to 1. Needs `contextTokens`.
+   * The share of the window at which offloading starts, from 0 to 1. Requires `contextTokens`.
    * @default 0.6
    */
   startAt?: number | null | undefined
   /**
-   * Tokens that the model's window holds. Needs `contextTokens`.
+   * Size of the model's context window in tokens. Requires `contextTokens`.
    * @default 200000
    */
   window?: number | null | undefined
 }
 
-/** What the conversation gets in place of an output. */
+/** The result of `offload`: the text for the conversation. */
 export interface OffloadedContext<T = unknown> {
   /** The text for the model: a placeholder, or the output itself (a string unchanged, anything else as JSON). */
   text: string
-  /** `text` is a placeholder. */
+  /** Whether `text` is a placeholder. */
   isOffloaded: boolean
-  /** Where the output is stored; absent when it could not be, or is not meant to be. */
+  /** The path of the stored output; absent if it could not be stored, or was not to be stored. */
   filepath?: string
-  /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
+  /** The handle in the placeholder, which `loadContext` and `readContext` also take. Equal calls with equal outputs have the same handle. */
   handle?: string
   /** Size of the output's text in bytes. */
   sizeBytes: number
-  /** The output, untouched, when it is not offloaded. */
+  /** The unchanged output, if it is not offloaded. */
   result?: T
-  /** Why it could not be stored. */
+  /** The error, if it could not be stored. */
   error?: Error
 }
 
 /** Options of `offloadValue`. An option that is `undefined` or `null` has its default. */
 export interface OffloadValueOptions extends OffloadOptions {
   /**
-   * What becomes of blocks with images, audio and files. `'keep'`: they stay. `'reference'`: a block of at least 1024 characters of data becomes a text block that says
-   * what it is and where it is stored.
+   * How content blocks with images, audio and files are treated. `'keep'`: they are not changed. `'reference'`: a block with at
+   * least 1024 characters of data is replaced by a text block that describes it and says where it is stored.
    * @default 'keep'
    */
   blocks?: 'keep' | 'reference' | null | undefined
 }
 
-/** What the conversation gets in place of a value. */
+/** The result of `offloadValue`: the value for the conversation. */
 export interface OffloadedValue<T = unknown> {
-  /** The value in the same shape, with placeholders in place of long texts; the value itself when there are none. */
+  /** The value in the same shape, with placeholders in place of long texts; the passed value itself if nothing was replaced. */
   value: T
-  /** Placeholders are in it. */
+  /** Whether `value` contains placeholders. */
   isOffloaded: boolean
-  /** Where the whole value is stored; absent when it could not be, or is not meant to be. */
+  /** The path of the stored value; absent if it could not be stored, or was not to be stored. */
   filepath?: string
   /** The handle in the placeholders. */
   handle?: string
   /** Size of the value's JSON in bytes. */
   sizeBytes: number
-  /** Size of the JSON of what the conversation gets in bytes. */
+  /** Size in bytes of the JSON of the returned `value`. */
   shownBytes: number
-  /** Why it could not be stored. */
+  /** The error, if it could not be stored. */
   error?: Error
 }

@@ -3,155 +3,152 @@
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { ContextPointer, SelectablePointer, SessionScope } from './types.ts'
 
-/** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
+/** Conditions for contexts. A context must meet all that are given. An empty array matches no context. */
 export interface ContextFilter {
-  /** Saved with this `queryId`, or one of several. */
+  /** The context has this `queryId`, or one of these. */
   queryId?: string | readonly string[] | null | undefined
-  /** Saved with this `taskId`, or one of several. */
+  /** The context has this `taskId`, or one of these. */
   taskId?: TaskId | readonly TaskId[] | null | undefined
-  /** Made by this tool, or one of several. */
+  /** The output of this tool, or of one of these. */
   toolName?: string | readonly string[] | null | undefined
-  /** Saved with this `callId`, or one of several. */
+  /** The context has this `callId`, or one of these. */
   callId?: string | readonly string[] | null | undefined
-  /** At this time or later. */
+  /** The context's time is not before this one. */
   since?: Time | null | undefined
-  /** At this time or before. */
+  /** The context's time is not after this one. */
   until?: Time | null | undefined
 }
 
 /** Options of `selectContexts`. An option that is `undefined` or `null` has its default. */
 export interface SelectOptions extends ContextFilter, CancellationOptions {
   /**
-   * `'own'`: what this manager has pointers of. `'all'`: every context file of the directory. An array: those of the sessions with
-   * these ids. Beyond `'own'`, not together with `pointers` or `embed`.
+   * Which contexts are considered. `'own'`: those that this manager has pointers of. `'all'`: every context file of the
+   * directory. An array: those of the sessions with these ids. Only `'own'` can be combined with `pointers` or `embed`.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined
   /**
-   * At most this many pointers.
+   * The largest number of contexts that are selected.
    * @default no limit
    */
   limit?: number | null | undefined
-  /** Choose among these contexts only, by their `filepath`; what the manager does not know is ignored. */
+  /** Selects only among these contexts, identified by `filepath`. Contexts that the manager has no pointer of are ignored. */
   pointers?: readonly SelectablePointer[] | null | undefined
   /**
-   * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
+   * The smallest score of a selected context, from 0 to 1. With a value above 0, nothing is selected when nothing matches.
    * @default 0
    */
   minScore?: number | null | undefined
   /**
-   * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
-   * passed over.
-   * @default no bound
+   * The largest sum of `sizeBytes` of the selected contexts. Contexts are taken best first; one that does not fit is skipped. @default no limit
    */
   maxBytes?: number | null | undefined
   /**
-   * The chosen contexts take no more tokens than this, by `countTokens`.
-   * @default no bound
+   * The largest number of tokens of the selected contexts together, as `countTokens` counts them. @default no limit
    */
   maxTokens?: number | null | undefined
   /**
-   * Tokens that a context takes in the prompt: a finite number from 0 up. Asked best first, with `maxTokens` alone, until that
-   * is used up. What it throws rejects the call.
-   * @default a third of `sizeBytes`, rounded up: more than usual text takes
+   * Returns the tokens that a context takes in the prompt: a finite number, 0 or greater. Called only with `maxTokens`, best
+   * contexts first, until the budget is used up. An error that it throws rejects the call. @default a third of `sizeBytes`,
+   * rounded up, which is more than ordinary text takes
    */
   countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined
   /**
-   * Choose what does not match as well, the latest first, with `score` 0: after what matches, and in a store of some dozens of
-   * outputs some of the latest before weak matches. A store that fits into the budgets is chosen whole. `minScore` above 0
-   * leaves them out. With `true` a `selector` is offered them as well, and where nothing matches the latest are first.
+   * Fills the remaining budget with contexts that do not match, the latest first, with `score` 0. They follow the matches; among
+   * a few dozen outputs, some of the latest precede weak matches. If all contexts fit into the budgets, all are selected. A
+   * `minScore` above 0 excludes them. With `true`, a `selector` is offered these contexts too, and when nothing matches, the
+   * latest come first.
    * @default true with `maxBytes` or `maxTokens`, false without
    */
   fill?: boolean | null | undefined
   /**
-   * How much the latest outputs are preferred: the share of the best score that the latest output gets on top, from 0 to 1.
-   * Among few outputs it counts more: twice among ninety, six times among ten.
+   * How much recent outputs are preferred: the latest output gets this share of the best score in addition, from 0 to 1. Among
+   * few outputs the weight is increased: doubled among 90 outputs, six times among 10.
    * @default 0.15
    */
   recencyWeight?: number | null | undefined
   /**
-   * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
-   * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
+   * For each strong match (at least half the best score), also selects this many outputs saved immediately before and after it
+   * with the same query id (or, without one, task id); 100 at most. They follow the match, need no score of their own, and count
+   * towards the limit and the budgets.
    * @default 0
    */
   neighbours?: number | null | undefined
   /**
-   * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
-   * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
-   * wrong falls back to the ranker and is reported to `onDebug`.
+   * A function that asks a model to choose among the candidates of the ranker: at most the 50 best, or, when nothing matches,
+   * the latest 50 that meet the filter. The limit and the budgets apply to the model's choice, in its order; an empty choice is
+   * valid. If the function fails or its answer is invalid, the ranker's choice is used and `onDebug` reports it.
    */
   selector?: ContextSelector | null | undefined
   /**
-   * How long `selector` may take, in ms; `Infinity` means no bound. Then the ranker chooses.
+   * Timeout of `selector`, in ms; `Infinity` disables it. When it expires, the ranker's choice is used.
    * @default 60000
    */
   selectorTimeout?: number | null | undefined
   /**
-   * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
-   * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
-   * and the beginning of the result, 2 000 characters), latest first, as often as it takes, then with the query. Vectors
-   * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
-   * to the ranker and is reported to `onDebug`. Calls at the same time share the work and do not wait for each other's
-   * `embed`: one of them may embed again what another has not finished.
+   * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined
+   * with the ranker's score, so that a context that shares no word with the query can be selected. The function is called with
+   * batches of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters),
+   * latest first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding
+   * model per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls
+   * share the work and do not wait for each other's `embed`; a text may be embedded twice.
    */
   embed?: Embed | null | undefined
   /**
-   * How long each call of `embed` may take, in ms; `Infinity` means no bound. Then the ranker chooses alone.
+   * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the ranker selects without vectors.
    * @default 10000
    */
   embedTimeout?: number | null | undefined
   /**
-   * Say of each pointer which terms of which field counted, and which part of the score came from where.
+   * Adds to each selected context the matched terms with their fields, and the parts of its score.
    * @default false
    */
   explain?: boolean | null | undefined
 }
 
-/** A pointer that `selectContexts` chose. */
+/** A pointer that `selectContexts` selected. */
 export interface SelectedContext<Task extends TaskId = number> extends ContextPointer<Task> {
-  /** How good it is, from 0 (nothing of the query) to 1 (all of it, often). */
+  /** The score, from 0 (no word of the query matches) to 1 (all words match, often). */
   score: number
-  /** Chosen for standing beside a strong hit. */
+  /** `true` where it was selected as the neighbour of a strong match, see `neighbours`. */
   isNeighbour?: boolean
-  /** With `explain`: what counted, most first. */
+  /** With `explain`: the matched terms, the largest share of the score first. */
   explain?: MatchedTerm[]
-  /** With `explain`: where the score comes from. All are 0 where nothing matches. */
+  /** With `explain`: the parts of the score. All are 0 where nothing matches. */
   scoreParts?: ScoreParts
 }
 
-/** The parts of a score: their sum is the score, which is cut at 1. */
+/** The parts of a score. The score is their sum, at most 1. */
 export interface ScoreParts {
-  /** The words of the query. */
-  text: number
-  /** Nearness by `embed`. */
+  /** Matches of the query's words. */ text: number /** Similarity of the vectors from `embed`. */
   embedding: number
-  /** What was saved just before and just after. */
+  /** Matches of the outputs that were saved immediately before and after. */
   neighbours: number
-  /** What the outputs of the same query (else task) match together. */
+  /** Matches of the outputs with the same query id (or, without one, task id), taken together. */
   group: number
-  /** How late it was saved. */
+  /** How recently it was saved. */
   recency: number
 }
 
-/** What a term of the query contributed to a score. */
+/** The contribution of one term of the query to a score. */
 export interface MatchedTerm {
   /** The term as it is indexed: lower case, stemmed. */
   term: string
-  /** Where it stands: every field that has it. */
+  /** Every field that contains the term. */
   fields: ('name' | 'description' | 'arguments' | 'result')[]
-  /** Its share of the score that the text alone gives, from 0 to 1. */
+  /** The term's share of `ScoreParts.text`, from 0 to 1. */
   share: number
 }
 
 /**
- * Asks a model which contexts a query needs. Answers with `{ context_ids: number[] }`, best first: the object, its JSON, or that
- * in a Markdown fence.
+ * Asks a model which contexts a query needs. It returns `{ context_ids: number[] }`, best first: as an object, as JSON text, or
+ * as JSON text in a Markdown code fence.
  */
 export type ContextSelector = (request: SelectorRequest) => unknown | Promise<unknown>
 
-/** What a selector is given. */
+/** The argument of a selector. */
 export interface SelectorRequest {
-  /** The whole prompt: the query, and every candidate with its id. The same for the same query and candidates. */
+  /** The complete prompt: the query, and every candidate with its id. Equal queries and candidates give equal prompts. */
   prompt: string
   /** A JSON Schema of the answer: `{ context_ids: number[] }`. */
   schema: Readonly<Record<string, unknown>>
@@ -161,7 +158,7 @@ export interface SelectorRequest {
   signal?: AbortSignal
 }
 
-/** Turns texts into vectors of one length, in their order. */
+/** Returns an embedding vector for each text, in order; all vectors have the same length. */
 export type Embed = (
   texts: readonly string[],
   options: { signal?: AbortSignal },
@@ -170,23 +167,23 @@ export type Embed = (
 /** Options of `search`. An option that is `undefined` or `null` has its default. */
 export interface SearchOptions extends ContextFilter, CancellationOptions {
   /**
-   * `'own'`: what this manager has pointers of. `'all'`: every context in the directory. An array: those of the sessions with
-   * these ids.
+   * Which contexts are searched. `'own'`: those that this manager has pointers of. `'all'`: every context in the directory. An
+   * array: those of the sessions with these ids.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined
   /**
-   * At most this many hits.
+   * The largest number of hits.
    * @default 20
    */
   limit?: number | null | undefined
   /**
-   * Snippets of each hit, at most; up to 100.
+   * The largest number of snippets per hit, up to 100.
    * @default 3
    */
   snippets?: number | null | undefined
   /**
-   * Length of a snippet in characters, about: from 20 to 10 000.
+   * The approximate length of a snippet in characters, from 20 to 10 000.
    * @default 200
    */
   snippetLength?: number | null | undefined
@@ -194,93 +191,94 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
 
 /** A stored output that a search found. */
 export interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
-  /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
+  /** The score, from 0 to 1; 1 for every hit of a query that has only filters and exclusions. */
   score: number
   /**
-   * Present where only words that are similar to those of the query were found: of words that occur nowhere, those that one or two
-   * letters tell apart, that hold them, or that have most groups of three letters in common. Such hits come after all others.
+   * Present where the hit matches only words that are similar to a word of the query that occurs nowhere: words at an edit
+   * distance of one or two letters, words that contain it, or words that share most of its three-letter sequences. Such hits
+   * follow all others.
    */
   matchedBy?: 'fuzzy'
   /**
-   * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
-   * when the query has filters and exclusions only.
+   * The passages that match best, best first. Empty when only the tool's name or the description matches, and when the query has
+   * only filters and exclusions.
    */
   snippets: SearchSnippet[]
 }
 
 /** A piece of a stored output around a match. */
 export interface SearchSnippet {
-  /** Where it was found; `'outcome'` is the error and the message of the call. */
+  /** The field that contains the snippet; `'outcome'` is the error and the message of the call. */
   field: 'arguments' | 'result' | 'outcome'
-  /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
+  /** The text of the passage, unchanged. Arguments, and results that are not strings, are shown as JSON. */
   text: string
-  /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
+  /** The positions of the matches in `text`: start and end (exclusive), in UTF-16 code units. */
   matches: [start: number, end: number][]
-  /** In a result, and in an outcome without a result: the line of the first match, from 1, as `readContext` counts. */
+  /** The line of the first match, counted from 1 as `readContext` does. Present for a result, and for an outcome without a result. */
   line?: number
-  /** Likewise: where the snippet begins, in bytes of its text, as `readContext` counts. */
+  /** The offset of the snippet in bytes, counted as `readContext` does. Present in the same cases as `line`. */
   byteOffset?: number
 }
 
 /**
- * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
- * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. Where the result is `null` and the
- * call has an error or a message, the text is those, each on lines of its own. With `jsonPath`, the other
- * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
- * values by lines.
+ * Which part of a stored result to read. The text that is read is the result itself if it is a string (with U+FFFD in place of a
+ * lone surrogate), otherwise its JSON exactly as it is stored. Where the result is `null` and the call has an error or a
+ * message, the text consists of these, each on separate lines. With `jsonPath`, the other options apply to the selected values.
+ * Give at most one of `lines`, `bytes` and `grep`; without them, reading starts at the beginning, and `next` continues by bytes,
+ * or by lines where `jsonPath` selects several values.
  */
 export interface SliceOptions extends CancellationOptions {
   /**
-   * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
-   * goes on by bytes.
+   * The lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next` continues by bytes.
    */
   lines?: SliceRange | null | undefined
   /**
-   * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
-   * character counts as the place before it, so that ranges side by side give every character once.
+   * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Characters are returned whole: an offset inside a
+   * character is moved to the character's start, so that adjacent ranges return each character exactly once.
    */
   bytes?: SliceRange | null | undefined
-  /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
+  /** The lines that match a regular expression, given as a pattern, a `RegExp`, or an object with options. */
   grep?: string | RegExp | GrepOptions | null | undefined
   /**
-   * A JSON path (RFC 9535) into the result, also on through a string that holds the JSON of an object or an array. Where it finds one value, that is the text: a string itself, anything else as
-   * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
+   * A JSONPath expression (RFC 9535) on the result. It also continues into a string that holds the JSON of an object or an
+   * array. If it selects one value, the text is that value: a string itself, any other value as JSON. If it selects several, the
+   * text is the JSON of each on a line of its own. If it selects none, the text is empty.
    */
   jsonPath?: string | null | undefined
   /**
-   * No more bytes of text are given at once, at least 4.
+   * The largest number of bytes of text that one call returns, at least 4.
    * @default 32768
    */
   maxBytes?: number | null | undefined
   /**
-   * Contexts of other sessions are not found. `'own'`: this session's.
+   * Which sessions' contexts can be read; for others, the call rejects with `ERR_CONTEXT_NOT_FOUND`. `'own'`: those of this session.
    * @default 'all'
    */
   sessions?: SessionScope | null | undefined
 }
 
-/** A range of lines or bytes. `undefined` and `null` mean its natural end. */
+/** A range of lines or bytes. A bound that is `undefined` or `null` is the beginning or the end of the text. */
 export interface SliceRange {
   from?: number | null | undefined
   to?: number | null | undefined
 }
 
 /**
- * Options of `grep`. The expression is of the linear-time kind (no look-around, no back references) and is matched line by
- * line, without the line's end. A string is written as for ripgrep and Rust's `regex`; a `RegExp` means what it means in
- * JavaScript, by characters as with `u`; its flags `d`, `g` and `m` change nothing.
+ * Options of `grep`. The expression is matched in linear time, so look-around and back references are not supported. It is
+ * matched against each line without its line end. A string has the syntax of ripgrep and Rust's `regex`; a `RegExp` has the
+ * meaning it has in JavaScript with the flag `u`; its flags `d`, `g` and `m` have no effect.
  */
 export interface GrepOptions {
   pattern: string | RegExp
-  /** Upper and lower case are the same. */
+  /** Ignores case. */
   ignoreCase?: boolean | null | undefined
-  /** Lines of context before each match. */
+  /** Number of lines to show before each match. */
   before?: number | null | undefined
-  /** Lines of context after each match. */
+  /** Number of lines to show after each match. */
   after?: number | null | undefined
-  /** Where to begin, as `next` of the slice before says: a line from 1. */
+  /** The line to start at, counted from 1; taken from `next` of the previous slice. */
   from?: number | null | undefined
-  /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
+  /** The byte offset in the text to start at within a long line; taken from `next` of the previous slice. */
   fromByte?: number | null | undefined
 }
 
@@ -288,99 +286,98 @@ export interface GrepOptions {
 export interface ContextSlice {
   /** The context's path, as given. */
   filepath: string
-  /** Whether the tool succeeded, where that is known. */
-  success?: boolean
-  /** Why it failed, up to 512 bytes. */
+  /** Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed, cut at 512 bytes. */
   error?: string
-  /** What the tool said about the call, up to 512 bytes. */
+  /** The message of the tool about the call, cut at 512 bytes. */
   message?: string
   /** The exit code of the tool's process. */
   exitCode?: number
   /**
-   * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
-   * around the match, with `…` where it is cut.
+   * The text of the part. With `grep`, in the form of ripgrep: `12:match` and `13-context`, with `--` between groups; of a long
+   * line, an excerpt around the match with `…` where it is cut.
    */
   text: string
-  /** `text` is the base64 of bytes; `bytes` and `totalBytes` count those. */
+  /** Present where the result is binary: `text` is base64, and `bytes` and `totalBytes` count the decoded bytes. */
   encoding?: 'base64'
-  /** The media type of those bytes. */
+  /** The media type of a binary result. */
   mediaType?: string
   /** Size of the whole text that was sliced, in bytes. */
   totalBytes: number
-  /** Lines of the whole text. An end of line at its end begins no other. Of bytes, 0. */
+  /** Number of lines of the whole text. A line end at its very end does not start another line. 0 for a binary result. */
   totalLines: number
-  /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
+  /** The position of `text` in the whole text: start and end (exclusive) in bytes. Absent with `grep`. */
   bytes?: { from: number; to: number }
-  /** The lines that `text` holds, both included; a part of a line counts. Of `grep`: the first and the last that match. */
+  /** The first and the last line in `text`, also where only a part of the line is in it. With `grep`: the first and the last matching line. */
   lines?: { from: number; to: number }
-  /** The matches of `grep`: one for each line shown, or for each piece of a long line. */
+  /** The matches of `grep`: one for each matching line in `text`, or for each excerpt of a long line. */
   matches?: GrepMatch[]
-  /** Normalised paths of the values that `jsonPath` found and `text` holds, of `grep`: of those that match. */
+  /** The normalised paths of the values that `jsonPath` selected and that are in `text`; with `grep`, of those that match. */
   paths?: string[]
-  /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
+  /**
+   * The options for `readContext` to read the following part; absent at the end. All members are plain data, except a `pattern`
+   * that is a `RegExp`.
+   */
   next?: SliceOptions
 }
 
 /** Options of `grepContexts`. An option that is `undefined` or `null` has its default. */
 export interface GrepContextsOptions extends CancellationOptions {
-  /** Search these contexts, in this order: paths or handles. Not beside `filter`. */
+  /** The contexts to search, in this order, as paths or handles. Cannot be combined with `filter`. */
   paths?: readonly string[] | null | undefined
   /**
-   * Search this manager's contexts that meet this, the latest first.
+   * Searches this manager's contexts that meet these conditions, the latest first.
    * @default all contexts of the manager
    */
   filter?: ContextFilter | null | undefined
   /**
-   * Lines shown before each match.
+   * Number of lines to return before each match.
    * @default 0
    */
   before?: number | null | undefined
   /**
-   * Lines shown after each match.
+   * Number of lines to return after each match.
    * @default 0
    */
   after?: number | null | undefined
   /**
-   * Ignore upper and lower case. A `RegExp` has its flag `i` for that.
+   * Ignores case. For a `RegExp`, use its flag `i`.
    * @default false
    */
   ignoreCase?: boolean | null | undefined
   /**
-   * At most this many matching lines in all.
+   * The largest number of matching lines in all contexts together.
    * @default 100
    */
   limit?: number | null | undefined
   /**
-   * Text of at most so many bytes in all.
+   * The largest size of the returned lines together, in bytes.
    * @default 262144
    */
   maxBytes?: number | null | undefined
 }
 
-/** What `grepContexts` found. */
+/** The result of `grepContexts`. */
 export interface GrepContextsResult {
   /** The contexts with matching lines, in the order in which they were searched. */
   found: GrepContextsHit[]
-  /** How many contexts were searched, the last one perhaps in part. */
+  /** Number of contexts that were searched; the last one possibly only in part. */
   searched: number
-  /** How many contexts could not be read: they are gone, or hold no record. */
+  /** Number of contexts that could not be read because the file was removed or does not hold a valid record. */
   skipped: number
-  /** Every matching line was found: no bound was reached. */
+  /** Whether all matching lines were returned: neither `limit` nor `maxBytes` was reached. */
   isComplete: boolean
 }
 
 /** The matching lines of one context. */
 export interface GrepContextsHit {
-  /** The context's path, as given or as its pointer has it. */
+  /** The context's path or handle as given in `paths`, otherwise the pointer's path. */
   filepath: string
   lines: GrepLine[]
 }
 
-/** A line that matches, whole. */
-export interface GrepLine {
-  /** From 1, as `readContext` counts. */
+/** A matching line. */ export interface GrepLine { /** The line number, counted from 1 as `readContext` does. */
   line: number
-  /** Where the line begins in the whole text, in bytes. */
+  /** The offset of the line in the whole text, in bytes. */
   byteOffset: number
   /** The line without its end. */
   text: string
@@ -392,23 +389,22 @@ export interface GrepLine {
 
 /** A match in a line. */
 export interface GrepMatch {
-  /** From 1. */
+  /** The line number, from 1. */
   line: number
-  /** Where the match begins in the whole text, in bytes. */
+  /** The offset of the match in the whole text, in bytes. */
   byteOffset: number
-  /** The matched text, cut when it is longer than 256 bytes. */
+  /** The matched text, cut at 256 bytes. */
   text: string
 }
 
 /** Options of `getLatestPointers`. An option that is `undefined` or `null` has its default. */
 export interface LatestOptions {
-  /** Made by this tool. */
+  /** Only outputs of this tool. */
   toolName?: string | null | undefined
-  /** Saved before this context: its path, file name or handle. */
+  /** Only outputs that were saved before this context, given by its path, file name or handle. */
   before?: string | null | undefined
   /**
-   * At most this many.
-   * @default 20
+   * The largest number of pointers. @default 20
    */
   limit?: number | null | undefined
 }

@@ -1,23 +1,23 @@
-/** The environment variables of this process whose values are secret, as they are now. */
+/** Tracks the environment variables of this process whose values are secret. */
 
 import process from 'node:process'
 
-/** What of the native side is needed here. */
+/** The methods of the native side that are used here. */
 interface NamesAndValues {
   isSecretName(name: string): boolean
   setEnvironment(variables: string): void
 }
 
-/** More names than a process has: then somebody makes them up. */
+/** More names than a real process has: beyond this, the cache of names is reset so that generated names cannot grow it without limit. */
 const MAXIMUM_NAMES = 10_000
 const NONE: readonly string[] = []
 
-/** The names of all variables; forgotten when the code that runs now is through. */
+/** The cached names of all variables; cleared after the current run of synchronous code. */
 let names: readonly string[] | undefined
 
 /**
- * Listing them takes this thread longer than handing over a small save: it is done once per run of synchronous code. Every
- * run has an array of its own.
+ * Lists the names of all variables, once per run of synchronous code, because listing takes longer than passing a small save to
+ * the native side. Each run gets a new array.
  */
 function variableNames(): readonly string[] {
   if (names === undefined) {
@@ -33,12 +33,12 @@ function readNames(): readonly string[] {
   try {
     return Reflect.ownKeys(process.env).filter((name) => typeof name === 'string')
   } catch {
-    // Without the permission to read them (Deno) nobody here can give them away.
+    // On Deno without permission to read the environment, no code of this process can leak its variables.
     return [...NONE]
   }
 }
 
-/** Keeps the native side told of the variables that its rules take for secrets. */
+/** Sends to the native side the values of the variables whose names its rules consider secret. */
 export class SecretVariables {
   readonly #native: NamesAndValues
   readonly #isSecret = new Map<string, boolean>()
@@ -49,7 +49,7 @@ export class SecretVariables {
     this.#native = native
   }
 
-  /** Reads the variables, unless that was done in this run of synchronous code, and tells what changed. */
+  /** Reads the variables, unless this was already done in the current run of synchronous code, and sends changed values to the native side. */
   refresh(): void {
     const current = variableNames()
     if (current === this.#seen) {
@@ -81,7 +81,7 @@ export class SecretVariables {
   }
 }
 
-/** A variable as it is now; empty when it is absent, or not to be read (Deno). */
+/** The current value of a variable; empty if it is absent or if Deno denies access. */
 export function environmentVariable(name: string): string {
   try {
     return process.env[name] ?? ''

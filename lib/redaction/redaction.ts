@@ -1,4 +1,4 @@
-/** The options of redaction, and redaction of single texts and values. */
+/** Checks the options of redaction, and redacts single texts and values (`redact`, `redactValue`). */
 
 import { NativeRedactor } from '#addon'
 import { checkBoolean, checkFilled, checkFunction, checkText, optional } from '../arguments/checks.ts'
@@ -17,13 +17,13 @@ import type {
 
 const RULE_NAME = /^[\w.-]{1,64}$/
 
-/** How a class redacts. */
+/** The compiled rules of an object of this package, with its callback. */
 export interface Redacting {
   readonly redactor: Redactor
   readonly onRedaction: ((report: RedactionReport) => void) | undefined
 }
 
-/** What of the options is for the native side, as JSON. */
+/** The rules for the native side, as JSON. */
 interface CheckedRules {
   patterns: readonly object[]
   allow: readonly (string | object)[]
@@ -32,11 +32,11 @@ interface CheckedRules {
   preservesLength: boolean
 }
 
-/** Options objects that were used before. They are read once. */
+/** Compiled rules by options object, so that each object is read only once. */
 const compiled = new WeakMap<RedactionOptions, Redacting>()
 
 /**
- * Checks and compiles options; `undefined` when redaction is switched off.
+ * Checks and compiles the options of redaction. Returns `undefined` if redaction is disabled.
  *
  * @param name the parameter, for messages
  */
@@ -139,7 +139,7 @@ function compileRules(rules: CheckedRules, name: string): NativeRedactor {
   if (typeof refusal !== 'string') {
     return refusal
   }
-  // The native side says what is wrong, and not with which of them.
+  // The error of the native side does not say which rule is invalid: each rule is compiled separately to find it.
   const none: CheckedRules = { patterns: [], allow: [], disable: [], keys: [], preservesLength: false }
   const parts: [path: string, part: CheckedRules][] = [
     ...rules.patterns.map((pattern, index): [string, CheckedRules] => [
@@ -159,7 +159,7 @@ function compileRules(rules: CheckedRules, name: string): NativeRedactor {
   throw contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name}: ${refusal}`)
 }
 
-/** Compiled rules, or why there are none. */
+/** Compiles rules. Returns the reason as a text if the native side refuses them. */
 function refusalOf(rules: CheckedRules): NativeRedactor | string {
   try {
     return new NativeRedactor(JSON.stringify(rules))
@@ -168,7 +168,7 @@ function refusalOf(rules: CheckedRules): NativeRedactor | string {
   }
 }
 
-/** What the native side throws has JSON as its message. */
+/** Converts an error of the native side, whose message is JSON. */
 function nativeError(thrown: unknown): Error {
   const { message } = thrown as Error
   try {
@@ -178,16 +178,16 @@ function nativeError(thrown: unknown): Error {
   }
 }
 
-/** Tells the caller's callback, whose failures are its own. */
+/** Calls the caller's `onRedaction` and ignores its errors. */
 export function reportRedaction(redacting: Redacting | undefined, report: RedactionReport): void {
   try {
     redacting?.onRedaction?.(report)
   } catch {
-    // What is stored is stored.
+    // The record is already stored: an error of the callback must not reject the save.
   }
 }
 
-/** What was found in two parts of something, by rule. */
+/** Adds up the findings of two parts of a record, by rule. */
 export function joinFindings(
   some: readonly RedactionFinding[],
   others: readonly RedactionFinding[],
@@ -199,13 +199,13 @@ export function joinFindings(
   return Array.from(counts, ([rule, count]) => ({ rule, count }))
 }
 
-/** Tells what was taken out of a context, and gives what the save answered with. */
+/** Reports the findings of a saved context to `onRedaction`, and returns the save's answer. */
 export function reportSave(redacting: Redacting | undefined, [saved = '', report = '']: readonly string[]): string {
   reportRedaction(redacting, { kind: 'context', ...(JSON.parse(report) as Omit<RedactionReport, 'kind'>) })
   return saved
 }
 
-/** Refuses a name that holds a secret: it would show in the names of files. */
+/** Refuses a name that contains a secret, because the name would appear in file names. */
 export function refuseSecret(redacting: Redacting | undefined, value: string, name: string): void {
   const findings = redacting === undefined ? [] : redactText(redacting.redactor, value).findings
   const [found] = findings
@@ -218,12 +218,11 @@ export function refuseSecret(redacting: Redacting | undefined, value: string, na
 }
 
 /**
- * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
- * of 1 MB keeps the thread busy for some milliseconds.
+ * Removes the secrets from a text, by the same rules by which everything is redacted before it is stored. Synchronous: a text of
+ * 1 MB occupies the thread for some milliseconds.
  *
- * @param options `false` gives the text as it is
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- * @example
+ * @param options `false` returns the text unchanged
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when the text cannot be redacted reliably @example
  * ```ts
  * const { text, findings } = redact(log)
  * // findings: [{ rule: 'github-token', count: 2 }]
@@ -235,10 +234,10 @@ export function redact(text: string, options?: RedactionOptions | false | null):
   return redacting === undefined ? { text, findings: [] } : redactText(redacting.redactor, text)
 }
 
-/** A text without its secrets, and what was found. */
+/** Redacts a text and returns it with the findings. */
 export function redactText(redactor: Redactor, text: string): RedactedText {
   redactor.refresh()
-  // UTF-8 has no halves of characters, JSON has.
+  // A lone surrogate has no UTF-8 form, but can be passed as JSON.
   const isWhole = text.isWellFormed()
   try {
     const found = isWhole ? redactor.native.text(text) : redactor.native.json(JSON.stringify(text))
@@ -256,12 +255,12 @@ export function redactText(redactor: Redactor, text: string): RedactedText {
 }
 
 /**
- * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
- * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ * Returns a value as it would be after storing and loading it: its JSON without secrets. Values that JSON cannot represent are
+ * converted as `saveContext` does. The passed value is not modified. Synchronous, as {@link redact}.
  *
- * @param options `false` takes nothing out
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @param options `false` removes nothing
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for a value whose JSON is longer than a string can be;
+ * `ERR_CONTEXT_REDACTION` when the value cannot be redacted reliably
  */
 export function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T> {
   const redacting = checkRedaction(options, 'options')

@@ -1,4 +1,4 @@
-/** Compiled rules of redaction. What is stored is redacted natively, off this thread; here only short texts are. */
+/** Compiled redaction rules. Records are redacted on the native side, off the JavaScript thread; this class redacts only short texts on it. */
 
 import { NativeRedactor } from '#addon'
 import { SecretVariables } from './environment.ts'
@@ -12,12 +12,15 @@ export class Redactor {
     this.#variables = readsEnvironment ? new SecretVariables(native) : undefined
   }
 
-  /** From here on the environment's secrets are those of now. Called before anything is handed over to be stored. */
+  /** Reads the secret environment variables again. Called before a record is passed to the native side. */
   refresh(): void {
     this.#variables?.refresh()
   }
 
-  /** A short text that is looked for, as it would be stored. What cannot be redacted was not stored either. */
+  /**
+   * A search text in its stored form, that is, redacted. A text that cannot be redacted is returned unchanged, because no stored
+   * record contains it.
+   */
   asStored(text: string): string {
     try {
       this.refresh()
@@ -27,7 +30,7 @@ export class Redactor {
     }
   }
 
-  /** A text for a message. */
+  /** Redacts a text for a message. */
   quote(text: string): string {
     try {
       this.refresh()
@@ -40,7 +43,7 @@ export class Redactor {
 
 let standard: Redactor | undefined
 
-/** The rules without any options. Made when they are first needed. */
+/** The rules with default options. Compiled when they are first needed. */
 export function standardRedactor(): Redactor {
   standard ??= new Redactor(new NativeRedactor(undefined), true)
   return standard

@@ -1,16 +1,16 @@
 /** Public types of redaction. */
 
-/** A rule of your own: an expression, or texts that are secret wherever they occur. */
+/** A custom rule: a regular expression, or texts that are secret wherever they occur. */
 export type RedactionPattern =
   | {
-      /** Stands in replacements and reports: 1 to 64 letters, digits, `-`, `_` and `.`. */
+      /** The rule's name in replacements and reports: 1 to 64 letters, digits, `-`, `_` and `.`. */
       name: string
       /**
-       * What is secret: what the expression matches, or only its group `(?<secret>…)` where it has one. It is matched in
-       * linear time: look-around and back references are refused.
+       * The expression. Its whole match is secret, or only its group `(?<secret>…)` if it has one. It is matched in linear time:
+       * look-around and back references are refused.
        */
       pattern: string | RegExp
-      /** Flags of the expression, in place of those of a `RegExp`. */
+      /** Flags of the expression; they override the flags of a `RegExp`. */
       flags?: string | null | undefined
     }
   | {
@@ -20,77 +20,76 @@ export type RedactionPattern =
     }
 
 /**
- * What is redacted, and how. An object of options is read once, when it is first used: pass the same one again and nothing
- * is compiled twice.
+ * Options of redaction. An options object is read once, when it is first used: pass the same object again to avoid compiling the rules twice.
  */
 export interface RedactionOptions {
-  /** Further rules. */
+  /** Custom rules, in addition to the built-in ones. */
   patterns?: readonly RedactionPattern[] | null | undefined
-  /** What is never redacted: exact texts, and expressions that are matched against what was found. */
+  /** Texts that are never redacted: a finding is kept if it equals one of these strings or matches one of these expressions. */
   allow?: readonly (string | RegExp)[] | null | undefined
-  /** Names of built-in rules that are not used. */
+  /** Names of built-in rules to disable. */
   disable?: readonly string[] | null | undefined
-  /** Further names of members, variables, headers and so on whose values are secret. */
+  /** Additional names (of object keys, variables, headers and the like) whose values are secret. */
   keys?: readonly string[] | null | undefined
   /**
-   * Whether the values of this process's environment variables whose names look secret are secret wherever they occur.
-   * They are read at every call, once per run of synchronous code.
+   * Whether values of environment variables with secret-looking names (such as `API_KEY`) are redacted wherever they occur. The
+   * variables of this process are read at each call, at most once per run of synchronous code.
    * @default true
    */
   environment?: boolean | null | undefined
   /**
-   * What takes a secret's place: `'label'` is `[REDACTED:<rule>]`, `'mask'` as many `*` as the secret has UTF-16 units
-   * (line breaks stay).
+   * The replacement of a secret: `'label'` is `[REDACTED:<rule>]`; `'mask'` is one `*` for each UTF-16 code unit of the secret
+   * (line breaks are kept).
    * @default 'label'
    */
   replacement?: 'label' | 'mask' | null | undefined
   /**
-   * Told what was redacted in something that was stored, before the promise of the call settles. Not called by `redact`
-   * and `redactValue`, which return it. What it throws is swallowed.
+   * Called with the findings for a stored record, before the promise of the call settles. Not called by `redact` and
+   * `redactValue`, which return the findings. Errors that it throws are ignored.
    */
   onRedaction?: ((report: RedactionReport) => void) | null | undefined
 }
 
-/** How many secrets a rule found. */
+/** The number of secrets that one rule found. */
 export interface RedactionFinding {
-  /** The rule's name, which stands in the replacement as well. */
+  /** The rule's name, as in the replacement. */
   rule: string
   count: number
 }
 
-/** What was redacted in something that was stored. Never a secret. */
+/** A report of what was redacted in a stored record. It contains no secret. */
 export interface RedactionReport {
   /**
-   * A `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, or of a repository's memory a
-   * `memoryRecord` (a convention, decision or note) or a `memorySummary`; the value of an item of a `state` store.
+   * The kind of record: a `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, a `memoryRecord`
+   * (convention, decision or note) or `memorySummary` of a repository memory, or the value of an item of a `state` store.
    */
   kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state'
-  /** The tool that the output is of, as it is stored; of a `context` and an `entry` alone. */
+  /** The name of the tool as it is stored; only for a `context` and an `entry`. */
   toolName?: string
-  /** Who wrote the `storeEntry`, or changed it. */
+  /** The agent that wrote or changed the `storeEntry`. */
   agent?: string
-  /** The context's path, the history's file, the store entry's file, or that of the memory or the state store. */
+  /** The path of the context, or of the file of the history, the store entry, the memory or the state store. */
   filepath: string
   /** The id of the entry, or of the `memoryRecord`. */
   entryId?: string
   /** The key of the item of a `state` store. */
   key?: string
-  /** By rule, in the order of their first finds; never empty. */
+  /** The findings by rule, in the order of their first occurrence; never empty. */
   findings: RedactionFinding[]
 }
 
-/** What `redact` gives. */
+/** The result of `redact`. */
 export interface RedactedText {
-  /** The text without its secrets; the very text given where it has none. */
+  /** The redacted text; the given text if it contains no secret. */
   text: string
-  /** By rule; empty where nothing was found. */
+  /** The findings by rule; empty if the input contains no secret. */
   findings: RedactionFinding[]
 }
 
-/** What `redactValue` gives. */
+/** The result of `redactValue`. */
 export interface RedactedValue<T = unknown> {
-  /** A new value, as it would be stored and loaded again. */
+  /** The redacted copy of the value, as it would be after storing and loading it. */
   value: T
-  /** By rule; empty where nothing was found. */
+  /** The findings by rule; empty if the input contains no secret. */
   findings: RedactionFinding[]
 }
