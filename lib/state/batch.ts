@@ -1,4 +1,4 @@
-/** Operations of a batch: checked, crossing, and their results. */
+/** Operations of a batch: their checks, their form for the native side, and their results. */
 
 import { optional } from '../arguments/checks.ts'
 import { contextError, inspect, invalidArgument } from '../arguments/errors.ts'
@@ -17,7 +17,7 @@ import { stateOperation } from './option-names.ts'
 import { type CheckedNamespace, checkKey, checkNamespace, placeOf } from './place.ts'
 import type { StateItem, StateOperation, StateValue } from './types.ts'
 
-/** What a transaction has read, and expects to find unchanged: a revision, or no item. */
+/** A condition of a transaction's commit: an item that it read still has the same revision, or still does not exist. */
 export interface CheckOperation {
   readonly type: 'check'
   readonly namespace: readonly string[]
@@ -25,7 +25,7 @@ export interface CheckOperation {
   readonly ifRevision: string | null
 }
 
-/** What is known of an item before it is written or read. */
+/** The place of an item, and the conditions of its change. */
 export interface OperationItem {
   readonly type: 'get' | 'put' | 'delete' | 'check'
   readonly namespace: string[]
@@ -34,7 +34,7 @@ export interface OperationItem {
   readonly mediaType?: string | undefined
 }
 
-/** An operation ready to cross. */
+/** An operation in the form for the native side. */
 export interface CrossingOperation {
   readonly request: object
   readonly place: string
@@ -95,7 +95,7 @@ function checkOperation(
   }
 }
 
-/** What the operations give, from the native side's answer. */
+/** Builds the results of the operations from the native side's answer. */
 export function operationResults(
   items: readonly OperationItem[],
   text: string,

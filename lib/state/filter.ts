@@ -1,4 +1,4 @@
-/** Filters as callers write them, as the conditions that cross to the native side. */
+/** Converts filters of callers to the conditions that the native side takes. */
 
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { stateComparison } from './option-names.ts'
@@ -11,7 +11,7 @@ export interface Condition {
   readonly value: unknown
 }
 
-/** The operators, and whether `null` means absent: they are never compared with it. */
+/** The operators, and for each whether an operand of `null` means that the operator is absent. */
 const OPERATORS: ReadonlyMap<string, boolean> = new Map([
   ['$eq', false],
   ['$ne', false],
@@ -23,7 +23,7 @@ const OPERATORS: ReadonlyMap<string, boolean> = new Map([
   ['$exists', true],
 ])
 
-/** The conditions of a filter. */
+/** Checks a filter and returns its conditions. */
 export function checkStateFilter(filter: StateFilter, name: string): readonly Condition[] {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
     throw invalidArgument(name, 'an object', filter)
@@ -50,7 +50,7 @@ export function checkStateFilter(filter: StateFilter, name: string): readonly Co
   })
 }
 
-/** The keys that lead to a member: its name, or those of a path that begins with `$.`. */
+/** The keys on the path to a member: its name, or the parts of a path that begins with `$.`. */
 export function memberPath(member: string, name: string): readonly string[] {
   const path = member.startsWith('$.') ? member.slice(2).split('.') : [member]
   if (path.includes('') || !member.isWellFormed()) {
@@ -59,7 +59,7 @@ export function memberPath(member: string, name: string): readonly string[] {
   return path
 }
 
-/** Whether an object has operators. An empty one is a value. */
+/** Whether an object holds operators. An empty object is a value to compare with. */
 function isComparison(value: unknown): value is StateComparison {
   return (
     typeof value === 'object' &&

@@ -1,4 +1,4 @@
-/** Values and items on their way across. */
+/** Conversion of values and items between JavaScript and the native side. */
 
 import { isUint8Array } from 'node:util/types'
 import { duration } from '../arguments/checks.ts'
@@ -6,30 +6,30 @@ import { contextError, invalidArgument } from '../arguments/errors.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 import type { StateItem, StatePutOptions, StateValue } from './types.ts'
 
-/** The longest time to live, in ms: the latest time that a date has. */
+/** The longest time to live, in ms: the latest time that a `Date` can represent. */
 const MAXIMUM_TTL = 8_640_000_000_000_000
 
-/** A text is handed over, and comes back, in pieces where it has more UTF-16 units: the engine would copy all of it more than once. */
+/** A text of more UTF-16 code units is passed in pieces in both directions, because the engine would copy the whole text more than once. */
 const LONG_TEXT = 1024 * 1024
 const PIECE = 256 * 1024
 
-/** A value that follows the JSON of its item: bytes, JSON, or the pieces of a JSON string without its quotes. */
+/** A value that is passed after the JSON of its item: bytes, JSON, or the pieces of a JSON string without its quotes. */
 export type SeparateValue = Uint8Array | string | readonly string[]
 
-/** An item as the native side gives it; where its value is missing, it follows. */
+/** An item from the native side. If its value is missing, the value follows separately. */
 export type PartialItem = Omit<StateItem, 'namespace' | 'key' | 'value'> & { value?: StateValue }
 
-/** What the native side gives of an item that was written. */
+/** The native side's answer for a written item. */
 export interface WrittenItem {
   revision: string
   createdAt: string
   updatedAt: string
   expiresAt?: string
-  /** What was redacted in its value, which follows. */
+  /** What was redacted in its value; the redacted value follows. */
   findings?: RedactionFinding[]
 }
 
-/** Conditions of a change as they cross, as JSON; empty where there are none. */
+/** The conditions of a change in the form for the native side; empty if there are none. */
 export function conditionsOf(options: StatePutOptions | undefined): Record<string, unknown> | undefined {
   if (options === undefined) {
     return undefined
@@ -65,9 +65,9 @@ function checkMediaType(value: string): string {
 }
 
 /**
- * A value as it crosses: JSON text, the bytes, or the pieces of a long text.
+ * Converts a value for the native side: JSON text, the bytes, or the pieces of a long text.
  *
- * @param maximum bytes that it may have
+ * @param maximum the largest size in bytes
  */
 export function contentOf(value: StateValue, key: string, maximum: number): SeparateValue {
   if (isUint8Array(value)) {
@@ -98,14 +98,14 @@ export function contentOf(value: StateValue, key: string, maximum: number): Sepa
   if (text === undefined) {
     throw invalidArgument('value', 'a Uint8Array, or a value that JSON can hold', value)
   }
-  // Each unit takes a byte at least: a longer text need not cross to be refused.
+  // Each UTF-16 code unit takes at least one byte: a text that is too long is refused before it is copied.
   if (text.length > maximum) {
     throw tooLarge(key, maximum)
   }
   return text
 }
 
-/** The pieces share the memory of the text. None ends within a surrogate pair. */
+/** Splits a text. The pieces share its memory, and none ends within a surrogate pair. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -118,7 +118,7 @@ function piecesOf(text: string): string[] {
   return pieces
 }
 
-/** A value that followed its item. */
+/** Decodes a value that followed its item. */
 export function separateValue(separate: SeparateValue): StateValue {
   if (typeof separate === 'string') {
     return JSON.parse(separate) as StateValue
@@ -141,7 +141,7 @@ function tooLarge(key: string, maximum: number): Error {
   )
 }
 
-/** The text of an answer that may come in parts, and the bytes that follow it. */
+/** Joins the text of an answer that may come in parts, and returns the bytes that follow it. */
 export function partsOf(text: string, parts: readonly SeparateValue[]): { json: string; rest: SeparateValue[] } {
   if (parts.length === 0) {
     return { json: text, rest: [] }
@@ -150,7 +150,7 @@ export function partsOf(text: string, parts: readonly SeparateValue[]): { json: 
   return { json: json as string, rest }
 }
 
-/** Items of an answer, complete: those without a value get the next of those that follow. */
+/** Completes the items of an answer: each item without a value gets the next one of the separate values. */
 export function completeItems<Item extends StateItem>(
   items: readonly (Omit<Item, 'value'> & { value?: StateValue })[],
   values: readonly SeparateValue[],

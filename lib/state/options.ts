@@ -1,4 +1,4 @@
-/** Checks the options of a state store, and completes them with the defaults. */
+/** Checks the options of a state store and adds the defaults. */
 
 import type { NativeStateOptions } from '#addon'
 import {
@@ -19,13 +19,13 @@ export const DEFAULT_STATE_PATH = '~/.agent/state.db'
 const DEFAULT_LOCK_TIMEOUT = 10_000
 const DEFAULT_MAXIMUM_CHANGES = 100_000
 const DEFAULT_MAXIMUM_VALUE_BYTES = 64 * 1024 * 1024
-/** SQLite holds no more in a value, and no string does. */
+/** The largest value that SQLite and a JavaScript string can hold, in bytes. */
 const MAXIMUM_VALUE_BYTES = 0x1fffffe8
 
-/** Options of the native store, without those of its environment and its namespace. */
+/** The options of the native store, except its id and its namespace. */
 export type CheckedStateOptions = Omit<NativeStateOptions, 'id' | 'root'>
 
-/** Checks the options, those of redaction and the namespace excepted. */
+/** Checks the options, except those of redaction and the namespace. */
 export function checkStateOptions(options: StateStoreOptions): CheckedStateOptions {
   const path = optional(options.path, 'path', checkPath) ?? DEFAULT_STATE_PATH
   optional(options.onDebug, 'onDebug', checkFunction)

@@ -1,4 +1,4 @@
-/** Where items are: namespaces and keys, as callers give them and as they cross to the native side. */
+/** Checks namespaces and keys, and converts them to the text form that the native side takes. */
 
 import { Buffer } from 'node:buffer'
 import { contextError, inspect, invalidArgument } from '../arguments/errors.ts'
@@ -6,19 +6,19 @@ import { type Redacting, refuseSecret } from '../redaction/redaction.ts'
 
 /** The longest key, and the longest namespace, in bytes of UTF-8. */
 const MAXIMUM_BYTES = 4096
-/** Each UTF-16 unit takes no more bytes than these. */
+/** The largest number of UTF-8 bytes per UTF-16 code unit. */
 const BYTES_PER_UNIT = 3
 
-/** A namespace that was checked: the segments, and the text in which it crosses. */
+/** A checked namespace: its segments, and its text form for the native side. */
 export interface CheckedNamespace {
   readonly segments: string[]
   readonly text: string
 }
 
-/** No namespace: that of a store without one of its own. */
+/** The empty namespace, of a store without the option `namespace`. */
 export const NO_NAMESPACE: CheckedNamespace = { segments: [], text: '' }
 
-/** A namespace that holds items. */
+/** Checks the namespace of an item. */
 export function checkNamespace(value: readonly string[], name: string, redaction?: Redacting): CheckedNamespace {
   const checked = checkPrefix(value, name, redaction)
   if (checked.segments.length === 0) {
@@ -27,7 +27,7 @@ export function checkNamespace(value: readonly string[], name: string, redaction
   return checked
 }
 
-/** What namespaces begin with, or end with; it may be empty. */
+/** Checks a prefix or suffix of namespaces, which may be empty. */
 export function checkPrefix(value: readonly string[], name: string, redaction?: Redacting): CheckedNamespace {
   if (!Array.isArray(value)) {
     throw invalidArgument(name, 'an array of strings', value)
@@ -49,7 +49,7 @@ export function checkPrefix(value: readonly string[], name: string, redaction?: 
   return { segments, text }
 }
 
-/** The characters 0 and 1 have a meaning where namespaces cross; see `crates/core/src/state/name.rs`. */
+/** Escapes the characters 0 and 1, which have a meaning in the text form; see `crates/core/src/state/name.rs`. */
 function escapeSegment(segment: string): string {
   if (!segment.includes('\0') && !segment.includes('\u0001')) {
     return segment
@@ -68,7 +68,7 @@ export function checkKey(value: string, name: string, redaction?: Redacting): st
   return value
 }
 
-/** The place of a key, as it crosses. */
+/** The text form of a namespace and a key. */
 export function placeOf(root: CheckedNamespace, namespace: CheckedNamespace, key: string): string {
   return `${root.text}${namespace.text}\0${key}`
 }

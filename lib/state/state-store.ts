@@ -1,4 +1,4 @@
-/** `StateStore`: the public face of the native state store. */
+/** `StateStore`: the public class over the native state store. */
 
 import { NativeState } from '#addon'
 import { checkFunction, checkPath, checkText, checkWhole, count, optional, readSignal } from '../arguments/checks.ts'
@@ -51,11 +51,12 @@ const DEFAULT_LIMIT = 100
 const DEFAULT_SEARCH_LIMIT = 10
 
 /**
- * Keyed documents that survive the process: checkpoints, sessions, memory files, agent state. Each is JSON or bytes under a
- * namespace and a key, in one SQLite database that any number of processes of one machine share.
+ * A key-value store that survives the process, for checkpoints, sessions, memory files and agent state. Each item is a JSON
+ * value or bytes under a namespace and a key. All items are in one SQLite database, which any number of processes of one machine
+ * may share.
  *
- * A read sees every change whose promise was resolved before the read was called. Changes of one store take effect in the
- * order in which they were called.
+ * A read sees every change whose promise resolved before the read was called. Changes of one `StateStore` object take effect in
+ * the order of the calls.
  *
  * @example
  * ```ts
@@ -72,7 +73,7 @@ export class StateStore {
   readonly #hooks: Hooks
   readonly #watchers = new Set<Watcher>()
 
-  /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: StateStoreOptions | null) {
+  /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: StateStoreOptions | null) {
     const given = optional(options, 'options', stateStoreOptions) ?? {}
     const redaction = checkRedaction(given.redaction ?? false, 'redaction')
     this.#options = checkStateOptions(given)
@@ -86,16 +87,16 @@ export class StateStore {
     debug(this.#hooks, 'StateStore initialized', { path: this.path })
   }
 
-  /** The database, absolute, as it was given (symbolic links are not resolved). */
+  /** The absolute path of the database. Symbolic links are not resolved. */
   get path(): string {
     return this.#options.path
   }
 
   /**
-   * The item under a key; `undefined` where there is none, or it has expired.
+   * Reads the item under a key. Resolves to `undefined` if there is none, or if it has expired.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and where the file cannot be used `ERR_CONTEXT_CORRUPT`,
-   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`, as every method
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; like every method, if the file cannot be used, `ERR_CONTEXT_CORRUPT`,
+   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async get(namespace: readonly string[], key: string): Promise<StateItem | undefined> {
     const { segments, place } = this.#place(namespace, key)
@@ -114,14 +115,14 @@ export class StateStore {
   }
 
   /**
-   * Writes an item. Later changes to its value do not count.
+   * Writes an item. The value is copied before the method returns: later changes to it have no effect.
    *
-   * JSON values come back as `JSON.stringify` writes them now and `JSON.parse` reads them; a `Uint8Array` comes back as one.
+   * A JSON value is read back as `JSON.parse(JSON.stringify(value))` returns it, a `Uint8Array` as a `Uint8Array`.
    *
-   * @returns the item, once it is stored at the chosen durability, with the very value given; where something was redacted,
-   * with what is stored
-   * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_INVALID_ARGUMENT` also for a
-   * value that JSON cannot hold, such as `undefined`, a BigInt or a cycle, `ERR_CONTEXT_REDACTION`. Nothing is changed then.
+   * @returns the item, after it is stored at the chosen durability. Its `value` is the passed one, or the stored one if something was redacted
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match; `ERR_CONTEXT_TOO_LARGE`;
+   * `ERR_CONTEXT_INVALID_ARGUMENT`, also for a value that JSON cannot represent, such as `undefined`, a BigInt or a cycle;
+   * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing.
    */
   put<Value extends StateValue>(
     namespace: readonly string[],
@@ -147,11 +148,10 @@ export class StateStore {
   }
 
   /**
-   * Removes an item. Its value is overwritten with zeros; `sweep()` removes the last of it, see there.
+   * Removes an item. Its value is overwritten with zeros; `sweep()` erases the remaining traces, see there.
    *
-   * @returns whether there was one that had not expired
-   * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`
-   */
+   * @returns whether there was an item that had not expired
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match */
   async delete(namespace: readonly string[], key: string, options?: StateDeleteOptions | null): Promise<boolean> {
     const given = optional(options, 'options', stateDeleteOptions) ?? {}
     const [wasThere] = await this.batch([{ type: 'delete', namespace, key, ...given }])
@@ -159,9 +159,9 @@ export class StateStore {
   }
 
   /**
-   * A page of the items whose namespaces begin with a prefix. An empty prefix means all.
+   * Lists one page of the items whose namespaces begin with a prefix. An empty prefix means all namespaces.
    *
-   * Each page shows the items at one moment; what is written between two pages may be in neither.
+   * Each page is a consistent snapshot. An item that is written between the reads of two pages may be in neither.
    */
   async list(prefix: readonly string[], options?: StateListOptions | null): Promise<StatePage> {
     const below = checkPrefix(prefix, 'prefix')
@@ -188,8 +188,8 @@ export class StateStore {
   }
 
   /**
-   * The items below a prefix that answer a question best, best first: ranked by the words of their keys, of JSON values, and
-   * of bytes that are UTF-8 text. The 20 000 latest written items, and 64 MiB of their text, are looked at.
+   * Finds the items below a prefix that match a query best, best first, by the words of their keys, of JSON values, and of bytes
+   * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text.
    */
   async search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]> {
     const below = checkPrefix(prefix, 'prefix')
@@ -212,7 +212,7 @@ export class StateStore {
     )
   }
 
-  /** A page of the namespaces that hold an item, by code points. */
+  /** Lists one page of the namespaces that contain an item, in code point order. */
   async namespaces(options?: StateNamespacesOptions | null): Promise<StateNamespacesPage> {
     const given = optional(options, 'options', stateNamespacesOptions) ?? {}
     const prefix = optional(given.prefix, 'prefix', checkPrefix) ?? NO_NAMESPACE
@@ -233,9 +233,10 @@ export class StateStore {
   }
 
   /**
-   * Does several operations in one transaction: all of them, or none where one of them rejects.
+   * Performs several operations in one transaction: all of them, or none if one of them fails.
    *
-   * @returns what each gives, in their order: an item or `undefined`, the item written, whether there was one
+   * @returns the results in the order of the operations: for a `get` the item or `undefined`, for a `put` the written item, for
+   * a `delete` whether the item existed
    */
   batch<const Operations extends readonly StateOperation[]>(
     operations: Operations,
@@ -273,11 +274,12 @@ export class StateStore {
   }
 
   /**
-   * Reads and writes as one step: where another writer changes meanwhile what was read, nothing is written and the function
-   * is called again. No lock is held while it runs. It may be called several times: what else it does, it should be able to do again.
+   * Runs a function whose reads and writes take effect atomically. If another writer changes an item that the function has read,
+   * nothing is written and the function is called again. No lock is held while it runs. Because it may be called several times,
+   * its other side effects should be repeatable.
    *
    * @returns what the function returned
-   * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` where others were faster each time
+   * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` if other writers interfered with each of the `attempts`
    */
   async transaction<T>(
     change: (view: StateView) => T | PromiseLike<T>,
@@ -297,10 +299,10 @@ export class StateStore {
   }
 
   /**
-   * The changes of items whose namespaces begin with a prefix, by any process, in the order in which they happened. Ends when the
-   * store is closed; the signal ends it with its reason. While it waits it keeps the process alive.
+   * Yields the changes of items whose namespaces begin with a prefix, made by any process, in their order. The iteration ends
+   * when the store is closed; an aborted signal ends it with the signal's reason. While it waits, it keeps the process alive.
    *
-   * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` where the changes after `since` are not kept any more
+   * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` if the changes after `since` are no longer recorded
    * @example
    * ```ts
    * for await (const { type, key } of store.watch(['threads'])) {
@@ -333,12 +335,12 @@ export class StateStore {
   }
 
   /**
-   * Removes all expired items, the changes beyond `maxChanges`, and what is left in the file of items that were removed or
-   * overwritten: their namespaces and keys among the changes, the copies in unused parts of pages, and the write-ahead log.
-   * Watchers that wait for changes get them before. Reads the whole file.
+   * Removes all expired items and the recorded changes beyond `maxChanges`. Also erases the traces of removed and overwritten
+   * items from the file: their namespaces and keys in the recorded changes, copies in unused parts of database pages, and the
+   * write-ahead log. Waiting watchers receive the changes first. Reads the whole file.
    *
-   * Each change that is written removes some expired items and old changes as well: a call is needed where nothing is written, and
-   * where no byte of a removed item may stay.
+   * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and
+   * if no byte of a removed item may remain.
    */
   async sweep(): Promise<StateSweepReport> {
     return operate(
@@ -348,7 +350,7 @@ export class StateStore {
     )
   }
 
-  /** What is in the file, of all namespaces. Reads all of it but the values. */
+  /** Returns counts and sizes for the whole file, with all namespaces. Reads everything except the values. */
   async stats(options?: CancellationOptions | null): Promise<StateStats> {
     readCancellation(options)?.throwIfAborted()
     return operate(
@@ -358,7 +360,7 @@ export class StateStore {
     )
   }
 
-  /** Reads the whole file and reports what is wrong with it. Changes nothing. */
+  /** Reads the whole file and reports problems. Changes nothing. */
   async verify(options?: CancellationOptions | null): Promise<StateVerifyReport> {
     readCancellation(options)?.throwIfAborted()
     return operate(
@@ -369,11 +371,11 @@ export class StateStore {
   }
 
   /**
-   * Writes a copy of the current state of the file, while others go on reading and writing. It appears at its place when it is whole; it
-   * can be opened as a store.
+   * Writes a copy of the current state of the database while other processes continue to read and write. The copy appears under
+   * its path only when it is complete, and can be opened as a store.
    *
-   * @param file where there is nothing; relative paths count from the working directory, `~` is expanded
-   * @throws (rejects) `ERR_CONTEXT_CONFLICT` where there is something
+   * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is expanded
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists
    */
   async backup(file: string): Promise<void> {
     const { path } = resolveFile(checkPath(file, 'file'), 'file', undefined, 0)
@@ -384,7 +386,7 @@ export class StateStore {
     )
   }
 
-  /** Waits for every call before, ends all watches, and closes the file. The store can be used again afterwards. */
+  /** Waits for every earlier call, ends all watchers, and closes the file. The store can be used again afterwards. */
   async close(): Promise<void> {
     for (const watcher of this.#watchers) {
       watcher.end()

@@ -1,4 +1,4 @@
-/** Transactions: a function that reads and writes, and is called again where others changed what it read. */
+/** Optimistic transactions: a function that reads and writes, and is called again if other writers changed what it read. */
 
 import { setTimeout } from 'node:timers/promises'
 import { isUint8Array } from 'node:util/types'
@@ -17,10 +17,10 @@ import type {
 } from './types.ts'
 
 const DEFAULT_ATTEMPTS = 20
-/** The longest pause before the next attempt, in ms; it grows up to this. */
+/** The longest pause before the next attempt, in ms; the pause doubles up to this. */
 const LONGEST_PAUSE = 64
 
-/** What a transaction needs of its store. */
+/** The methods of the store that a transaction uses. */
 export interface TransactionStore {
   get(namespace: readonly string[], key: string): Promise<StateItem | undefined>
   check(operations: readonly (StateOperation | CheckOperation)[]): CrossingOperation[]
@@ -62,9 +62,9 @@ function checkAttempts(value: number, name: string): number {
 
 class View implements StateView {
   readonly #store: TransactionStore
-  /** What was read of the store, by place. */
+  /** The items that were read from the store, by place. */
   readonly #reads = new Map<string, { readonly check: CheckOperation; readonly item: StateItem | undefined }>()
-  /** What is to be written, by place. */
+  /** The pending writes, by place. */
   readonly #writes = new Map<
     string,
     { readonly operation: CrossingOperation; readonly read: () => StateItem | undefined }
@@ -86,7 +86,7 @@ class View implements StateView {
       return known.item
     }
     const item = await this.#store.get(namespace, key)
-    // Of two reads at once, the first counts: what differs is a conflict.
+    // If two concurrent reads return different items, the first one is used: the commit then detects the conflict.
     const first = this.#reads.get(place)
     if (first === undefined) {
       const check: CheckOperation = {
@@ -131,11 +131,11 @@ class View implements StateView {
     }
     const [checked = fail()] = this.#store.check([operation])
     const { content } = checked
-    // The values are those of now, not those of the commit.
+    // The bytes are copied now: changes before the commit have no effect.
     return isUint8Array(content) ? { ...checked, content: content.slice() } : checked
   }
 
-  /** What has to be unchanged, then what is written. */
+  /** Returns the operations of the commit: first the checks of what was read, then the writes. */
   finish(): readonly CrossingOperation[] {
     this.#isFinished = true
     const checks = this.#store.check([...this.#reads.values()].map(({ check }) => check))
@@ -143,7 +143,7 @@ class View implements StateView {
   }
 }
 
-/** One operation gives one: this never happens. */
+/** Unreachable: a batch of one operation has one result. */
 function fail(): never {
   throw contextError('ERR_CONTEXT_INTERNAL', 'an operation was lost; please report it')
 }

@@ -6,184 +6,184 @@ import type { RedactionOptions } from '../redaction/types.ts'
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
 export interface StateStoreOptions {
   /**
-   * The database file, created on demand for the owner only, beside which SQLite keeps `<path>-wal` and `<path>-shm`. Relative
-   * paths count from the working directory at construction; `~` is expanded. It has to be on a local disk.
+   * The database file. It is created when needed, with access for the owner only; SQLite keeps the files `<path>-wal` and
+   * `<path>-shm` next to it. A relative path is resolved against the working directory at construction; `~` is expanded. The
+   * file must be on a local disk.
    * @default '~/.agent/state.db'
    */
   path?: string | null | undefined
   /**
-   * The namespace below which everything of this store is: it is put before every namespace that is given, and left out of every
-   * one that is returned.
+   * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is returned.
    */
   namespace?: readonly string[] | null | undefined
   /**
-   * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-   * as well.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
   /**
-   * What is redacted in values before they are stored. State has to come back unchanged, so that nothing is by default. With it,
-   * namespaces and keys that hold a secret are refused.
+   * The rules by which secrets are removed from values before they are stored. The default is `false`, because state usually has
+   * to be read back unchanged. With rules, namespaces and keys that contain a secret are refused.
    * @default false
    */
   redaction?: false | RedactionOptions | null | undefined
   /**
-   * Larger values are refused with `ERR_CONTEXT_TOO_LARGE`, in bytes of JSON or binary data.
+   * The largest value, in bytes of JSON or binary data. A larger one is rejected with `ERR_CONTEXT_TOO_LARGE`.
    * @default 67108864
    */
   maxValueBytes?: number | null | undefined
   /**
-   * How long a change waits while other processes write, in ms. Then it rejects with `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long a change waits while other processes write, in ms. After that, it rejects with `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
   /**
-   * Members of JSON values that `filter` finds by an index, such as `['$.type', '$.metadata.user']`. Any process that writes to
-   * the file keeps the index from then on; the first one that declares a member indexes what is there.
+   * Members of JSON values to index, so that `filter` finds items by them without a scan, such as `['$.type',
+   * '$.metadata.user']`. The index is created for the existing items when a store first declares the member, and all processes
+   * that write to the file maintain it from then on.
    */
   indexes?: readonly string[] | null | undefined
   /**
-   * How many of the latest changes are kept for `watch`.
+   * The number of the latest changes that are kept for `watch`.
    * @default 100000
    */
   maxChanges?: number | null | undefined
   /**
-   * Vouches that all processes that use the file run on this machine. Without it, a file on NFS, SMB, 9p and other shared file
+   * Asserts that all processes that use the file run on this machine. Without this option, a file on NFS, SMB, 9p and other shared file
    * systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
   /**
-   * Uses a directory that belongs to another user. Without it such a directory is refused with
+   * Allows a directory that belongs to another user. Without this option such a directory is refused with
    * `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
    * @default false
    */
   allowShared?: boolean | null | undefined
-  /** Called with what is worth knowing. What it throws is swallowed. */
+  /** Called with a message, and sometimes data, about what the store does; meant for logs. Errors that it throws are ignored. */
   onDebug?: ((message: string, data?: unknown) => void) | null | undefined
 }
 
-/** What a state store holds under a key. */
+/** A value of a state store: a JSON value or bytes. */
 export type StateValue = JsonValue | Uint8Array
 
-/** An item as it was read or written. */
+/** An item that was read or written. */
 export interface StateItem<Value extends StateValue = StateValue> {
   namespace: string[]
   key: string
-  /** JSON, or a `Uint8Array`. */
+  /** The value: JSON, or a `Uint8Array`. */
   value: Value
-  /** Another one after each change, never used again. */
+  /** The revision of the item. Each change gives the item a new one, which is never reused. */
   revision: string
-  /** When the item was first written, in ISO 8601. */
+  /** When the item was first written, ISO 8601. */
   createdAt: string
-  /** When it was last written. */
+  /** When the item was last written, ISO 8601. */
   updatedAt: string
-  /** When it expires, if it does. */
+  /** When the item expires, ISO 8601; absent if it does not. */
   expiresAt?: string
-  /** The media type it was written with. */
+  /** The media type with which it was written. */
   mediaType?: string
 }
 
-/** Options of what is written. */
+/** Options of a written value. */
 export interface StateValueOptions {
-  /** When the item expires: ms from now, or a duration such as `'12h'`. Without it the item stays. */
+  /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
   ttl?: string | number | null | undefined
-  /** What the value is, to its readers; this package does not look at it. */
+  /** The media type of the value, for its readers; this package does not use it. */
   mediaType?: string | null | undefined
 }
 
 /** Options of `put()`. */
 export interface StatePutOptions extends StateValueOptions {
-  /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+  /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; with `null`, unless the item does not exist. */
   ifRevision?: string | null | undefined
 }
 
 /** Options of `delete()`. */
 export interface StateDeleteOptions {
-  /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+  /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; with `null`, unless the item does not exist. */
   ifRevision?: string | null | undefined
 }
 
-/** What a member is compared with. Values of different types are unequal and have no order. */
+/** Comparison operators for a member. Values of different types are unequal and have no order. */
 export interface StateComparison {
-  /** Equal to the value; objects and arrays are compared member by member. `null` is a value. */
+  /** The member equals the value; objects and arrays are compared member by member. `null` is a value. */
   $eq?: JsonValue | null | undefined
-  /** Not equal to it, or not there. */
+  /** The member does not equal the value, or does not exist. */
   $ne?: JsonValue | null | undefined
-  /** Greater: numbers, strings by code points, and `true` is greater than `false`. */
+  /** The member is greater: numbers by value, strings by code points, and `true` is greater than `false`. */
   $gt?: JsonValue | null | undefined
   $gte?: JsonValue | null | undefined
   $lt?: JsonValue | null | undefined
   $lte?: JsonValue | null | undefined
-  /** Equal to one of the values. */
+  /** The member equals one of the values. */
   $in?: readonly JsonValue[] | null | undefined
-  /** Whether there is such a member. */
+  /** Whether the member exists. */
   $exists?: boolean | null | undefined
 }
 
 /**
- * Conditions on members of JSON values, all of which have to hold. A name is a member of the value, or a path such as
- * `'$.metadata.user'`; what it is compared with is a value, or an object of operators.
+ * Conditions on members of JSON values, all of which must hold. A key is the name of a member, or a path such as
+ * `'$.metadata.user'`; its value is the value to compare with, or an object of operators.
  */
 export type StateFilter = { readonly [member: string]: JsonValue | StateComparison }
 
 /** Options of `list()`. */
 export interface StateListOptions extends CancellationOptions {
-  /** What the keys begin with. */
+  /** Only items whose keys begin with this text. */
   keyPrefix?: string | null | undefined
-  /** What the values have to meet. Bytes meet no filter. */
+  /** Conditions that the values must meet. Values that are bytes meet no condition. */
   filter?: StateFilter | null | undefined
   /**
-   * `'key'`: by namespace and key, by code points; `'updated'`: the latest written first.
+   * The order: `'key'` by namespace and key, in code point order; `'updated'` the most recently written first.
    * @default 'key'
    */
   order?: 'key' | 'updated' | null | undefined
   /**
-   * At most this many; a page of large values has fewer.
+   * The largest number of items of a page; a page of large values has fewer.
    * @default 100
    */
   limit?: number | null | undefined
-  /** Where the page before ended. */
+  /** The `cursor` of the previous page, to get the next one. */
   cursor?: string | null | undefined
 }
 
 /** A page of items. */
 export interface StatePage {
   items: StateItem[]
-  /** Where the next page begins; absent where there is none. */
+  /** Pass this to get the next page; absent on the last page. */
   cursor?: string
 }
 
 /** Options of `search()`. */
 export interface StateSearchOptions extends CancellationOptions {
-  /** What the values have to meet. Bytes meet no filter. */
+  /** Conditions that the values must meet. Values that are bytes meet no condition. */
   filter?: StateFilter | null | undefined
   /** @default 10 */
   limit?: number | null | undefined
 }
 
-/** An item that answers a question, and how well. */
+/** An item that matches a query, with its score: greater is better. */
 export type StateHit = StateItem & { score: number }
 
 /** Options of `namespaces()`. */
 export interface StateNamespacesOptions extends CancellationOptions {
-  /** What the namespaces begin with. */
+  /** Only namespaces that begin with these segments. */
   prefix?: readonly string[] | null | undefined
-  /** What they end with. */
+  /** Only namespaces that end with these segments. */
   suffix?: readonly string[] | null | undefined
-  /** Longer ones are cut to so many segments; each is listed once. */
+  /** Cuts longer namespaces to this number of segments and lists each result once. */
   maxDepth?: number | null | undefined
   /** @default 100 */
   limit?: number | null | undefined
-  /** Where the page before ended. */
+  /** The `cursor` of the previous page, to get the next one. */
   cursor?: string | null | undefined
 }
 
 /** A page of namespaces. */
 export interface StateNamespacesPage {
   namespaces: string[][]
-  /** Where the next page begins; absent where there is none. */
+  /** Pass this to get the next page; absent on the last page. */
   cursor?: string
 }
 
@@ -193,7 +193,7 @@ export type StateOperation =
   | ({ type: 'put'; namespace: readonly string[]; key: string; value: StateValue } & StatePutOptions)
   | ({ type: 'delete'; namespace: readonly string[]; key: string } & StateDeleteOptions)
 
-/** What comes of an operation of a batch: what the method of that name gives. */
+/** The result of an operation of a batch: that of the method with the same name. */
 export type StateOperationResult<Operation> = Operation extends { type: 'get' }
   ? StateItem | undefined
   : Operation extends { type: 'put' }
@@ -202,7 +202,10 @@ export type StateOperationResult<Operation> = Operation extends { type: 'get' }
       ? boolean
       : never
 
-/** What the function of a transaction works on: what it writes is seen by its own reads, and by others when all is done. */
+/**
+ * The view of the store that the function of a transaction gets. Its reads see its own writes; other readers see the writes
+ * after the transaction is committed.
+ */
 export interface StateView {
   get(namespace: readonly string[], key: string): Promise<StateItem | undefined>
   put(namespace: readonly string[], key: string, value: StateValue, options?: StateValueOptions | null): void
@@ -212,8 +215,7 @@ export interface StateView {
 /** Options of `transaction()`. */
 export interface StateTransactionOptions extends CancellationOptions {
   /**
-   * How often the function is called when other writers change what it read. Then the transaction rejects with
-   * `ERR_CONTEXT_CONFLICT`.
+   * How often the function is called at most when other writers change what it read. After that, the transaction rejects with `ERR_CONTEXT_CONFLICT`.
    * @default 20
    */
   attempts?: number | null | undefined
@@ -222,53 +224,55 @@ export interface StateTransactionOptions extends CancellationOptions {
 /** Options of `watch()`. */
 export interface StateWatchOptions extends CancellationOptions {
   /**
-   * The cursor of a change or of `stats()`, after which the changes begin; without it, at the first `next()`. A `sweep()` forgets
-   * the changes up to the latest removal of an item: cursors before it expire.
+   * The cursor of a change or of `stats()`: the watcher yields the changes after it. Without a cursor, it yields the changes
+   * after the first call of `next()`. `sweep()` deletes the recorded changes up to the latest removal of an item; cursors before
+   * it expire.
    */
   since?: string | null | undefined
 }
 
-/** Something that was written or removed. An item that is removed because it has expired is a `'delete'`. */
+/** A change of an item: a write or a removal. The removal of an expired item is a `'delete'`. */
 export interface StateChange {
   namespace: string[]
   key: string
-  /** That of the item written; that of the removal where it was removed. */
+  /** The revision of the written item, or of the removal. */
   revision: string
   type: 'put' | 'delete'
-  /** For `since`. */
+  /** The cursor of the change, for the option `since`. */
   cursor: string
 }
 
 /** What `sweep()` removed. */
 export interface StateSweepReport {
   expiredItems: number
-  /** Changes that no watcher can see any more. */
+  /** Number of recorded changes that were deleted; watchers cannot see them any more. */
   changes: number
   /**
-   * Whether no byte is left in the file and its write-ahead log of items that were removed or overwritten before the call; `false`
-   * where another process kept reading or writing for `lockTimeout`, or the file has more than 128 GiB: sweep again later.
+   * Whether all bytes of items that were removed or overwritten before the call are erased from the file and its write-ahead
+   * log. `false` if another process was reading or writing for the whole of `lockTimeout`, or if the file is larger than 128
+   * GiB: call `sweep()` again later.
    */
   erased: boolean
 }
 
-/** What is in the file, of all namespaces. */
+/** Counts and sizes for the whole file, with all namespaces. */
 export interface StateStats {
   items: number
-  /** Bytes of all values. */
+  /** Size of all values in bytes. */
   valueBytes: number
-  /** Items that have expired and are not removed yet. */
+  /** Number of items that have expired and are not removed yet. */
   expiredItems: number
-  /** Changes that `watch` can still see. */
+  /** Number of recorded changes, which `watch` can still yield. */
   changes: number
-  /** Bytes of the database and its write-ahead log. */
+  /** Size of the database and its write-ahead log in bytes. */
   fileBytes: number
-  /** The position of the latest change, for `watch`. */
+  /** The cursor of the latest change, for `since` of `watch`. */
   cursor: string
 }
 
-/** What `verify()` found. */
+/** The result of `verify()`. */
 export interface StateVerifyReport {
   items: number
-  /** What is wrong, in words; empty where all is well. */
+  /** A description of each problem; empty if the file is valid. */
   problems: string[]
 }

@@ -1,12 +1,12 @@
-/** Watching: changes as an asynchronous iterator. */
+/** `Watcher`: changes of a state store as an asynchronous iterator. */
 
 import type { StateChange } from './types.ts'
 
-/** What a watcher works with, once its arguments were checked. */
+/** The checked arguments of a watcher. */
 export interface Watched {
   readonly since: string | undefined
   readonly signal: AbortSignal | undefined
-  /** Waits for changes after a cursor, or from now on. */
+  /** Waits for changes after a cursor, or without a cursor for changes from now on. */
   readonly changes: (
     since: string | undefined,
     signal: AbortSignal,
@@ -15,7 +15,7 @@ export interface Watched {
 
 const END: IteratorResult<StateChange, undefined> = { done: true, value: undefined }
 
-/** Steps wait for each other, in the order in which they were asked for. */
+/** Concurrent calls of `next()` are answered one after the other, in their order. */
 export class Watcher implements AsyncIterableIterator<StateChange> {
   readonly #open: () => Watched
   readonly #all: Set<Watcher>
@@ -28,8 +28,8 @@ export class Watcher implements AsyncIterableIterator<StateChange> {
   #isFirst = true
 
   /**
-   * @param open checks the arguments; called by the first step
-   * @param all the watchers of the store, to be ended when it is closed
+   * @param open checks the arguments; called by the first `next()`
+   * @param all the watchers of the store, which are ended when the store is closed
    */
   constructor(open: () => Watched, all: Set<Watcher>) {
     this.#open = open
@@ -37,7 +37,7 @@ export class Watcher implements AsyncIterableIterator<StateChange> {
   }
 
   next(): Promise<IteratorResult<StateChange, undefined>> {
-    // The first one asks at once: it says where the changes begin.
+    // The first call runs immediately, because it determines where the changes begin.
     const step = this.#isFirst ? this.#step() : this.#last.then(() => this.#step())
     this.#isFirst = false
     this.#last = step.catch(() => {})
@@ -83,7 +83,7 @@ export class Watcher implements AsyncIterableIterator<StateChange> {
     return END
   }
 
-  /** Ends the iteration, also a step that waits. */
+  /** Ends the iteration, including a pending `next()`. */
   end(): void {
     this.#all.delete(this)
     this.#ended.abort()

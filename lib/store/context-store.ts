@@ -1,4 +1,4 @@
-/** `ContextStore`: the public face of the native store. */
+/** `ContextStore`: the public class over the native store. */
 
 import { sep } from 'node:path'
 import { NativeStore } from '#addon'
@@ -33,12 +33,13 @@ import type {
   UpdateOptions,
 } from './types.ts'
 
-/** An entry as the native side gives it, which knows no absolute paths. */
+/** An entry from the native side, which returns paths relative to the store. */
 type WithoutFile<Entry extends StoreEntrySummary> = Omit<Entry, 'filePath'>
 
 /**
- * What agents know, shared and lasting: a directory of Markdown files with front matter, which `rg`, an editor and other
- * programs read and write as well. Any number of stores, in any number of processes, may share a directory.
+ * A store of knowledge that several agents share and that outlives their sessions: a directory of Markdown files with front
+ * matter, which editors, `rg` and other programs may also read and write. Any number of `ContextStore` objects, in any number of
+ * processes, may share a directory.
  *
  * @example
  * ```ts
@@ -62,7 +63,7 @@ export class ContextStore {
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
-  /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options: ContextStoreOptions) {
+  /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options: ContextStoreOptions) {
     storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
     const { checked, prefix } = checkStoreOptions(options, redaction)
@@ -81,8 +82,9 @@ export class ContextStore {
   }
 
   /**
-   * The directory of the store, absolute: the environment variable `SFA_CONTEXT_STORE` as it is now, unless it is empty;
-   * otherwise `config.contextStore.path`, unless that is empty; otherwise `~/.local/share/single-file-agents/context`. `~` is
+   * Returns the absolute path of the store's directory: the current value of the environment variable `SFA_CONTEXT_STORE`,
+   * unless it is empty; otherwise `config.contextStore.path`, unless that is empty; otherwise
+   * `~/.local/share/single-file-agents/context`. `~` is
    * expanded.
    *
    * @throws `ERR_CONTEXT_INVALID_ARGUMENT`, also when there is no home directory for `~`
@@ -91,29 +93,28 @@ export class ContextStore {
     return storeDirectory(config).directory
   }
 
-  /** Who writes. */
-  get agent(): string {
+  /** The name of the agent, as passed to the constructor. */ get agent(): string {
     return this.#options.agent
   }
 
-  /** The store's directory, absolute, as it was given (symbolic links are not resolved). */
+  /** The absolute path of the store's directory. Symbolic links are not resolved. */
   get path(): string {
     return this.#options.path
   }
 
-  /** The session that entries are written in: as it was given, or else `SFA_SESSION_ID`, or else a fresh UUID. */
+  /** The id of the session in which entries are written: the option `sessionId`, otherwise `SFA_SESSION_ID`, otherwise a new UUID. */
   get sessionId(): string {
     return this.#options.sessionId
   }
 
   /**
-   * Writes an entry to a file of its own, `<agent>/[<sessionId>/]<time>-<slug>.md`. Secrets are taken out of all of it, see
-   * `redaction`; what was passed is never touched.
+   * Writes an entry to a new file, `<agent>/[<sessionId>/]<time>-<slug>.md`. Secrets are removed from all its parts, see
+   * `redaction`; the passed object is not modified.
    *
-   * @returns the entry as it was written, once the file is there, whole, at the chosen durability
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when there is a
-   * directory of another agent, or session, whose name differs in upper and lower case alone;
-   * `ERR_CONTEXT_OUTSIDE_DIRECTORY` when a symbolic link is in the way; `ERR_CONTEXT_REDACTION`,
+   * @returns the entry as it was written, after the complete file is stored at the chosen durability
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when the directory of
+   * another agent or session has a name that differs only in case; `ERR_CONTEXT_OUTSIDE_DIRECTORY` when the path contains a
+   * symbolic link; `ERR_CONTEXT_REDACTION`,
    * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async write(entry: NewStoreEntry): Promise<StoreEntry> {
@@ -128,10 +129,9 @@ export class ContextStore {
   /**
    * Reads one entry.
    *
-   * @param path relative to the store, or absolute: the `path` or the `filePath` that `write` and `search` give. Symbolic
-   * links below the store are never followed.
+   * @param path relative to the store, or absolute: the `path` or the `filePath` of an entry. Symbolic links below the store are not followed.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
-   * `ERR_CONTEXT_CORRUPT` for a file that is no entry, `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_CORRUPT` for a file that is not a valid entry, `ERR_CONTEXT_IO`
    */
   async read(path: string): Promise<StoreEntry> {
     const request = this.#request('read', () => ({ path: this.#entryPath(path, 'path') }))
@@ -143,9 +143,9 @@ export class ContextStore {
   }
 
   /**
-   * The entries of all agents and sessions that meet every condition: the latest first, with `ranked` those that answer
-   * `query` best. What this process wrote is found at once; what others wrote is in a store of up to 10 000 entries, and
-   * within 10 s in a larger one.
+   * Finds the entries of all agents and sessions that meet every condition: the latest first, or with `ranked` the best matches
+   * of `query` first. Entries that this process wrote are found immediately. Entries that other processes wrote are found
+   * immediately in a store of up to 10 000 entries, and within 10 s in a larger one.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
@@ -163,7 +163,7 @@ export class ContextStore {
         )
   }
 
-  /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
+  /** As {@link ContextStore.search}, but without the entries' contents: returns their metadata, the latest first. */
   async list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]> {
     const { signal, wanted } = this.#read('list', () => ({
       wanted: asStored(checkStoreFilter(filter ?? {}), this.#hooks.redaction?.redactor),
@@ -179,13 +179,14 @@ export class ContextStore {
   }
 
   /**
-   * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
-   * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
-   * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
+   * Changes an entry of any agent and adds a line to its changelog. The change is applied to the current file under the store's
+   * lock, so that concurrent changes of other processes are not lost. The parts of the file that do not change keep their bytes.
+   * Calls of `update`,
+   * `link`, `supersede` and `write` take effect in the order of the calls, even if a call is not awaited before the next.
    *
    * @param path as for `read`
-   * @param description what was changed and why, for the changelog; it becomes one line
-   * @returns the entry as it is then
+   * @param description what was changed and why, as one line for the changelog
+   * @returns the entry after the change
    * @throws (rejects) `ERR_CONTEXT_CONFLICT` when the entry has another revision than `ifRevision`; as `read` and `write`
    */
   async update(
@@ -211,8 +212,8 @@ export class ContextStore {
    * Links an entry to another.
    *
    * @param path as for `read`
-   * @param target path of the other one, in the same form; it need not exist
-   * @returns the entry that was changed
+   * @param target the path of the other entry, in the same form; it need not exist
+   * @returns the entry with the new link
    * @throws (rejects) as `update`
    */
   async link(path: string, target: string): Promise<StoreEntry> {
@@ -221,10 +222,10 @@ export class ContextStore {
   }
 
   /**
-   * Writes an entry that takes the place of another. The new one links to the old one, whose changelog says what it was
-   * superseded by, and why. Both happen, or neither.
+   * Writes an entry that replaces an older one. The new entry links to the old one, and the changelog of the old entry names its
+   * successor and the reason. Either both files change or neither.
    *
-   * @param path the old one, as for `read`
+   * @param path the path of the old entry, as for `read`
    * @throws (rejects) as `read` and `write`
    */
   async supersede(
@@ -250,7 +251,7 @@ export class ContextStore {
   }
 
   /**
-   * The entries that are linked with one, the nearest first. Links to what is not there are passed over.
+   * Finds the entries that are linked with an entry, the nearest first. Links to entries that do not exist are skipped.
    *
    * @param path as for `read`
    * @throws (rejects) as `read`
@@ -270,12 +271,12 @@ export class ContextStore {
   }
 
   /**
-   * Removes entries that are old, whoever wrote them, and, in all directories of the store, temporary files that ended
-   * processes left more than an hour ago. Nothing else is touched: only whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
-   * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+   * Removes old entries of all agents, and temporary files that ended processes left in the store more than an hour ago. No
+   * other file is removed: a file counts as an entry only if it is valid and its name begins with a time, as the store names its
+   * files. Each entry is checked again under the store's lock before it is removed. Entries that other entries link to are kept,
+   * see `includeLinked`.
    *
-   * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
-   * then is gone.
+   * The operator of the store calls this from time to time; agents do not. Aborting `signal` stops the work; entries removed until then stay removed.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
@@ -306,7 +307,7 @@ export class ContextStore {
     })
   }
 
-  /** Reads every file of the store, and tells what is wrong. Changes nothing. */
+  /** Reads every file of the store and reports invalid files and links. Changes nothing. */
   async verify(options?: CancellationOptions | null): Promise<StoreVerifyReport> {
     return cancellable(
       this.#hooks,
@@ -318,10 +319,11 @@ export class ContextStore {
   }
 
   /**
-   * Paths of the entries that were written or changed in a session, by any `ContextStore` of this process on this
-   * directory, each once, the first first: for `meta.contextFiles` of a log. The 1000 sessions that wrote last are known.
+   * Returns the paths of the entries that were written or changed in a session by any `ContextStore` of this process on this
+   * directory, each once, in the order of their first change. Intended for `meta.contextFiles` of a log. The 1000 sessions that
+   * wrote last are remembered.
    *
-   * @param sessionId this store's by default
+   * @param sessionId the id of the session; this store's session by default
    */
   contextFiles(sessionId?: string | null): string[] {
     optional(sessionId, 'sessionId', checkText)
@@ -329,8 +331,8 @@ export class ContextStore {
   }
 
   /**
-   * Waits for every change called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
-   * than `closeTimeout`. The store can be used again afterwards.
+   * Waits until every earlier change has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at
+   * most. The store can be used again afterwards.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)
@@ -341,12 +343,12 @@ export class ContextStore {
     return this.close()
   }
 
-  /** The path of an entry, relative to the store. */
+  /** Converts the path of an entry to one relative to the store. */
   #entryPath(path: string, name: string): string {
     return checkEntryPath(path, name, this.#prefix)
   }
 
-  /** Reads what was passed; whatever stops that has a code. */
+  /** Reads the arguments of a call. An error in it is converted to one with a code. */
   #read<T>(call: string, read: () => T): T {
     try {
       return read()
@@ -355,7 +357,7 @@ export class ContextStore {
     }
   }
 
-  /** What the native side is asked, as JSON. It is asked next: the environment's secrets are those of now. */
+  /** The request to the native side, as JSON. Refreshes the secret environment variables, because the request is sent next. */
   #request(call: string, read: () => object): string {
     const request = this.#read(call, () => JSON.stringify(read()))
     this.#hooks.redaction?.redactor.refresh()
@@ -377,14 +379,14 @@ export class ContextStore {
     )
   }
 
-  /** The entry that was written or changed. */
+  /** Parses the entry that was written or changed, and reports its findings. */
   #changed([text = '', findings]: readonly string[]): StoreEntry {
     const entry = this.#whole(JSON.parse(text) as WithoutFile<StoreEntry>)
     this.#remember([entry], findings)
     return entry
   }
 
-  /** What was written or changed, and what was taken out of it. */
+  /** Remembers the entries that were written or changed, and reports what was redacted in them. */
   #remember(entries: readonly StoreEntry[], findings: string | undefined): void {
     this.#files.add(
       this.sessionId,

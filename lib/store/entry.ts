@@ -1,4 +1,4 @@
-/** What callers say of entries: new ones, changes, paths. */
+/** Checks new entries, changes of entries, and paths of entries that callers pass. */
 
 import { sep } from 'node:path'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
@@ -10,11 +10,11 @@ import type { ContextType, NewStoreEntry, StoreEntryChange } from './types.ts'
 /** Every type, in the order of specification 4. */
 export const CONTEXT_TYPES: readonly ContextType[] = ['finding', 'decision', 'artifact', 'reference', 'summary']
 
-/** What a store allows of its entries. */
+/** Limits of a store's entries. */
 export interface EntryBounds {
-  /** A content that takes more is refused here: it need not cross for that. */
+  /** The largest content in bytes. A longer one is refused here, before it is copied to the native side. */
   maxBytes: number
-  /** What the absolute paths of the store's entries begin with. */
+  /** The beginning of the absolute paths of the store's entries. */
   prefix: string
 }
 
@@ -58,7 +58,7 @@ export function checkNewEntry(entry: NewStoreEntry, name: string, bounds: EntryB
 /**
  * Checks a change; `name` and `bounds` as for `checkNewEntry`.
  *
- * @param redactor what is to be removed is found as it is stored, too
+ * @param redactor redacts tags and links to be removed, because they are stored redacted
  */
 export function checkChange(
   change: StoreEntryChange,
@@ -88,10 +88,10 @@ export function checkType(value: ContextType, name: string): ContextType {
 }
 
 /**
- * The path of an entry relative to the store, from that or from its `filePath`. The native side judges its form. Replacing
- * halves of characters might make it another's.
+ * Converts the relative or absolute path of an entry to a relative one. The native side checks its form. Lone surrogates are
+ * refused: replacing them might give the path of another entry.
  *
- * @param prefix what the absolute paths of the store's entries begin with
+ * @param prefix what the beginning of the absolute paths of the store's entries
  */
 export function checkEntryPath(value: string, name: string, prefix: string): string {
   if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
@@ -100,7 +100,7 @@ export function checkEntryPath(value: string, name: string, prefix: string): str
   return value.startsWith(prefix) ? value.slice(prefix.length).replaceAll(sep, '/') : value
 }
 
-/** Something said about a change. It becomes a line. */
+/** Checks a text about a change, which becomes one line of the changelog. */
 export function checkSaying(value: string, name: string): string {
   const text = checkFilled(value, name)
   if (text.trim() === '') {

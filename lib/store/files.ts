@@ -1,11 +1,11 @@
-/** Which entries were written or changed in which session of this process: what a log's `meta.contextFiles` lists. */
+/** Remembers which entries were written or changed in which session of this process, for `ContextStore.contextFiles`. */
 
 import type { IFileSystem } from '../native/types.ts'
 
-/** Sessions that are remembered, those that wrote last: a process may see any number. */
+/** The number of remembered sessions, those that wrote last; a process may have any number of sessions. */
 const MAXIMUM_SESSIONS = 1000
 
-/** The sessions of the stores on the local disk, by the store's path, and of injected file systems. */
+/** The remembered sessions of stores on the local disk, by the store's path, and of injected file systems. */
 const onDisk = new Map<string, Set<string>>()
 const injected = new WeakMap<IFileSystem, Map<string, Set<string>>>()
 
@@ -19,14 +19,14 @@ export class SessionFiles {
     this.#path = path
   }
 
-  /** Remembers entries of a session, in their order. */
+  /** Adds entries to a session, in the order given. */
   add(sessionId: string, paths: readonly string[]): void {
     const key = this.#key(sessionId)
     const files = this.#stores.get(key) ?? new Set()
     for (const path of paths) {
       files.add(path)
     }
-    // Put in again: the first one is the one that has not written for longest.
+    // Deletes and inserts the session, so that the first one of the map is the least recently used.
     this.#stores.delete(key)
     this.#stores.set(key, files)
     if (this.#stores.size > MAXIMUM_SESSIONS) {
@@ -37,7 +37,7 @@ export class SessionFiles {
     }
   }
 
-  /** The entries of a session, in the order of their first change. */
+  /** Returns the paths of a session's entries, in the order of their first change. */
   of(sessionId: string): string[] {
     return [...(this.#stores.get(this.#key(sessionId)) ?? [])]
   }

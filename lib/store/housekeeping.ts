@@ -1,4 +1,4 @@
-/** Removing entries that are old: planned at once, done in batches, so that it can be watched and stopped. */
+/** Removal of old entries: planned in one step and carried out in batches, so that its progress can be reported and it can be aborted. */
 
 import {
   checkBoolean,
@@ -14,10 +14,10 @@ import { housekeepingPolicy } from './option-names.ts'
 import type { HousekeepingPolicy, HousekeepingReport } from './types.ts'
 
 const DEFAULT_AGE = '30d'
-/** Entries removed under one lock. */
+/** Number of entries that are removed under one lock. */
 const BATCH = 256
 
-/** The request to the native side, as JSON. Times in ms. */
+/** The request to the native side, as JSON. Durations are in ms. */
 export interface CheckedPolicy {
   now: number
   olderThan: number
@@ -26,7 +26,7 @@ export interface CheckedPolicy {
   includeLinked: boolean
 }
 
-/** A policy, and how it is carried out. */
+/** A checked policy, with the options of its execution. */
 export interface CheckedHousekeeping {
   policy: CheckedPolicy
   dryRun: boolean
@@ -34,7 +34,7 @@ export interface CheckedHousekeeping {
   signal: AbortSignal | undefined
 }
 
-/** What the native side does of it, each with a request as JSON. */
+/** The operations of the native side, each with its request as JSON. */
 export interface Housekeeper {
   plan(request: string): Promise<string>
   removeExpired(request: string): Promise<string>
@@ -71,12 +71,12 @@ export function checkHousekeeping(given: HousekeepingPolicy | null | undefined):
   }
 }
 
-/** JSON has no infinity, and nothing is that old. */
+/** Reads a duration. `Infinity` becomes the largest number, because JSON cannot represent it. */
 function age(value: string, name: string): number {
   return Math.min(duration(value, name), Number.MAX_SAFE_INTEGER)
 }
 
-/** Agents that say nothing about it are left to `olderThan`. */
+/** Checks the durations by agent. Agents that declare none get `olderThan`. */
 function checkRetention(
   retention: NonNullable<HousekeepingPolicy['retention']>,
   name: string,
@@ -104,7 +104,7 @@ function checkAgents(agents: readonly string[], name: string): readonly string[]
   return Array.from(agents as readonly string[], (agent, index) => checkString(agent, `${name}[${index}]`))
 }
 
-/** Carries a policy out. */
+/** Carries out a policy. */
 export async function housekeep(
   { policy, dryRun, onProgress, signal }: CheckedHousekeeping,
   housekeeper: Housekeeper,
@@ -152,6 +152,6 @@ function tellProgress(onProgress: HousekeepingPolicy['onProgress'], progress: { 
   try {
     onProgress?.(progress)
   } catch {
-    // Whoever watches must not stop the work.
+    // An error of the caller's progress callback must not stop the work.
   }
 }

@@ -1,4 +1,4 @@
-/** Where a context store is, and what an agent's and a session's directory in it may be called. */
+/** Resolves the directory of a context store, and checks the names of the agents' and sessions' directories in it. */
 
 import { sep } from 'node:path'
 import { directoryFault } from '#addon'
@@ -14,22 +14,22 @@ export const DEFAULT_CONTEXT_STORE = '~/.local/share/single-file-agents/context'
 const PATH_VARIABLE = 'SFA_CONTEXT_STORE'
 const SESSION_VARIABLE = 'SFA_SESSION_ID'
 
-/** A session, and whether its entries have a directory of their own. */
+/** The id of a session, and whether its entries are in a directory with this name. */
 export interface StoreSession {
   sessionId: string
   inSession: boolean
 }
 
-/** A store's directory, absolute, and what the paths in it begin with. */
+/** The absolute path of a store's directory, and the same path with a separator at its end. */
 export interface StoreDirectory {
   directory: string
   prefix: string
 }
 
 /**
- * The store's directory: as it is given, or else the environment's, the configuration's, the default one.
+ * Resolves the store's directory: the one given, otherwise that of the environment, of the configuration, or the default one.
  *
- * @param given wins over everything else
+ * @param given the option `path`
  */
 export function storeDirectory(
   config: ContextStoreConfig | null | undefined,
@@ -45,11 +45,11 @@ export function storeDirectory(
   const [name, path] = choices.find(([, path]) => path !== undefined) ?? []
   const place = checkPath(path ?? DEFAULT_CONTEXT_STORE, name ?? 'path')
   const { directory } = resolveDirectory(place, name ?? 'path', fileSystem)
-  // Paths below it are joined here, also those of injected file systems.
+  // The prefix is concatenated with relative paths here, also for injected file systems.
   return { directory, prefix: directory.endsWith(sep) ? directory : directory + sep }
 }
 
-/** Checked whether it counts or not: what is wrong in it should not wait for another environment. */
+/** Checks the path in the configuration, even if another source overrides it, so that an invalid value is reported in every environment. */
 function configuredPath(config: ContextStoreConfig | null | undefined): string | undefined {
   const store = optional(optional(config, 'config', checkObject)?.contextStore, 'config.contextStore', checkObject)
   const path = store?.path ?? undefined
@@ -59,7 +59,7 @@ function configuredPath(config: ContextStoreConfig | null | undefined): string |
   return checkPath(path, 'config.contextStore.path')
 }
 
-/** The session that is given, or else the environment's, or else a fresh one. */
+/** The session that was given, otherwise that of the environment, otherwise a new one. */
 export function storeSession(given: string | null | undefined, redaction: Redacting | undefined): StoreSession {
   const named = optional(given, 'sessionId', (value, name) => checkDirectoryName(value, name, redaction))
   if (named !== undefined) {
@@ -73,7 +73,7 @@ export function storeSession(given: string | null | undefined, redaction: Redact
   return { sessionId: globalThis.crypto.randomUUID(), inSession: false }
 }
 
-/** A name that every system takes for a directory, and that may be seen there. */
+/** Checks that a name is valid for a directory on every operating system and contains no secret. */
 export function checkDirectoryName(value: string, name: string, redaction: Redacting | undefined): string {
   checkText(value, name)
   const fault = value.isWellFormed() ? directoryFault(value) : 'must not have halves of characters'

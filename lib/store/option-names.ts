@@ -25,7 +25,7 @@ const STORE_FILTER: Names<StoreFilter> = {
   limit: true,
 }
 
-/** An entry that was read may be passed as its own change. */
+/** All members of an entry are accepted in a change, so that an entry that was read can be passed as one. */
 const STORE_ENTRY: Names<StoreEntry> = {
   path: true,
   filePath: true,

@@ -1,4 +1,4 @@
-/** Checks the options of a context store, and completes them with the defaults. */
+/** Checks the options of a context store and adds the defaults. */
 
 import type { NativeStoreOptions } from '#addon'
 import {
@@ -19,10 +19,10 @@ import type { ContextStoreOptions } from './types.ts'
 const DEFAULT_LOCK_TIMEOUT = 10_000
 const DEFAULT_MAXIMUM_ENTRY_BYTES = 16 * 1024 * 1024
 
-/** What the native store is told, without what only this side knows. */
+/** The options of the native store, except its id, which `registerHooks` assigns. */
 export type CheckedStoreOptions = Omit<NativeStoreOptions, 'id'>
 
-/** Checks the options, those of redaction aside. `prefix` is what the paths of files begin with. */
+/** Checks the options, except those of redaction. `prefix` is the beginning of the paths of the store's files. */
 export function checkStoreOptions(
   options: ContextStoreOptions,
   redaction: Redacting | undefined,

@@ -1,4 +1,4 @@
-/** Which entries of a context store a call wants. */
+/** Checks the filters and queries for entries of a context store. */
 
 import { checkBoolean, checkString, checkTags, count, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -13,7 +13,7 @@ const DEFAULT_RELATED_LIMIT = 100
 const DEFAULT_DEPTH = 1
 const DIRECTIONS = ['links', 'backlinks', 'both'] as const
 
-/** The request to the native side, as JSON. Times are ms since 1970, both inclusive. */
+/** The request to the native side, as JSON. Times are ms since 1970; both bounds are inclusive. */
 export interface CheckedStoreFilter {
   agents?: readonly string[] | undefined
   sessions?: readonly string[] | undefined
@@ -37,7 +37,7 @@ export interface CheckedRelatedOptions {
   limit: number
 }
 
-/** Checks a filter, its signal aside. */
+/** Checks a filter. The caller checks its `signal`. */
 export function checkStoreFilter(filter: StoreFilter): CheckedStoreFilter {
   return checkConditions(storeFilter(filter, 'filter'), 'filter', Number.POSITIVE_INFINITY)
 }
@@ -55,7 +55,7 @@ function checkConditions(filter: StoreFilter, name: string, defaultLimit: number
   }
 }
 
-/** Checks a query, its signal aside. */
+/** Checks a query. The caller checks its `signal`. */
 export function checkStoreQuery(query: StoreQuery): CheckedStoreQuery {
   const filter = checkConditions(storeQuery(query, 'query'), 'query', DEFAULT_SEARCH_LIMIT)
   const text = optional(query.query, 'query.query', checkString)
@@ -69,7 +69,7 @@ export function checkStoreQuery(query: StoreQuery): CheckedStoreQuery {
   return { ...filter, query: text, ranked }
 }
 
-/** What is asked for as it is stored: without its secrets. */
+/** Redacts the conditions of a query in the way that stored entries are redacted, so that both can match. */
 export function asStored<Filter extends CheckedStoreQuery>(filter: Filter, redactor: Redactor | undefined): Filter {
   if (redactor === undefined) {
     return filter
@@ -84,12 +84,12 @@ export function asStored<Filter extends CheckedStoreQuery>(filter: Filter, redac
   }
 }
 
-/** Whether no entry can meet it. To the native side no tags mean any. */
+/** Whether no entry can match, because the filter has an empty `tags.any`. The native side would treat an empty list as no condition. */
 export function meetsNothing({ tagsAny }: CheckedStoreFilter): boolean {
   return tagsAny?.length === 0
 }
 
-/** Checks the options of `related`, their signal aside. */
+/** Checks the options of `related`. The caller checks their `signal`. */
 export function checkRelatedOptions(options: RelatedOptions | null | undefined): CheckedRelatedOptions {
   const { depth, direction, limit } = optional(options, 'options', relatedOptions) ?? {}
   const wanted = direction ?? 'both'
@@ -136,7 +136,7 @@ function isList<T>(value: unknown): value is readonly T[] {
   return Array.isArray(value)
 }
 
-/** One value, or an array of them. */
+/** Checks one value or an array of values. */
 function each<T extends string>(values: T | readonly T[], name: string, check: (value: T, name: string) => T): T[] {
   return isList<T>(values)
     ? Array.from(values, (value, index) => check(value, `${name}[${index}]`))

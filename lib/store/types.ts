@@ -4,14 +4,17 @@ import type { CancellationOptions, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
-/** What an entry is: something found out, decided (and why), made, where something is, or what happened in short. */
+/**
+ * The type of an entry: something that was found out, a decision with its reasons, something that was made, a reference to where
+ * something is, or a summary of what happened.
+ */
 export type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary'
 
-/** The part of a shared configuration that the store reads. */
+/** The section of an application's configuration that the store reads. */
 export interface ContextStoreConfig {
   contextStore?:
     | {
-        /** The store's directory; `~` is expanded. Empty means absent. */
+        /** The store's directory; `~` is expanded. An empty text counts as absent. */
         path?: string | null | undefined
       }
     | null
@@ -21,28 +24,28 @@ export interface ContextStoreConfig {
 /** Options of `new ContextStore()`. An option that is `undefined` or `null` has its default. */
 export interface ContextStoreOptions {
   /**
-   * Who writes. It names a directory of the store, and so has to be a name that every system takes: 1 to 100 bytes, no
-   * `/ \ < > : " | ? *`, no dot at its beginning or end, no device of Windows. A name with a secret in it is refused.
+   * The name of the agent that writes. It is the name of a directory in the store and must be valid on every operating system: 1
+   * to 100 bytes, none of `/ \ < > : " | ? *`, no dot at its beginning or end, and not a device name of Windows. A name that
+   * contains a secret is refused.
    */
   agent: string
   /**
-   * The store's directory, created on demand for the owner alone; wins over everything else. Relative paths count from the
-   * working directory at the time of construction; `~` is expanded.
+   * The store's directory; overrides the configuration and the environment. It is created when needed, with access for the owner
+   * only. A relative path is resolved against the working directory at construction; `~` is expanded.
    * @default `ContextStore.resolvePath(config)`
    */
   path?: string | null | undefined
   /**
-   * The session, by the same rules as `agent`. Entries of a session that is named, here or by the environment, lie in a
-   * directory of their own: `<agent>/<sessionId>/`.
-   * @default the environment variable `SFA_SESSION_ID` as it is at construction, unless it is empty; otherwise a fresh
-   * UUID, which only the entries' front matter shows
+   * The id of the session; the rules for `agent` apply. Entries of a session that is named by this option or by the environment
+   * are in the directory `<agent>/<sessionId>/`.
+   * @default the environment variable `SFA_SESSION_ID` at construction, unless it is empty; otherwise a new UUID, which appears
+   * only in the front matter of the entries
    */
   sessionId?: string | null | undefined
-  /** The application's configuration. */
+  /** The application's configuration, from which `path` gets its default. */
   config?: ContextStoreConfig | null | undefined
   /**
-   * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-   * as well.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
@@ -62,7 +65,8 @@ export interface ContextStoreOptions {
    */
   closeTimeout?: number | null | undefined
   /**
-   * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
+   * The rules by which secrets are removed from every entry before it is written, including its tags, links and file name.
+   * `false` disables redaction.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
@@ -72,9 +76,9 @@ export interface ContextStoreOptions {
    */
   lockTimeout?: number | null | undefined
   /**
-   * Asserts that file locks exclude every process that can access the store, on other hosts and mounts
-   * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
-   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * Asserts that file locks exclude every process that can access the store, including processes on other hosts and mounts.
+   * Without this option, `onDebug` reports on FUSE, 9p, SMB and unknown file systems that one of two simultaneous changes of an
+   * entry through two mounts can be lost. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
@@ -85,7 +89,7 @@ export interface ContextStoreOptions {
    */
   allowShared?: boolean | null | undefined
   /**
-   * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
+   * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no limit.
    * @default 16777216 (16 MiB)
    */
   maxEntryBytes?: number | null | undefined
@@ -93,137 +97,134 @@ export interface ContextStoreOptions {
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
-/** What `write` takes. `undefined` and `null` for an optional member mean absent. */
+/** The entry that `write` takes. An optional member that is `undefined` or `null` counts as absent. */
 export interface NewStoreEntry {
   type: ContextType
-  /** What the file is called after the time: any text, which becomes kebab-case of ASCII letters and digits. */
+  /** The part of the file name after the time: any text, which is converted to kebab-case of ASCII letters and digits. */
   slug: string
-  /** Markdown, in enough detail to be understood without the conversation it comes from. */
+  /** The content as Markdown, with enough detail to be understood without the conversation in which it was written. */
   content: string
   /**
-   * Words to find it by: non-empty single lines. White space around them and repetitions go.
+   * Tags for finding the entry: non-empty single lines. Surrounding white space and duplicates are removed.
    * @default []
    */
   tags?: readonly string[] | null | undefined
   /**
-   * Paths of entries that belong to it, relative to the store or absolute (`filePath`). They need not exist; repetitions go.
+   * Paths of related entries, relative to the store or absolute (`filePath`). They need not exist; duplicates are removed.
    * @default []
    */
   links?: readonly string[] | null | undefined
 }
 
-/** What `update` changes. What is absent stays; none of it: the changelog alone grows. */
+/** The changes of `update`. Absent members are not changed; without any member, only a line is added to the changelog. */
 export interface StoreEntryChange {
-  /** Takes the place of the content; the changelog stays. */
+  /** The new content; the changelog is kept. */
   content?: string | null | undefined
   type?: ContextType | null | undefined
-  /** Take the place of all tags. */
+  /** The new tags, instead of all existing ones. */
   tags?: readonly string[] | null | undefined
-  /** Tags to add, after `tags`. */
+  /** Tags to add, after `tags` was applied. */
   addTags?: readonly string[] | null | undefined
-  /** Tags to remove, where they are. */
+  /** Tags to remove; those that the entry does not have are ignored. */
   removeTags?: readonly string[] | null | undefined
-  /** Paths of entries to link to as well. */
+  /** Paths of entries to link to, in addition to the existing links. */
   links?: readonly string[] | null | undefined
-  /** Links to remove, where they are. */
+  /** Links to remove; those that the entry does not have are ignored. */
   removeLinks?: readonly string[] | null | undefined
 }
 
 /** Options of `update`. */
 export interface UpdateOptions {
-  /** The `revision` that the change was made for: when the entry has another, the call rejects with `ERR_CONTEXT_CONFLICT`. */
+  /** The expected `revision` of the entry. If the entry has another revision, the call rejects with `ERR_CONTEXT_CONFLICT` and changes nothing. */
   ifRevision?: string | null | undefined
 }
 
 /** A line of an entry's changelog. */
 export interface StoreEntryChangelogLine {
-  /** When, ISO 8601 in UTC. */
+  /** The time of the change, ISO 8601 in UTC. */
   timestamp: string
-  /** Who. */
+  /** The agent that made the change. */
   agent: string
-  /** What, in one line. */
+  /** What was changed, in one line. */
   description: string
 }
 
-/** What describes an entry: all but its text. */
+/** The metadata of an entry: everything except its content. */
 export interface StoreEntrySummary {
-  /** Relative to the store, `/` between its parts: what `read`, `update` and links take. */
+  /** The path relative to the store, with `/` between its parts, as `read`, `update` and links take it. */
   path: string
-  /** The file, absolute. */
+  /** The absolute path of the file. */
   filePath: string
-  /** Who wrote it. */
+  /** The agent that wrote the entry. */
   agent: string
-  /** In which session it was written; absent only where the file of another program has none. */
+  /** The session in which the entry was written; absent only in files of other programs that do not name one. */
   sessionId?: string
-  /** When it was written, ISO 8601 in UTC. */
+  /** The time at which the entry was written, ISO 8601 in UTC. */
   timestamp: string
   type: ContextType
   tags: string[]
-  /** Paths of the entries that it is linked to, relative to the store. They need not exist. */
+  /** Paths of the entries that it links to, relative to the store. They need not exist. */
   links: string[]
-  /** Path of the entry that took its place. */
+  /** Path of the entry that replaced it, see `supersede`. */
   supersededBy?: string
 }
 
-/** An entry, whole. */
+/** A complete entry. */
 export interface StoreEntry extends StoreEntrySummary {
-  /** Markdown, without the changelog. */
+  /** The content as Markdown, without the changelog. */
   content: string
-  /** A digest of the file: it changes with every change. */
+  /** A digest of the file's content, which every change changes. */
   revision: string
-  /** What was changed since it was written, oldest first. */
+  /** The changes since the entry was written, oldest first. */
   changelog: StoreEntryChangelogLine[]
 }
 
-/** Which entries come into question: those that meet every condition given. An empty array is met by none. */
+/** Conditions for entries. An entry must meet all that are given. An empty array matches no entry. */
 export interface StoreFilter extends CancellationOptions {
-  /** Written by this agent, or one of several. */
+  /** Written by this agent, or by one of these. */
   agent?: string | readonly string[] | null | undefined
-  /** Written in this session, or one of several. */
+  /** Written in this session, or in one of these. */
   sessionId?: string | readonly string[] | null | undefined
-  /** Of this type, or one of several. */
+  /** Of this type, or of one of these. */
   type?: ContextType | readonly ContextType[] | null | undefined
-  /** With all of these tags; as an object: with `all` of some and `any` of others. */
+  /** The entry has all of these tags. As an object, it has all tags in `all` and at least one in `any`. */
   tags?: readonly string[] | StoreTagFilter | null | undefined
-  /** Written at this time or later. */
+  /** Not written before this time. */
   since?: Time | null | undefined
-  /** Written at this time or before. */
+  /** Not written after this time. */
   until?: Time | null | undefined
   /**
-   * `true`: only those that another took the place of; `false`: only the others.
-   * @default both
+   * With `true`, only entries that another entry replaced; with `false`, only entries that were not replaced. @default both
    */
   superseded?: boolean | null | undefined
   /**
-   * At most this many.
-   * @default no limit for `list`
+   * The largest number of entries. @default no limit for `list`
    */
   limit?: number | null | undefined
 }
 
-/** Tags that entries have. */
+/** Conditions for the tags of an entry. */
 export interface StoreTagFilter {
-  /** All of these. */
+  /** The entry has all of these tags. */
   all?: readonly string[] | null | undefined
-  /** At least one of these. */
+  /** The entry has at least one of these tags. */
   any?: readonly string[] | null | undefined
 }
 
-/** What `search` looks for. */
+/** The query of `search`, with its conditions. */
 export interface StoreQuery extends StoreFilter {
   /**
-   * Words to look for in contents, tags and names, in any form (`connected` finds `connections`): entries have all of them.
-   * `"exact phrase"`, `prefix*` and `-word` mean what they do in `ContextManager.search`.
+   * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds `connections`).
+   * `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
    */
   query?: string | null | undefined
   /**
-   * Ranks by how well an entry answers `query`, which is needed then: best first, and one of the words is enough.
+   * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the words.
    * @default false
    */
   ranked?: boolean | null | undefined
   /**
-   * At most this many.
-   * @default 50
+   * The largest number of entries. @default 50
    */
   limit?: number | null | undefined
 }
@@ -231,89 +232,86 @@ export interface StoreQuery extends StoreFilter {
 /** Options of `related`. */
 export interface RelatedOptions extends CancellationOptions {
   /**
-   * How many links may lie between the entry and what is found, from 1 up.
+   * The largest number of links on the path between the entry and a result, from 1.
    * @default 1
    */
   depth?: number | null | undefined
   /**
-   * `'links'` follows an entry's links, `'backlinks'` the links of others to it.
+   * `'links'` follows the links of an entry, `'backlinks'` the links of other entries to it.
    * @default 'both'
    */
   direction?: 'links' | 'backlinks' | 'both' | null | undefined
   /**
-   * At most this many, the nearest first.
+   * The largest number of entries; the nearest are returned.
    * @default 100
    */
   limit?: number | null | undefined
 }
 
-/** What goes when the store is tidied. An option that is `undefined` or `null` has its default. */
+/** Options of `housekeep`, which decide which entries are removed. An option that is `undefined` or `null` has its default. */
 export interface HousekeepingPolicy extends CancellationOptions {
   /**
-   * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * Entries that were not changed for longer than this are removed: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
    * @default '30d'
    */
   olderThan?: string | null | undefined
   /**
-   * By agent, in place of `olderThan`: a duration, or what the agent declares about itself
-   * (`{ "contextRetention": "30d" }`; without the member `olderThan` counts).
+   * Durations by agent, which override `olderThan`: a duration, or an agent's declaration such as `{ "contextRetention": "30d"
+   * }` (without this member, `olderThan` applies).
    */
   retention?: Readonly<Record<string, string | { contextRetention?: string | null | undefined }>> | null | undefined
-  /**
-   * Only entries of these agents.
-   * @default those of all agents
+  /** Removes only entries of these agents. @default all agents
    */
   agents?: readonly string[] | null | undefined
   /**
-   * Only tells what would go.
+   * Removes nothing, and reports what would be removed.
    * @default false
    */
   dryRun?: boolean | null | undefined
   /**
-   * Entries that others link to go as well, once they are old enough.
+   * Also removes old entries that other entries link to.
    * @default false
    */
   includeLinked?: boolean | null | undefined
-  /** Told how many of the old entries were dealt with. What it throws is swallowed. */
+  /** Called with the number of old entries that were processed so far. Errors that it throws are ignored. */
   onProgress?: ((progress: { done: number; total: number }) => void) | null | undefined
 }
 
-/** What `housekeep` did. */
+/** The result of `housekeep`. */
 export interface HousekeepingReport {
-  /** Entries that went; with `dryRun`, those that would go. */
+  /** The removed entries; with `dryRun`, those that would be removed. */
   removed: {
     path: string
     agent: string
-    /** When it was written or last changed, ISO 8601 in UTC. */
+    /** The time of its last change, ISO 8601 in UTC. */
     timestamp: string
     bytes: number
   }[]
-  /** Paths of entries that are old enough and stay because an entry that stays links to them. */
+  /** Paths of old entries that were kept because a kept entry links to them. */
   keptLinked: string[]
-  /** Paths of entries that were old and are not any more: somebody changed them meanwhile, or removed them. */
+  /** Paths of entries that were old when the work was planned, and that another process has changed or removed since. */
   keptChanged: string[]
-  /** Bytes of what went; with `dryRun`, of what would go. */
+  /** Size in bytes of the removed entries; with `dryRun`, of those that would be removed. */
   removedBytes: number
   dryRun: boolean
-  /** Old entries that could not be looked at again or removed, and why: they are still there. */
+  /** Old entries that could not be checked or removed, each with the reason. They still exist. */
   problems: { path: string; reason: string }[]
 }
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export interface StoreVerifyReport {
-  /** Whole entries. */
+  /** Number of valid entries. */
   entries: number
-  /** Files where entries are looked for that are none, and what is wrong with them. */
+  /** Files in places of entries that are not valid entries, each with the reason. */
   problems: {
     path: string
-    /** From 1. */
+    /** The line number, from 1. */
     line: number
     reason: string
   }[]
-  /** Links to entries that are not there. */
+  /** Links to entries that do not exist. */
   danglingLinks: {
-    /** The entry. */
-    path: string
+    /** The path of the entry that has the link. */ path: string
     link: string
   }[]
 }
