@@ -1,28 +1,28 @@
-/** Texts that are cut to a length. A secret that is cut is not recognised any more: texts are redacted before. */
+/** Cuts texts to a length. Texts are redacted first, because a secret that is cut is no longer recognised. */
 
 import { type Redacting, redactText } from '../redaction/redaction.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 
-/** What stands at the end of a text that was cut. */
+/** The suffix of a text that was cut. */
 const MARK = ' […]'
 const MARK_BYTES = 6
-/** So much beyond the limit is redacted with what stays: a secret that crosses the limit is whole there. */
+/** The number of characters beyond the limit that are redacted together with the kept text, so that a secret across the limit is recognised. */
 const MARGIN = 8192
-/** So far back white space is looked for to cut at. */
+/** How far before the limit white space is searched for, as a place to cut. */
 const BACK = 200
 
-/** A length in bytes of UTF-8 or in UTF-16 code units, never less than the latter. */
+/** A length limit in bytes of UTF-8 or in UTF-16 code units. */
 export interface TextLimit {
   readonly most: number
   readonly unit: 'bytes' | 'characters'
 }
 
-/** So much of a text has to be there for it to be cut as a longer one would be. */
+/** The length of the beginning of a text that gives the same result as the whole text. */
 export function enoughFor({ most }: TextLimit): number {
   return most + MARGIN
 }
 
-/** A text that keeps to a limit, and what was redacted in it because it was cut. */
+/** Cuts a text to a limit. Returns it with the findings of the redaction before the cut. */
 export function cutText(
   text: string,
   limit: TextLimit,
@@ -41,7 +41,7 @@ function fits(text: string, limit: TextLimit): boolean {
   return lengthWithin(text, limit) === text.length
 }
 
-/** The beginning of a text, and a mark. Cut at white space where there is some near. */
+/** The beginning of a text with the suffix of a cut text. Cuts at white space if there is some near the limit. */
 function beginning(text: string, limit: TextLimit): string {
   const kept = text.slice(0, lengthWithin(text, { ...limit, most: limit.most - MARK_BYTES }))
   const last = kept.slice(-BACK).search(/\s\S*$/)
@@ -49,7 +49,7 @@ function beginning(text: string, limit: TextLimit): string {
   return kept.slice(0, end).trimEnd() + MARK
 }
 
-/** How many code units of a text keep to a limit without cutting a character. */
+/** The largest number of code units of a text within a limit that does not split a character. */
 function lengthWithin(text: string, { most, unit }: TextLimit): number {
   if (unit === 'bytes') {
     return new TextEncoder().encodeInto(text, new Uint8Array(most)).read

@@ -1,19 +1,18 @@
-/** Which repository a folder belongs to, and the memories of repositories that moved. */
+/** Determines the repository to which a folder belongs. */
 
 import { repoIdentity } from '#addon'
 import { type Hooks, operate, outbox } from '../native/border.ts'
 import type { BranchScope } from './types.ts'
 
-/** Which repository a folder belongs to. */
-export interface Identity {
+/** The repository to which a folder belongs. */ export interface Identity {
   readonly repoHash: string
-  /** The root of the work tree, else the folder; canonical. */
+  /** The canonical path of the work tree's root, or of the folder if it is in no work tree. */
   readonly workspace: string
-  /** As the native side gives it, and takes it back. */
+  /** The identity in the form that the native side returned and takes again. */
   readonly text: string
 }
 
-/** Asks the native side. */
+/** Requests the identity of a folder from the native side. */
 export function identityOf(hooks: Hooks, workspace: string, branchScope: BranchScope): Promise<Identity> {
   const request = JSON.stringify({ workspace, branchScope })
   return operate(

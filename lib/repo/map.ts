@@ -1,4 +1,4 @@
-/** What callers ask of a repository's map, and what they get. */
+/** Checks the options of a repository map, and parses the map that the native side returns. */
 
 import { checkFunction, optional, readSignal } from '../arguments/checks.ts'
 import type { Progress } from '../native/border.ts'
@@ -31,16 +31,16 @@ export function checkRepoMap(options: RepoMapOptions | null | undefined): Checke
   }
 }
 
-/** A symbol as it crosses. */
+/** A symbol in the form of the native side. */
 type CrossedSymbol = Omit<SymbolSummary, 'container'> & { container: string | null }
 
-/** The map that the native side gives. */
+/** Parses the map from the native side. */
 export function parseRepoMap(text: string): RepoMap {
   const map = JSON.parse(text) as Omit<RepoMap, 'files'> & { files: { path: string; symbols: CrossedSymbol[] }[] }
   return { ...map, files: map.files.map(({ path, symbols }) => ({ path, symbols: symbols.map(symbolOf) })) }
 }
 
-/** The symbols of a file that the native side gives. */
+/** Parses the symbols of a file from the native side. */
 export function parseSymbols(text: string): SymbolSummary[] {
   return (JSON.parse(text) as CrossedSymbol[]).map(symbolOf)
 }

@@ -1,4 +1,4 @@
-/** Moving what is remembered about a repository to where it is looked for now. */
+/** `RepoMemory.migrate`: moves a repository's memory to its current hash. */
 
 import { migrateRepoMemory } from '#addon'
 import { optional } from '../arguments/checks.ts'

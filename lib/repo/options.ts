@@ -1,4 +1,4 @@
-/** Which repository a memory is about, and the options that it is opened with. */
+/** Checks the location and the options with which a repository memory is opened. */
 
 import { isAbsolute, sep } from 'node:path'
 import process from 'node:process'
@@ -17,25 +17,25 @@ const DEFAULT_MAXIMUM_SUMMARY_BYTES = 1024 * 1024
 const REPOSITORIES = 'repos'
 const REPO_HASH = /^[0-9a-f]{64}$/
 
-/** A repository by a folder in it, or by its hash. */
+/** A repository, identified by a folder in it or by its hash. */
 export type CheckedLocation = { readonly workspace: string } | { readonly repoHash: string }
 
-/** The native memory's options, without those of this side and of the identity, and where memories are stored. */
+/** The options of the native memory, except its id, its directory and its identity. */
 export type CheckedRepoOptions = Omit<NativeRepoMemoryOptions, 'id' | 'directory' | 'identity' | 'fileSystem'> & {
   readonly root: string
 }
 
-/** What of the options says where memories are, and how they are changed. */
+/** The options of the storage: where memories are, and how they are changed. */
 export type CheckedStorage = Omit<CheckedRepoOptions, 'hasDebug'>
 
-/** The file system of a memory that is not on the local disk, and how long it is waited for. */
+/** The injected file system of a memory, with its timeouts. */
 export interface CheckedFileSystem {
   readonly fileSystem: IFileSystem | undefined
   readonly fileSystemTimeout: number
   readonly closeTimeout: number
 }
 
-/** Reads what was passed to a call; whatever stops that has a code. */
+/** Reads the arguments of a call. An error in it is converted to one with a code. */
 export function reading<T>(call: string, read: () => T): T {
   try {
     return read()
@@ -44,13 +44,13 @@ export function reading<T>(call: string, read: () => T): T {
   }
 }
 
-/** Checks the options, those of redaction and of the file system aside. */
+/** Checks the options, except those of redaction and of the file system. */
 export function checkRepoOptions(options: RepoMemoryOptions, fileSystem?: IFileSystem): CheckedRepoOptions {
   optional(options.onDebug, 'onDebug', checkFunction)
   return { ...checkStorage(options, fileSystem), hasDebug: typeof options.onDebug === 'function' }
 }
 
-/** Checks the file system that is to take the place of the local disk. */
+/** Checks the injected file system and its timeouts. */
 export function checkRepoFileSystem(options: RepoMemoryOptions): CheckedFileSystem {
   return {
     fileSystem: optional(options.fileSystem, 'fileSystem', checkFileSystem),
@@ -59,7 +59,7 @@ export function checkRepoFileSystem(options: RepoMemoryOptions): CheckedFileSyst
   }
 }
 
-/** Checks where a memory is, and how it is changed. */
+/** Checks the options of the storage. */
 export function checkStorage(
   options: Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'>,
   fileSystem?: IFileSystem,
@@ -75,7 +75,7 @@ export function checkStorage(
   }
 }
 
-/** Checks which repository is meant: by one of the two. */
+/** Checks that exactly one of `workspace` and `repoHash` identifies the repository. */
 export function checkLocation({ workspace, repoHash }: RepoMemoryLocation): CheckedLocation {
   const hash = optional(repoHash, 'repoHash', checkRepoHash)
   const folder = optional(workspace, 'workspace', checkWorkspace)
@@ -96,11 +96,11 @@ export function checkBranchScope(given: BranchScope | null | undefined): BranchS
   return scope
 }
 
-/** A folder, absolute. What `..` means in it is left to the file system, which knows the links. */
+/** Makes the path of a folder absolute. `..` is not resolved here, because its meaning depends on symbolic links. */
 export function checkWorkspace(value: string, name: string): string {
   const path = checkPath(value, name)
   if (!path.isWellFormed()) {
-    // Replacing halves of characters might make it another's.
+    // Replacing lone surrogates might give the path of another folder.
     throw invalidArgument(name, 'a path without halves of characters', value)
   }
   return isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`
@@ -113,7 +113,7 @@ export function checkRepoHash(value: string, name: string): string {
   return value
 }
 
-/** The directory of a repository's memory, and what the paths in it begin with. */
+/** The directory of a repository's memory, and the same path with a separator at its end. */
 export function repoDirectory(
   root: string,
   repoHash: string,

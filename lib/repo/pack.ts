@@ -1,4 +1,4 @@
-/** Packs of what is remembered: what they are to hold, and how many tokens they may take. */
+/** Context packs (`buildContextFromMemory`): checks the options, and finds the longest text within a token budget. */
 
 import {
   checkEach,
@@ -16,9 +16,9 @@ import { packOptions, repoMapFocus } from './option-names.ts'
 import type { ContextPackOptions, RepoMapFocus } from './types.ts'
 
 const DEFAULT_LATEST_SUMMARIES = 10
-/** So often a pack is rendered at most to find what fits into a budget of tokens. */
+/** The largest number of renderings to find a text that fits into a token budget. */
 const MAXIMUM_RENDERINGS = 8
-/** A pack that takes this share of the tokens is full enough. */
+/** A text that takes at least this share of the token budget ends the search. */
 const FULL = 0.97
 
 /** The request to the native side, as JSON. */
@@ -29,7 +29,7 @@ export interface PackRequest {
   readonly focus: readonly string[]
 }
 
-/** A budget in tokens. */
+/** A token budget, with the caller's function that counts tokens. */
 export interface TokenBudget {
   readonly maxTokens: number
   readonly countTokens: (text: string) => number
@@ -92,9 +92,9 @@ function checkTokens({ maxTokens, countTokens }: ContextPackOptions): TokenBudge
 }
 
 /**
- * The longest text, of those that were tried, that takes no more than so many tokens; empty when none does.
+ * Renders texts of different lengths, and returns the longest one within the token budget; empty if none fits.
  *
- * @param render makes the text of at most so many UTF-16 code units
+ * @param render returns the text of at most the given number of UTF-16 code units
  */
 export async function fitTokens(
   render: (maxChars: number) => Promise<string>,
@@ -102,7 +102,7 @@ export async function fitTokens(
   { maxTokens, countTokens }: TokenBudget,
 ): Promise<string> {
   let best = ''
-  // What fits, and what does not, in UTF-16 code units.
+  // `low` is the largest length known to fit, `high` the smallest known not to fit, in UTF-16 code units.
   let [low, high] = [0, maxChars]
   let budget = maxChars
   for (let rendering = 1; rendering <= MAXIMUM_RENDERINGS; rendering++) {
@@ -125,9 +125,9 @@ export async function fitTokens(
   return best
 }
 
-/** Where to look next: as the last text's tokens tell where that is between the two, otherwise in their middle. */
+/** The next length to try: the estimate from the last text's tokens if it is between the bounds, otherwise their middle. */
 function nextBudget(low: number, high: number, told: number): number {
-  // Bounds, and texts cut at their entries, make the ratio unsure at its edge.
+  // Texts end at whole records, so that the ratio of tokens to length is not exact: aims slightly below the budget.
   const estimate = Math.floor(told * ((1 + FULL) / 2))
   return estimate > low && estimate < high ? estimate : Math.floor((low + high) / 2)
 }

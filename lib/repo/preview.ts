@@ -1,4 +1,4 @@
-/** The beginning of a value's JSON, for people and models. */
+/** Renders the beginning of a value's JSON, for people and models. */
 
 import { serialisedBytes } from '../native/binary.ts'
 import { readMember } from '../native/stringify.ts'
@@ -7,8 +7,8 @@ import { readMember } from '../native/stringify.ts'
 const MAXIMUM_DEPTH = 100
 
 /**
- * The beginning of a value's JSON: all of it where it has fewer than `enough` characters. Looks at little more of the value
- * than it shows. What JSON cannot hold becomes a marker, and so do binary data.
+ * Returns the beginning of a value's JSON: at least `enough` characters, or all of it. Reads little more of the value than it
+ * returns. Binary data and values that JSON cannot represent are shown as marker strings.
  */
 export function preview(value: unknown, enough: number): string {
   const writer = new Writer(enough)
@@ -98,7 +98,7 @@ class Writer {
   }
 }
 
-/** What `JSON.stringify` writes in place of an object. Binary data would become as many numbers as they have bytes. */
+/** Converts an object as `JSON.stringify` does, except binary data, which would become one number per byte. */
 function asJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return value

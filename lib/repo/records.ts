@@ -1,4 +1,4 @@
-/** What callers say of conventions, decisions, notes and summaries. What is too long or empty the native side says. */
+/** Checks conventions, decisions, notes and summaries that callers pass. The native side checks for empty and too long texts. */
 
 import { Buffer } from 'node:buffer'
 import { checkEach, checkFilled, checkObject, checkString, checkTags, optional } from '../arguments/checks.ts'
@@ -17,13 +17,13 @@ import type {
 export const MAXIMUM_TEXT_BYTES = 64 * 1024
 /** The longest name of a run or a step, or tag of a summary, in bytes. */
 const MAXIMUM_NAME_BYTES = 300
-/** Tags of a summary. */
+/** The largest number of tags of a summary. */
 export const MAXIMUM_SUMMARY_TAGS = 50
 
 const KINDS: readonly RecordKind[] = ['convention', 'decision', 'note']
 const SOURCES: readonly NoteSource[] = ['manual', 'agent', 'tool']
 
-/** A summary as the native side takes it, as JSON. */
+/** A summary in the form for the native side, as JSON. */
 export interface CheckedSummary {
   readonly runId: string
   readonly stepId: string
@@ -88,7 +88,7 @@ export function checkSummary(
   }
 }
 
-/** The name of a run or a step. */
+/** Checks the name of a run or a step. */
 export function checkName(value: string, name: string): string {
   const text = checkFilled(value, name)
   if (text.trim() === '' || /[\n\r]/.test(text) || isLonger(text, MAXIMUM_NAME_BYTES)) {
@@ -106,12 +106,12 @@ export function checkSummaryTags(tags: readonly string[], name: string): readonl
   return checked
 }
 
-/** Whether a text takes more bytes of UTF-8, which has no fewer than UTF-16 has units. */
+/** Whether a text takes more bytes of UTF-8. A text has at least as many bytes as UTF-16 code units. */
 export function isLonger(text: string, bytes: number): boolean {
   return text.length > bytes || Buffer.byteLength(text) > bytes
 }
 
-/** One that cannot fit need not cross to be refused. */
+/** Checks the text of a record. A text that is certainly too long is refused before it is copied to the native side. */
 function checkRecordText(value: string, name: string): string {
   const text = checkString(value, name)
   if (text.length > MAXIMUM_TEXT_BYTES) {

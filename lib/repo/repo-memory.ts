@@ -1,4 +1,4 @@
-/** `RepoMemory`: the public face of the native memory. */
+/** `RepoMemory`: the public class over the native memory. */
 
 import { NativeRepoMemory } from '#addon'
 import { checkFilled, checkPath, optional } from '../arguments/checks.ts'
@@ -53,7 +53,7 @@ import { RepoWorkflow } from './workflow.ts'
 const MEMORY = 'memory.json'
 const SUMMARIES = 'summaries.jsonl'
 
-/** What `open` has found out. */
+/** The values that `open` determines, which the private constructor takes. */
 class Opened {
   readonly repoHash: string
   readonly identity: Identity | undefined
@@ -71,9 +71,10 @@ class Opened {
 }
 
 /**
- * What is known about a repository: conventions, decisions and notes in a file that people read and edit as well, the latest
- * summaries of steps, a map of the source files, and the most useful of all that within a budget, for a model. Any number of
- * memories, in any number of processes, may be about one repository.
+ * A memory of one repository, which outlives sessions: conventions, decisions and notes in a file that people may also edit, the
+ * latest summaries of workflow steps, and a map of the source files. `buildContextFromMemory` chooses the most useful parts
+ * within a budget, as text for a model. Any number of objects, in any number of processes, may open the memory of one
+ * repository.
  *
  * @example
  * ```ts
@@ -124,12 +125,12 @@ export class RepoMemory {
   }
 
   /**
-   * Opens the memory of a repository, by a folder in it or by its hash. Reads what git says about the folder, without the
-   * `git` program, and writes nothing: the first change creates the directory.
+   * Opens the memory of a repository, given by a folder in it or by its hash. Reads git's files about the folder, without
+   * running the `git` program, and writes nothing: the first change creates the directory.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
-   * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
-   * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when git's files
+   * cannot be understood; `ERR_CONTEXT_UNSUPPORTED` for a repository whose branches are stored as a reftable; `ERR_CONTEXT_IO`
    */
   static async open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory> {
     const { location, branchScope, place, checked, hooks } = reading('open', () => {
@@ -152,8 +153,8 @@ export class RepoMemory {
   }
 
   /**
-   * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
-   * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
+   * Returns the hash of the repository that contains a folder. It is computed from the canonical path of the work tree, the
+   * remote's URL without credentials, and the branch (or the commit of a detached `HEAD`); without a remote, only from the path.
    *
    * @throws (rejects) as {@link RepoMemory.open}
    */
@@ -167,38 +168,39 @@ export class RepoMemory {
   }
 
   /**
-   * Moves what is remembered about a repository whose folder moved, or changed its remote, to where it is looked for now:
-   * with `fromWorkspace` what is remembered of all of its branches, with `fromRepoHash` one memory. Where both have a record,
-   * the one that was changed last stays. After a crash the same call does the rest.
+   * Moves the memory of a repository whose folder or remote has changed to its new hash: with `fromWorkspace`, the memories of
+   * all its branches; with `fromRepoHash`, one memory. If the old and the new memory both have a record, the one that was
+   * changed last is kept. After a crash, the same call completes the move.
    *
-   * @returns what was moved; nothing when it is there already
+   * @returns the moved memories; none if they were already moved
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
    * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
-   * file system without locks, `ERR_CONTEXT_IO`. What was not moved is where it was
+   * file system without locks, `ERR_CONTEXT_IO`. A memory that was not moved remains under its old hash
    */
   static async migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
     return migrate(options)
   }
 
-  /** 64 hexadecimal digits that stand for the repository. */
+  /** The hash of the repository: 64 hexadecimal digits. */
   get repoHash(): string {
     return this.#repoHash
   }
 
-  /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute; in the `fileSystem`, where there is one. */
+  /** The absolute path of the memory's directory, `<root>/repos/<repoHash>`; with a `fileSystem`, a path in it. */
   get directory(): string {
     return this.#directory
   }
 
-  /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
+  /** The root of the work tree, which the map shows. `undefined` if the memory was opened by its hash. */
   get workspace(): string | undefined {
     return this.#workspace
   }
 
   /**
-   * Everything that is remembered. What in the files is no record or summary is skipped, kept, and told to `onDebug`.
+   * Reads the complete memory. Parts of the files that are not valid records or summaries are skipped and reported to `onDebug`;
+   * they are kept in the files.
    *
-   * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is no JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
+   * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is not a JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
    * `ERR_CONTEXT_IO`
    */
   async getRepoMemory(): Promise<RepoMemoryContents> {
@@ -210,25 +212,27 @@ export class RepoMemory {
   }
 
   /**
-   * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-   * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
-   * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
+   * Adds a convention, or changes the one with this `id` or, without an `id`, with this `title`. Secrets are removed from it,
+   * see `redaction`. The change is applied to the current file under the memory's lock, so that concurrent changes of other
+   * processes are not lost. Changes and removals of records take effect in the order of the calls, even if a call is not awaited
+   * before the next.
    *
    * @returns the convention as it is stored
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
-   * another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood: it
-   * stays as it is; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`. Nothing has changed then
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when a required member of a new convention is missing;
+   * `ERR_CONTEXT_CONFLICT` when another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when
+   * `memory.json` is not valid (the file is not changed); `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`.
+   * A rejected call has changed nothing
    */
   async upsertConvention(input: ConventionInput): Promise<Convention> {
     return this.#upsert('upsertConvention', () => checkConvention(input))
   }
 
-  /** As {@link RepoMemory.upsertConvention}, of a decision, which is known by its `id` alone. */
+  /** Adds or changes a decision, as {@link RepoMemory.upsertConvention} does; a decision is identified only by its `id`. */
   async upsertDecision(input: DecisionInput): Promise<Decision> {
     return this.#upsert('upsertDecision', () => checkDecision(input))
   }
 
-  /** As {@link RepoMemory.upsertConvention}, of a note, which is known by its `id` alone. */
+  /** Adds or changes a note, as {@link RepoMemory.upsertConvention} does; a note is identified only by its `id`. */
   async upsertNote(input: NoteInput): Promise<Note> {
     return this.#upsert('upsertNote', () => checkNote(input))
   }
@@ -236,7 +240,7 @@ export class RepoMemory {
   /**
    * Removes a record.
    *
-   * @returns whether it was there
+   * @returns whether the record existed
    * @throws (rejects) as {@link RepoMemory.upsertConvention}
    */
   async remove(kind: RecordKind, id: string): Promise<boolean> {
@@ -249,19 +253,18 @@ export class RepoMemory {
   }
 
   /**
-   * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
-   * also those of other objects and processes with wider bounds. Summaries are
-   * stored in the order of the calls.
+   * Appends the summary of a step of a run. Removes the oldest summaries beyond this object's `maxSummaries` and
+   * `maxSummaryBytes`, including those that objects with larger limits have appended. Summaries are stored in the order of the
+   * calls.
    *
-   * @param runId one line of at most 300 bytes, as `stepId`
-   * @param summaryText 1 byte to 64 KiB
-   * @param tags what to find it by: at most 50 non-empty single lines
-   * @returns the summary as it is stored; the one that is kept already where one has the same `operationId`. Processes exclude
-   * each other by the lock of the file: where locks do not bind all of them (see `trustLocks`), and with a `fileSystem`, `operationId`
-   * holds for one process
+   * @param runId the name of the run: one line of at most 300 bytes; likewise `stepId`
+   * @param summaryText the summary, 1 byte to 64 KiB
+   * @param tags at most 50 non-empty single lines
+   * @returns the stored summary, or the existing one with the same `operationId`. Processes exclude each other by a lock on the
+   * file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see `trustLocks`), `operationId`
+   * works within one process only
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
-   * then
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not valid. A rejected call has added nothing
    */
   async appendSummary(
     runId: string,
@@ -274,11 +277,11 @@ export class RepoMemory {
   }
 
   /**
-   * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
-   * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
-   * the budget; a last line says what was left out. The same for the same memory, files and options.
+   * Returns the most useful parts of the memory as Markdown for a model: conventions, the latest summaries, decisions and notes,
+   * those that match `query` first, and a map of the repository in the remaining budget. Records are included whole, unless one
+   * is larger than the budget; a last line says what was left out. The same memory, source files and options give the same text.
    *
-   * @param maxChars the most it may have, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound
+   * @param maxChars the largest length of the text, in UTF-16 code units (JavaScript's `length`); `Infinity` means no limit
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails; `ERR_CONTEXT_CORRUPT`,
    * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
    */
@@ -293,11 +296,11 @@ export class RepoMemory {
   }
 
   /**
-   * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
-   * kept in `indexes/`.
+   * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only
+   * after it has changed; the symbols are cached in `indexes/`.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
-   * `ERR_CONTEXT_NOT_FOUND` when the workspace is gone; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+   * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
    */
   async repoMap(options?: RepoMapOptions | null): Promise<RepoMap> {
     const { request, progress, signal } = reading('repoMap', () => checkRepoMap(options))
@@ -313,11 +316,10 @@ export class RepoMemory {
   }
 
   /**
-   * What a source file defines, in its order.
+   * Returns the symbols that a source file defines, in the order of the file.
    *
-   * @param path relative to the workspace, `/` between its parts, or absolute below it
-   * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when it is none of the source files that the
-   * map knows
+   * @param path the path of the file: relative to the workspace, with `/` between its parts, or absolute
+   * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when the file is not one of the map's source files
    */
   async symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]> {
     const signal = reading('symbols', () => readCancellation(options))
@@ -332,10 +334,9 @@ export class RepoMemory {
   }
 
   /**
-   * A run whose steps leave summaries, which the steps after them find in their context.
+   * Returns a run whose steps append summaries to the memory; later steps get them in their context.
    *
-   * @param runId one line of at most 300 bytes
-   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
+   * @param runId the name of the run, one line of at most 300 bytes @throws `ERR_CONTEXT_INVALID_ARGUMENT`
    * @example
    * ```ts
    * const workflow = memory.workflow('run-42')
@@ -356,8 +357,8 @@ export class RepoMemory {
   }
 
   /**
-   * Waits for every call made before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer than
-   * `closeTimeout`. The memory can be used again afterwards.
+   * Waits until every earlier call has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at
+   * most. The memory can be used again afterwards.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)
@@ -368,7 +369,7 @@ export class RepoMemory {
     return this.close()
   }
 
-  /** What the native side is asked, as JSON. It is asked next: the environment's secrets are those of now. */
+  /** The request to the native side, as JSON. Refreshes the secret environment variables, because the request is sent next. */
   #request(call: string, check: () => object): string {
     const request = reading(call, () => JSON.stringify(check()))
     this.#hooks.redaction?.redactor.refresh()
@@ -388,7 +389,7 @@ export class RepoMemory {
     )
   }
 
-  /** `found` was redacted in it before. */
+  /** @param found the findings of an earlier redaction of the summary */
   #append(summary: CheckedSummary, found: readonly RedactionFinding[] = []): Promise<Summary> {
     const request = this.#request('appendSummary', () => summary)
     return operate(
@@ -413,7 +414,7 @@ export class RepoMemory {
     }
   }
 
-  /** Prepares a pack once, lets `use` render it, and forgets it in any case. */
+  /** Prepares a context pack once, calls `use` to render it, and releases it even if `use` fails. */
   async #withPack(
     request: PackRequest,
     signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** What happened in a step, as short Markdown. */
+/** `summariseStep`: describes a step of a run as short Markdown. */
 
 import { checkEach, checkFilled, checkObject, checkString, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -10,12 +10,12 @@ import type { StepSummary } from './types.ts'
 
 /** The longest text of a summary. */
 export const SUMMARY_LIMIT: TextLimit = { most: MAXIMUM_TEXT_BYTES, unit: 'bytes' }
-/** How much is shown of a value that is no text. */
+/** How much of a value is shown that is not a text. */
 export const VALUE_LIMIT: TextLimit = { most: 2000, unit: 'characters' }
 
 /**
- * Sums up a step as short Markdown: what happened, its outputs, what is to be done next. The same for the same step; at most
- * 64 KiB, so that `appendSummary` takes it.
+ * Describes a step as short Markdown: what happened, its outputs, and what remains to be done. Equal steps give equal texts. The
+ * text has at most 64 KiB, so that `appendSummary` accepts it.
  *
  * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
  * @example
@@ -34,7 +34,7 @@ export function summariseStep(step: StepSummary): string {
   return cutText(stepText(step), SUMMARY_LIMIT, undefined).text
 }
 
-/** As `summariseStep`, before it is cut: no more of it than matters for that. */
+/** The text of `summariseStep` before it is cut; only as much of it as the cut needs. */
 export function stepText(step: StepSummary): string {
   const { happened, outputs, followUps } = checkObject(step, 'step')
   const texts = [
@@ -45,7 +45,7 @@ export function stepText(step: StepSummary): string {
   return texts.filter((text) => text !== '').join('\n\n')
 }
 
-/** Whether a value is to be taken for a step's summary. */
+/** Whether a value has the shape of a `StepSummary`. */
 export function isStepSummary(value: unknown): value is StepSummary {
   return typeof value === 'object' && value !== null && typeof readMember(value, 'happened') === 'string'
 }
@@ -67,12 +67,12 @@ function textItems(items: readonly string[], name: string): readonly string[] {
   return checkEach(items, name, checkString)
 }
 
-/** A value that is no text. */
+/** Renders a value that is not a text. */
 function shown(value: unknown): string {
   return cutText(preview(value, enoughFor(VALUE_LIMIT)), VALUE_LIMIT, undefined).text
 }
 
-/** Lists end where nobody reads on. */
+/** Renders a list, up to the length after which the text is cut anyway. */
 function listText(title: string, items: readonly string[]): string {
   let text = ''
   for (const item of items) {

@@ -1,23 +1,22 @@
-/** Public types of the memory of repositories. */
+/** Public types of the repository memory. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /**
- * Whether each branch has a memory of its own (`'perBranch'`), or all branches and work trees of a repository share one
- * (`'sharedRepo'`).
+ * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one (`'sharedRepo'`).
  */
 export type BranchScope = 'perBranch' | 'sharedRepo'
 
 /**
- * Which repository a memory is about: a folder in it, or its hash, as `repoHash` gives it. A relative folder counts from the
- * working directory at the time of the call; one below a git work tree means that work tree.
+ * Identifies a repository by a folder in it, or by the hash that `repoHash` returns. A relative folder is resolved against the
+ * working directory at the time of the call; a folder inside a git work tree means that work tree.
  */
 export type RepoMemoryLocation =
   | { workspace: string; repoHash?: null | undefined }
   | {
-      /** 64 lower-case hexadecimal digits. What nothing is stored about is an empty memory. */
+      /** The hash of the repository: 64 lower-case hexadecimal digits. An unknown hash opens an empty memory. */
       repoHash: string
       workspace?: null | undefined
     }
@@ -31,22 +30,21 @@ export interface RepoHashOptions {
 /** Options of `RepoMemory.open()`. An option that is `undefined` or `null` has its default. */
 export interface RepoMemoryOptions extends RepoHashOptions {
   /**
-   * The directory that holds the memories of all repositories, each in `repos/<repoHash>/` below it, created on demand for the
-   * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded. With a `fileSystem`
-   * its `resolvePath` says what the path means.
+   * The directory of all memories, each in `repos/<repoHash>/` below it. It is created when needed, with access for the owner
+   * only. A relative path is resolved against the working directory at the time of the call; `~` is expanded. With a
+   * `fileSystem`, its `resolvePath` resolves the path.
    * @default '~/.codex-toolloop'
    */
   root?: string | null | undefined
   /**
-   * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-   * as well.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
   /**
-   * Takes the place of the local disk for what is remembered: records and summaries, which one process alone may write then.
-   * The workspace is read from the local disk in any case: what git says about it, and the source files of the map, which
-   * lists them by a walk of its own. Of the map nothing is kept in `fileSystem`, which holds texts; it lives in memory.
+   * A file system for the records and summaries, instead of the local disk. Only one process may write them then. The workspace
+   * (git's files and the source files of the map) is always read from the local disk. The cache of the map is in memory then,
+   * because `fileSystem` stores only texts.
    */
   fileSystem?: IFileSystem | null | undefined
   /**
@@ -68,9 +66,9 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   lockTimeout?: number | null | undefined
   /**
-   * Asserts that file locks exclude every process that can access the memory, on other hosts and mounts
-   * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
-   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * Asserts that file locks exclude every process that can access the memory, including processes on other hosts and mounts.
+   * Without this option, summaries beyond the limits are not removed, and `migrate` refuses to move summaries, on FUSE, 9p, SMB
+   * and unknown file systems. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
@@ -81,22 +79,22 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   allowShared?: boolean | null | undefined
   /**
-   * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
+   * The number of summaries that are kept, from 1; `Infinity` means no limit. Beyond it, the oldest are removed.
    *
-   * The bound belongs to this object, not to the memory: every `appendSummary` prunes to the bounds of the object that is
-   * called. An object with the default therefore prunes summaries that another one, opened with `Infinity`, would keep. Give
-   * all that open the same memory the same bounds.
+   * The limit belongs to this object, not to the stored memory: every `appendSummary` removes summaries beyond the limits of the
+   * object on which it is called. An object with the default therefore removes summaries that another object, opened with
+   * `Infinity`, would keep. Open the same memory with the same limits everywhere.
    * @default 100
    */
   maxSummaries?: number | null | undefined
   /**
-   * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
-   * It belongs to this object, as `maxSummaries` does.
+   * The total size of the summaries that are kept, in bytes; `Infinity` means no limit. Beyond it, the oldest are removed; the
+   * latest one is always kept. The limit belongs to this object, as `maxSummaries` does.
    * @default 1048576 (1 MiB)
    */
   maxSummaryBytes?: number | null | undefined
   /**
-   * What is taken out of everything before it is written. `false`: nothing is.
+   * The rules by which secrets are removed from everything before it is written. `false` disables redaction.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
@@ -104,34 +102,33 @@ export interface RepoMemoryOptions extends RepoHashOptions {
   onDebug?: ((msg: string, data?: unknown) => void) | null | undefined
 }
 
-/** How things are done in a repository. */
+/** A convention: how things are done in a repository. */
 export interface Convention {
   id: string
-  /** One line; no two conventions have the same. */
+  /** The title, one line. No two conventions have the same title. */
   title: string
   content: string
   tags: string[]
-  /** ISO 8601 in UTC, as all times here. */
+  /** When it was added, ISO 8601 in UTC, like all times here. */
   createdAt: string
   updatedAt: string
 }
 
-/** What was decided about a repository, and why. */
+/** A decision about a repository, with its reasons. */
 export interface Decision {
   id: string
   summary: string
-  /** Empty where none was given. */
+  /** The reasons; empty if none were given. */
   rationale: string
-  /** What it is about. */
-  impactedPaths: string[]
+  /** The paths that the decision affects. */ impactedPaths: string[]
   createdAt: string
   updatedAt: string
 }
 
-/** Who wrote a note: a person, a model, or a program. */
+/** The author of a note: a person (`'manual'`), a model (`'agent'`), or a program (`'tool'`). */
 export type NoteSource = 'manual' | 'agent' | 'tool'
 
-/** Anything else worth knowing about a repository. */
+/** A note: any other knowledge about a repository. */
 export interface Note {
   id: string
   content: string
@@ -140,74 +137,74 @@ export interface Note {
   updatedAt: string
 }
 
-/** What a step of a run came to. */
+/** The summary of one step of a run. */
 export interface Summary {
   runId: string
   stepId: string
-  /** When it was written. */
+  /** When it was appended, ISO 8601 in UTC. */
   timestamp: string
   summary: string
-  /** Absent where none were given. */
+  /** The tags; absent if none were given. */
   tags?: string[]
-  /** The operation that appended it; absent where none was given. */
+  /** The id of the operation that appended it; absent if none was given. */
   operationId?: string
 }
 
 /** Options of `appendSummary`. */
 export interface AppendSummaryOptions {
   /**
-   * Makes a repeated call harmless: where a summary with this id is kept, nothing is added and that summary is returned, whichever
-   * process appended it. One line of at most 300 bytes. A summary beyond `maxSummaries` or `maxSummaryBytes` takes its id with
-   * it.
+   * Makes a repeated call idempotent: if a stored summary has this id, nothing is added and that summary is returned, whichever
+   * process appended it. One line of at most 300 bytes. The id is forgotten when its summary is removed because of
+   * `maxSummaries` or `maxSummaryBytes`.
    */
   operationId?: string | null | undefined
 }
 
-/** The lists of records of a memory. */
+/** The kinds of records in a memory. */
 export type RecordKind = 'convention' | 'decision' | 'note'
 
-/** Everything that is remembered about a repository. */
+/** The complete contents of a repository memory. */
 export interface RepoMemoryContents {
-  /** In the order in which they were added, as decisions and notes. */
+  /** The conventions, in the order in which they were added; decisions and notes likewise. */
   conventions: Convention[]
   decisions: Decision[]
   notes: Note[]
-  /** Oldest first. */
+  /** The summaries, oldest first. */
   summaries: Summary[]
 }
 
 /**
- * A new convention, or a change of one: that with this `id`, or else with this `title`. What is absent stays. A new one needs
- * `title` and `content`.
+ * A new convention, or a change of the convention with this `id` or, without an `id`, with this `title`. Absent members are not
+ * changed. A new convention requires `title` and `content`.
  */
 export interface ConventionInput {
-  /** A UUID. One that is not there yet becomes the new convention's. */
+  /** The id, a UUID. If no convention has it, a new convention with this id is added. */
   id?: string | null | undefined
-  /** One line of at most 300 bytes. White space around it goes. */
+  /** One line of at most 300 bytes. Surrounding white space is removed. */
   title?: string | null | undefined
-  /** At most 64 KiB. */
+  /** A text of at most 64 KiB. */
   content?: string | null | undefined
-  /** At most 200 non-empty single lines, in place of all there were. White space around them and repetitions go. */
+  /** At most 200 non-empty single lines, which replace all existing tags. Surrounding white space and duplicates are removed. */
   tags?: readonly string[] | null | undefined
 }
 
-/** A new decision, or a change of the one with this `id`. What is absent stays. A new one needs `summary`. */
+/** A new decision, or a change of the one with this `id`. Absent members are not changed. A new decision requires `summary`. */
 export interface DecisionInput {
-  /** A UUID. One that is not there yet becomes the new decision's. */
+  /** The id, a UUID. If no decision has it, a new decision with this id is added. */
   id?: string | null | undefined
-  /** At most 64 KiB. */
+  /** A text of at most 64 KiB. */
   summary?: string | null | undefined
-  /** At most 64 KiB. */
+  /** A text of at most 64 KiB. */
   rationale?: string | null | undefined
-  /** At most 200 non-empty single lines, in place of all there were. Repetitions go. */
+  /** At most 200 non-empty single lines, which replace all existing paths. Duplicates are removed. */
   impactedPaths?: readonly string[] | null | undefined
 }
 
-/** A new note, or a change of the one with this `id`. What is absent stays. A new one needs `content`. */
+/** A new note, or a change of the one with this `id`. Absent members are not changed. A new note requires `content`. */
 export interface NoteInput {
-  /** A UUID. One that is not there yet becomes the new note's. */
+  /** The id, a UUID. If no note has it, a new note with this id is added. */
   id?: string | null | undefined
-  /** At most 64 KiB. */
+  /** A text of at most 64 KiB. */
   content?: string | null | undefined
   /** @default 'manual' */
   source?: NoteSource | null | undefined
@@ -215,68 +212,68 @@ export interface NoteInput {
 
 /** Options of `buildContextFromMemory`. An option that is `undefined` or `null` has its default. */
 export interface ContextPackOptions extends CancellationOptions {
-  /** What the model is about to do: what shares a word with it comes first. */
+  /** The task of the model: records that share a word with it come first. */
   query?: string | null | undefined
   /**
-   * So many of the latest summaries come into question.
+   * The number of the latest summaries that are considered.
    * @default 10
    */
   latestSummaries?: number | null | undefined
   /**
-   * Whether a map of the repository takes the room that is left, and what it is drawn around beside the words of `query`.
-   * There is none when the memory was opened by its hash.
+   * Whether a map of the repository fills the remaining budget, and what it focuses on in addition to the words of `query`. A
+   * memory that was opened by its hash has no map.
    * @default true
    */
   repoMap?: boolean | RepoMapFocus | null | undefined
-  /** At most so many tokens, as `countTokens` counts them; `Infinity` means no bound. */
+  /** The largest number of tokens, as `countTokens` counts them; `Infinity` means no limit. */
   maxTokens?: number | null | undefined
-  /** Counts the tokens of a text, with your model's tokeniser; needed with `maxTokens`, and called a few times. */
+  /** Returns the number of tokens of a text, by your model's tokeniser. Required with `maxTokens`; called up to eight times. */
   countTokens?: ((text: string) => number) | null | undefined
 }
 
-/** What a map is drawn around. */
+/** The focus of a map. */
 export interface RepoMapFocus {
-  /** What it is about: paths of files and folders below the workspace, names, words. */
+  /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
   focus?: readonly string[] | null | undefined
 }
 
 /** Options of `repoMap`. An option that is `undefined` or `null` has its default. */
 export interface RepoMapOptions extends RepoMapFocus, CancellationOptions {
   /**
-   * The text's length, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound.
+   * The largest length of the text, in UTF-16 code units (JavaScript's `length`); `Infinity` means no limit.
    * @default 8000
    */
   maxChars?: number | null | undefined
-  /** Told how far it is, while files are looked at. What it throws is swallowed. */
+  /** Called with the progress while files are read. Errors that it throws are ignored. */
   onProgress?: ((progress: RepoMapProgress) => void) | null | undefined
 }
 
-/** How far a repository map is. */
+/** The progress of building a repository map. */
 export interface RepoMapProgress {
-  /** Files that were looked at. */
+  /** Number of files that were checked. */
   done: number
   total: number
-  /** Files that were new or had changed, and were parsed. */
+  /** Number of files that were parsed because they were new or had changed. */
   parsed: number
 }
 
-/** The files of a repository that matter most, and what they define. */
+/** A map of a repository: its most important files, and the symbols that they define. */
 export interface RepoMap {
-  /** For a model. */
+  /** The map as text for a model. */
   text: string
-  /** What `text` shows, in its order: most important first. */
+  /** The files that `text` shows, in its order: the most important first. */
   files: {
-    /** Relative to the workspace, `/` between its parts. */
+    /** The path relative to the workspace, with `/` between its parts. */
     path: string
     symbols: SymbolSummary[]
   }[]
-  /** Source files in the workspace, as far as they are looked at. */
+  /** Number of source files in the workspace that were considered. */
   totalFiles: number
-  /** There are more source files than are looked at (50 000). */
+  /** Whether the workspace has more source files than are considered (50 000). */
   isTruncated: boolean
 }
 
-/** What kind of thing a symbol stands for. */
+/** The kind of a symbol. */
 export type SymbolKind =
   | 'class'
   | 'interface'
@@ -288,60 +285,58 @@ export type SymbolKind =
   | 'module'
   | 'macro'
 
-/** A name that a file defines. */
+/** A symbol that a file defines. */
 export interface SymbolSummary {
   name: string
   kind: SymbolKind
-  /** Where it begins, from 1. */
+  /** The line on which the definition begins, from 1. */
   line: number
-  /** How it is declared, on one line, without its body. */
+  /** The declaration on one line, without its body. */
   signature: string
-  /** The type or module that it belongs to, in the same file. */
+  /** The type or module that contains it, in the same file. */
   container?: string
 }
 
-/** What `summariseStep` takes: what happened in a step of a run, what came of it, and what is to be done next. */
+/** The argument of `summariseStep`: what happened in a step of a run, its outputs, and what remains to be done. */
 export interface StepSummary {
-  /** In a sentence or a few. */
+  /** What happened, in a few sentences. */
   happened: string
-  /** A list, or values by their names. What is no string is shown as JSON, the beginning of it. */
+  /** The outputs: a list of texts, or values by name. Values that are not strings are shown as JSON, cut after 2000 characters. */
   outputs?: readonly string[] | Readonly<Record<string, unknown>> | null | undefined
   followUps?: readonly string[] | null | undefined
 }
 
-/** What a step's function is given. */
+/** The argument of a step's function. */
 export interface WorkflowStep {
   readonly runId: string
   readonly stepId: string
-  /** As `RepoMemory.buildContextFromMemory`: the summaries of the steps before are in it. */
+  /** The same as `RepoMemory.buildContextFromMemory`; its text includes the summaries of earlier steps. */
   context(maxChars: number, options?: ContextPackOptions): Promise<string>
 }
 
 /** Options of `Workflow.step`. An option that is `undefined` or `null` has its default. */
 export interface WorkflowStepOptions<T> {
-  /**
-   * Sums up what the step returned.
-   * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
+  /** Returns a summary of the step's return value. @default the return value if it is a text or a `StepSummary`; otherwise the first 2000 characters of its JSON
    */
   summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
   /**
-   * How long `summarise` may take, in ms; `Infinity` means no bound. Then the default is used, as when it fails.
+   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, the default summary is used.
    * @default 10000
    */
   summariseTimeout?: number | null | undefined
-  /** What to find the summary by: at most 50 non-empty single lines. */
+  /** Tags of the summary: at most 50 non-empty single lines. */
   tags?: readonly string[] | null | undefined
 }
 
-/** A run whose steps leave summaries. */
+/** A run of several steps, each of which appends a summary to the memory. */
 export interface Workflow {
   readonly runId: string
   /**
-   * Runs a step, appends a summary of what it returned to the memory, and gives that back. Steps may run at the same time.
-   * The summary of a step that fails says so and has the tag `failed`; the error is thrown on as it is. Whatever goes wrong
-   * with a summary is told to `onDebug` and never breaks a step. A summary of more than 64 KiB is cut.
+   * Runs a step, appends a summary of its return value to the memory, and returns that value. Steps may run concurrently. The
+   * summary of a step that fails says so and has the tag `failed`; the error is rethrown unchanged. An error while making or
+   * storing a summary is reported to `onDebug` and does not fail the step. A summary of more than 64 KiB is cut.
    *
-   * @throws (rejects) what `run` throws; `ERR_CONTEXT_INVALID_ARGUMENT`, before anything runs
+   * @throws (rejects) the error that `run` throws; `ERR_CONTEXT_INVALID_ARGUMENT`, before `run` is called
    */
   step<T>(
     stepId: string,
@@ -353,30 +348,30 @@ export interface Workflow {
 /** Options of `RepoMemory.migrate()`. An option that is `undefined` or `null` has its default. */
 export type RepoMemoryMigration = (
   | {
-      /** Where the repository was. The folder need not exist any more. */
+      /** The folder in which the repository was. It need not exist any more. */
       fromWorkspace: string
       fromRepoHash?: null | undefined
     }
   | {
-      /** The hash under which it was remembered. */
+      /** The hash under which the repository's memory was stored. */
       fromRepoHash: string
       fromWorkspace?: null | undefined
     }
 ) &
   Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
-    /** Where the repository is now. */
+    /** The folder in which the repository is now. */
     workspace: string
   }
 
-/** What `RepoMemory.migrate()` did. */
+/** The result of `RepoMemory.migrate()`. */
 export interface MigrateReport {
-  /** The memories that were taken over; none where nothing was remembered. */
+  /** The memories that were moved; empty if there was nothing to move. */
   moved: {
-    /** The hash it was remembered under. */
+    /** The hash under which the memory was stored before. */
     from: string
-    /** The hash it is remembered under now. */
+    /** The hash under which the memory is stored now. */
     to: string
-    /** How many records and summaries it had. */
+    /** The number of its records and summaries. */
     conventions: number
     decisions: number
     notes: number

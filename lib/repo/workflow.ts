@@ -1,4 +1,4 @@
-/** Runs whose steps leave summaries in a memory. */
+/** `Workflow`: runs whose steps append summaries to a repository memory. */
 
 import { checkFunction, count, optional } from '../arguments/checks.ts'
 import { callWithin } from '../arguments/signals.ts'
@@ -15,16 +15,16 @@ import type { ContextPackOptions, StepSummary, Workflow, WorkflowStep, WorkflowS
 
 const FAILED = 'failed'
 
-/** What a workflow needs of the memory. */
+/** The methods of the memory that a workflow uses. */
 export interface WorkflowMemory {
   readonly redaction: Redacting | undefined
-  /** Appends a summary, in which something was redacted already. */
+  /** Appends a summary. `findings` are those of an earlier redaction of its text. */
   append(summary: CheckedSummary, findings: readonly RedactionFinding[]): Promise<unknown>
   context(maxChars: number, options?: ContextPackOptions): Promise<string>
   debug(message: string, data: unknown): void
 }
 
-/** What a step came to. */
+/** The summary text of a step. */
 type Text = ReturnType<typeof cutText>
 
 export class RepoWorkflow implements Workflow {
@@ -61,7 +61,7 @@ export class RepoWorkflow implements Workflow {
     return result
   }
 
-  /** A failure is told, and breaks nothing. */
+  /** Makes and appends a summary. A failure is reported to `onDebug` and does not fail the step. */
   async #record(stepId: string, tags: readonly string[] | undefined, sumUp: () => Text | Promise<Text>): Promise<void> {
     try {
       const { text, findings } = await sumUp()
@@ -93,7 +93,7 @@ export class RepoWorkflow implements Workflow {
     return text === undefined ? this.#shown(stepId, result) : this.#cut(text)
   }
 
-  /** A value that says nothing about the step by itself. */
+  /** The summary of a step whose return value is neither a text nor a `StepSummary`. */
   #shown(stepId: string, value: unknown): Text {
     if (value === undefined) {
       return this.#cut(`Step ${stepId} returned nothing`)
@@ -107,7 +107,7 @@ export class RepoWorkflow implements Workflow {
   }
 }
 
-/** The summary that a value is: a text, or a step's summary of the right shape. */
+/** The summary text of a value that is a text or a `StepSummary`. */
 function told(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return value.trim() === '' ? undefined : value
@@ -122,7 +122,7 @@ function told(value: unknown): string | undefined {
   }
 }
 
-/** What was thrown, in words. */
+/** The message of a thrown value. */
 function messageOf(thrown: unknown): string {
   if (typeof thrown === 'object' && thrown !== null) {
     const message = readMember(thrown, 'message')
