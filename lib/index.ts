@@ -1,4 +1,4 @@
-/** The public entry: everything a user may import. */
+/** The main entry of the package: everything public. */
 
 export type { ContextStats, SweepReport } from '#addon'
 export type { CancellationOptions, ContextError, ContextErrorCode, JsonValue, TaskId, Time } from './arguments/types.ts'

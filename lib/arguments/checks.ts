@@ -1,4 +1,4 @@
-/** Checks of single arguments. Nothing is coerced; what is wrong throws `ERR_CONTEXT_INVALID_ARGUMENT` with its name. */
+/** Checks of single arguments. Values are not coerced; an invalid one throws `ERR_CONTEXT_INVALID_ARGUMENT` with the argument's name. */
 
 import { invalidArgument } from './errors.ts'
 import type { CancellationOptions, TaskId } from './types.ts'
@@ -14,8 +14,7 @@ const UNITS: Record<string, number> = {
 
 const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/
 
-/** `undefined` and `null` mean absent. */
-export function optional<T, R>(
+/** Applies a check unless the value is `undefined` or `null`, which mean absent. */ export function optional<T, R>(
   value: T | null | undefined,
   name: string,
   check: (value: T, name: string) => R,
@@ -36,13 +35,13 @@ export function checkFilled(value: string, name: string): string {
   return value.toWellFormed()
 }
 
-/** A text as it can cross: without halves of characters. */
+/** Checks a text and replaces lone surrogates, because the native side takes UTF-8. */
 export function checkString(value: string, name: string): string {
   checkText(value, name)
   return value.toWellFormed()
 }
 
-/** Words to find something by. */
+/** Checks a list of tags. */
 export function checkTags(tags: readonly string[], name: string): readonly string[] {
   return checkEach(tags, name, checkTag)
 }
@@ -55,7 +54,7 @@ function checkTag(value: string, name: string): string {
   return tag.toWellFormed()
 }
 
-/** An array of strings, each of which passes a check. */
+/** Checks an array of strings, and each string in it. */
 export function checkEach(
   values: readonly string[],
   name: string,
@@ -88,8 +87,7 @@ export function checkObject<T>(value: T, name: string): T {
   return value
 }
 
-/** A tool's arguments. */
-export function checkArguments(value: Record<string, unknown>, name: string): void {
+/** Checks the arguments of a tool call. */ export function checkArguments(value: Record<string, unknown>, name: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidArgument(name, 'an object', value)
   }
@@ -109,7 +107,7 @@ export function checkBoolean(value: boolean, name: string): boolean {
   return value
 }
 
-/** What the caller vouches for: the locks of the file system, and directories of other users. */
+/** Checks the options `trustLocks` and `allowShared`. */
 export function checkTrust({
   trustLocks,
   allowShared,
@@ -133,7 +131,7 @@ export function checkDurability(value: 'process' | 'full', name: string): 'proce
   return value
 }
 
-/** The signal of a call's options, if there is one. */
+/** Reads the signal from a call's options, if there is one. */
 export function readSignal(options: CancellationOptions | null | undefined): AbortSignal | undefined {
   return optional(optional(options, 'options', checkObject)?.signal, 'signal', checkSignal)
 }
@@ -149,7 +147,7 @@ function checkSignal(signal: AbortSignal, name: string): AbortSignal {
   return signal
 }
 
-/** A whole number from 0 up. */
+/** Checks for a whole number, 0 or greater. */
 export function checkWhole(value: number, name: string): number {
   if (!(Number.isSafeInteger(value) && value >= 0)) {
     throw invalidArgument(name, 'a whole number from 0 up', value)
@@ -157,7 +155,7 @@ export function checkWhole(value: number, name: string): number {
   return value
 }
 
-/** A check for a whole number from 0 to a maximum. */
+/** Returns a check for a whole number from 0 to a maximum. */
 export function wholeUpTo(maximum: number): (value: number, name: string) => number {
   return (value, name) => {
     if (!(Number.isSafeInteger(value) && value >= 0 && value <= maximum)) {
@@ -167,7 +165,7 @@ export function wholeUpTo(maximum: number): (value: number, name: string) => num
   }
 }
 
-/** A whole number from 0 up; `Infinity` means no bound. */
+/** Checks for a whole number, 0 or greater, or `Infinity`, which means no limit. */
 export function count(value: number | null | undefined, name: string, byDefault: number): number {
   const given = value ?? byDefault
   if (given !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(given) && given >= 0)) {
@@ -176,7 +174,7 @@ export function count(value: number | null | undefined, name: string, byDefault:
   return given
 }
 
-/** Milliseconds of `'7d'`. */
+/** Converts a duration such as `'7d'` to milliseconds. */
 export function duration(value: string, name: string): number {
   const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(value.trim()) : null
   const unit = UNITS[match?.[2] ?? '']
@@ -186,7 +184,7 @@ export function duration(value: string, name: string): number {
   return Math.round(Number(match[1]) * unit)
 }
 
-/** A task's id, as JSON. */
+/** Checks a task's id and returns it as JSON. */
 export function taskToken(value: TaskId, name: string): string {
   return JSON.stringify(checkTask(value, name))
 }

@@ -4,26 +4,26 @@ import { getSystemErrorName } from 'node:util'
 import { type Redactor, standardRedactor } from '../redaction/redactor.ts'
 import type { ContextError, ContextErrorCode } from './types.ts'
 
-/** What is looked at of a text that is to be shown: a secret that begins in the part shown is known by it. */
+/** How much of a text is redacted before a shorter beginning of it is shown, so that a secret at the end of that beginning is recognised. */
 const MAXIMUM_INSPECTED = 1000
 const MAXIMUM_SHOWN = 50
 
-/** An `Error` with a code, and with a cause where there is one. */
+/** Makes an `Error` with a code and, if given, a cause. */
 export function contextError(code: ContextErrorCode, message: string, cause?: unknown): ContextError {
   const error = cause === undefined ? new Error(message) : new Error(message, { cause })
   return Object.assign(error, { code })
 }
 
-/** An argument is wrong: its name, and what it should be. */
+/** Makes the error for an invalid argument, with its name and what was expected. */
 export function invalidArgument(name: string, expected: string, given: unknown): ContextError {
   return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `${name} must be ${expected}, not ${inspect(given)}`)
 }
 
 /**
- * Whatever stopped a call before it began, with a code.
+ * Converts any error that stopped a call before it started to one with a code.
  *
  * @param call the method, for messages
- * @param stored what it was to store
+ * @param stored the parameter whose value was to be stored
  */
 export function asContextError(error: unknown, call: string, stored: string): unknown {
   if (error instanceof RangeError) {
@@ -39,12 +39,12 @@ export function asContextError(error: unknown, call: string, stored: string): un
   return contextError('ERR_CONTEXT_INVALID_ARGUMENT', `the arguments of ${call} could not be read`, error)
 }
 
-/** What a getter throws may have a code as well. */
+/** Whether the error was made by this package. A caller's getter may throw an error with a code too. */
 function isOurs(error: Partial<ContextError>): boolean {
   return typeof error.code === 'string' && error.code.startsWith('ERR_CONTEXT_')
 }
 
-/** A value in a few words, for messages, without secrets; runs none of its code. */
+/** Describes a value in a few words for a message, without secrets and without running its code. */
 export function inspect(value: unknown): string {
   if (typeof value === 'string') {
     const text = standardRedactor().quote(value.slice(0, MAXIMUM_INSPECTED))
@@ -56,7 +56,7 @@ export function inspect(value: unknown): string {
   return `a value of type ${typeof value}`
 }
 
-/** What the native side says of a failure. */
+/** The native side's description of a failure. */
 interface NativeError {
   code: ContextErrorCode
   message: string
@@ -70,12 +70,12 @@ interface SystemFailure {
   path: string
 }
 
-/** Thrown values of injected file systems, until the error that they caused is built. */
+/** Values that injected file systems threw, kept until the error that they caused is built. */
 const thrownValues = new Map<number, unknown>()
 const MAXIMUM_THROWN_VALUES = 1000
 let nextHandle = 1
 
-/** Keeps a thrown value for the error that it will cause. Some failures cause none: the oldest go. */
+/** Keeps a thrown value for the error that it causes. Some failures cause no error, so the oldest values are dropped. */
 export function keepThrown(value: unknown): number {
   const handle = nextHandle++
   thrownValues.set(handle, value)
@@ -89,9 +89,9 @@ export function keepThrown(value: unknown): number {
 }
 
 /**
- * The error that the native side describes.
+ * Makes the error that the native side describes.
  *
- * @param redactor takes the secrets out of its message, which may name what the caller passed
+ * @param redactor redacts the message, which may contain values that the caller passed
  */
 export function fromNative(text: string, redactor?: Redactor): ContextError {
   const { code, message: told, cause } = JSON.parse(text) as NativeError
@@ -101,13 +101,13 @@ export function fromNative(text: string, redactor?: Redactor): ContextError {
     return contextError(code, message)
   }
   if ('handle' in cause) {
-    // It stays: several operations may have failed by it.
+    // The value is kept, because several operations may have failed with it.
     return contextError(code, message, thrownValues.get(cause.handle))
   }
   return contextError(code, message, systemError({ ...cause, message: quote(cause.message), path: quote(cause.path) }))
 }
 
-/** As Node's own errors look: `code`, `errno`, `syscall`, `path`. */
+/** Makes an error like Node's system errors, with `code`, `errno`, `syscall` and `path`. */
 function systemError({ message, errno, syscall, path }: SystemFailure): Error {
   const error = new Error(message)
   if (errno === null) {
@@ -120,7 +120,7 @@ function systemErrorName(errno: number): string | undefined {
   try {
     return getSystemErrorName(-errno)
   } catch {
-    // Windows numbers its errors differently.
+    // The error numbers of Windows have no entry in Node's table.
     return undefined
   }
 }

@@ -1,11 +1,10 @@
 /**
- * Known names of options. A check refuses an object that has any other: a misspelt option would have no effect and give no
- * sign of that. Each options type has a table in its folder's `option-names.ts` with exactly the names of the type; the
- * compiler refuses it otherwise.
+ * Checks the names of options. An object with an unknown name is refused, because a misspelt option would be ignored silently.
+ * Each options type has a table in its folder's `option-names.ts` with exactly the names of the type, which the compiler
+ * verifies.
  *
- * What is data keeps members that this package does not know, and has no table: entries, records, outputs and outcomes of
- * tools, pointers, events, `config`, file systems, and objects whose keys are names of the caller's (`toolThresholds`, the
- * `retention` of agents).
+ * Data objects may have unknown members and have no table: entries, records, outputs and outcomes of tools, pointers, events,
+ * `config`, file systems, and objects whose keys are the caller's (`toolThresholds`, the `retention` of agents).
  */
 
 import { optional, readSignal } from './checks.ts'
@@ -13,16 +12,16 @@ import { contextError, inspect, invalidArgument } from './errors.ts'
 import { nearestName } from './nearest-name.ts'
 import type { CancellationOptions } from './types.ts'
 
-/** Parameters of public methods: the name of an option says enough without them. */
+/** Names of parameters of public methods. Messages leave them out, because the option's name suffices. */
 const PARAMETERS: ReadonlySet<string> = new Set(['options', 'filter', 'query', 'policy', 'change'])
 
-/** So many names are listed when none is near. */
+/** The number of names that a message lists if no known name is similar. */
 const MAXIMUM_LISTED = 8
 
-/** A check of an options object; it gives the object back. */
+/** A check of an options object, which returns the object. */
 type OptionsCheck<Options> = <Given extends Options>(given: Given, name: string) => Given
 
-/** The names of every member of a union. */
+/** The names of the members of all types of a union. */
 type NameOf<Options> = Options extends unknown ? keyof Options & string : never
 
 export type Names<Options> = { readonly [Name in NameOf<Options>]: true }
@@ -30,7 +29,7 @@ export type Names<Options> = { readonly [Name in NameOf<Options>]: true }
 /**
  * @param type the name of the options' type
  * @param names the names of all options
- * @param ignored further names that are accepted and mean nothing
+ * @param ignored further names that are accepted and ignored
  */
 export function knownOptions<Options extends object>(
   type: string,
@@ -44,7 +43,7 @@ export function knownOptions<Options extends object>(
     }
     for (const key of Object.keys(given)) {
       const isKnown = Object.hasOwn(names, key) || Object.hasOwn(ignored, key)
-      // An absent value has no effect under the right name, either.
+      // An unknown name whose value is `undefined` or `null` is accepted: it would have no effect under the right name either.
       if (!isKnown && ((given as Record<string, unknown>)[key] ?? undefined) !== undefined) {
         throw unknownOption(key, name, known, type)
       }
@@ -74,7 +73,7 @@ export const CANCELLATION: Names<CancellationOptions> = { signal: true }
 
 const cancellationOptions = knownOptions<CancellationOptions>('CancellationOptions', CANCELLATION)
 
-/** The signal of a call that has no other option. */
+/** Reads the signal from the options of a call that has no other option. */
 export function readCancellation(options: CancellationOptions | null | undefined): AbortSignal | undefined {
   return readSignal(optional(options, 'options', cancellationOptions))
 }

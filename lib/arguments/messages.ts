@@ -1,12 +1,15 @@
-/** What debug payloads and error messages may show of what callers passed or threw. */
+/** Redacts the values of callers that debug messages and error messages show. */
 
 import type { Redactor } from '../redaction/redactor.ts'
 import { contextError } from './errors.ts'
 
-/** Payloads are made here, and errors have causes: neither goes deep. */
+/** The largest nesting depth of payloads and of chains of causes; deeper parts are not shown. */
 const MAXIMUM_DEPTH = 8
 
-/** A value without its secrets: itself where it has none, and a copy where it has. Anything but errors and plain data stays. */
+/**
+ * Redacts a value: returns the value itself if it contains no secret, otherwise a redacted copy. Values other than errors and
+ * plain data are returned unchanged.
+ */
 export function quoteValue(redactor: Redactor, value: unknown, depth = 0): unknown {
   if (typeof value === 'string') {
     return redactor.quote(value)
@@ -60,7 +63,7 @@ function quoteError(redactor: Redactor, error: Error, depth: number): Error {
   return copy
 }
 
-/** What of a call is larger than an option allows. */
+/** Makes the error for a part of a call that is larger than an option allows. */
 export function tooLarge(
   redactor: Redactor | undefined,
   what: 'result' | 'entry',

@@ -1,9 +1,9 @@
-/** The known name that a misspelt one most likely stands for. */
+/** Finds the known name that a misspelt one most likely means. */
 
 /** The share of a name's characters that may differ. */
 const TOLERANCE = 1 / 3
 
-/** `undefined` when none is near. Case, `_` and `-` do not count. */
+/** Returns the most similar known name, ignoring case, `_` and `-`; `undefined` if none is similar enough. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const wanted = normalise(given)
   let nearest: string | undefined
@@ -12,7 +12,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
     const other = normalise(name)
     const length = Math.max(wanted.length, other.length)
     const allowed = Math.max(1, Math.floor(length * TOLERANCE))
-    // The distance is at least the difference of the lengths.
+    // Skips names whose length differs too much: the edit distance is at least the difference of the lengths.
     if (Math.abs(wanted.length - other.length) <= allowed) {
       const distance = editDistance(wanted, other)
       if (distance <= allowed && distance < length && distance < least) {
@@ -28,7 +28,7 @@ function normalise(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
 }
 
-/** Insertions, removals, replacements and swaps of neighbours that turn one text into the other. */
+/** The edit distance: the number of insertions, removals, replacements and swaps of adjacent characters. */
 function editDistance(one: string, other: string): number {
   let before: number[] = []
   let previous: number[] = []

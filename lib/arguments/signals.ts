@@ -1,22 +1,21 @@
-/** Waiting for callers' functions, which need not know of signals and may never settle. */
+/** Calls callers' functions with a timeout and a signal, because they may ignore signals and may never settle. */
 
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/** The longest time that a timer counts, in ms. A longer timeout is none. */
+/** The longest delay of a timer, in ms. A longer timeout counts as no timeout. */
 export const LONGEST_TIMEOUT = 0x7fffffff
 
-/** How long to wait for a caller's function. */
+/** The timeout and the signal of a call of a caller's function. */
 export interface Wait {
-  /** The function, for messages. */
+  /** The name of the function, for messages. */
   readonly name: string
-  /** In ms. */
+  /** The timeout in ms. */
   readonly timeout: number
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Calls a caller's function and settles as it does. Rejects as soon as the signal is aborted, and when the time is up; what
- * comes of the call after that is ignored.
+ * Calls a caller's function and settles as it does. Rejects when the signal is aborted or the timeout expires; the call's later outcome is ignored.
  */
 export function callWithin<T>(call: () => T | PromiseLike<T>, { name, timeout, signal }: Wait): Promise<T> {
   return new Promise<T>((resolve, reject) => {

@@ -1,14 +1,14 @@
-/** Points in time as callers and lines give them. Without a zone, UTC: histories travel between machines. */
+/** Parses and checks points in time. A time without a zone is UTC, because history files are moved between machines. */
 
 import { invalidArgument } from './errors.ts'
 
 const ISO_8601 =
   /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])([01]\d|2[0-3]):?([0-5]\d)?)?)?$/i
-/** What every reader of lines understands; the rest of ISO 8601 is written differently. */
+/** The common forms of ISO 8601, which are written unchanged; other forms are normalised. */
 const PLAIN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?)?$/
 const EXPECTED = 'a valid date, an ISO 8601 string or a number of milliseconds'
 
-/** Milliseconds since 1970 of an ISO 8601 text, `NaN` when it is none or names no day there ever was. */
+/** Converts an ISO 8601 text to milliseconds since 1970; `NaN` if it is not one or names a day that does not exist. */
 export function parseTimestamp(text: string): number {
   const match = ISO_8601.exec(text)
   if (match === null) {
@@ -25,7 +25,7 @@ export function parseTimestamp(text: string): number {
   return sign === '-' ? utc + offset : utc - offset
 }
 
-/** Milliseconds since 1970. */
+/** Checks a point in time and converts it to milliseconds since 1970. */
 export function checkTime(value: Date | string | number, name: string): number {
   let time = Number.NaN
   if (typeof value === 'string') {
@@ -39,7 +39,10 @@ export function checkTime(value: Date | string | number, name: string): number {
   return time
 }
 
-/** ISO 8601, as spelled where that is a usual spelling. Other years have more digits: hardly a reader knows those. */
+/**
+ * Checks a point in time and converts it to ISO 8601; a text in a common form is kept. Years outside 0 to 9999 are refused,
+ * because few programs read their longer form.
+ */
 export function checkTimestamp(value: Date | string | number, name: string): string {
   const time = checkTime(value, name)
   const text = typeof value === 'string' && PLAIN.test(value) ? value : new Date(time).toISOString()

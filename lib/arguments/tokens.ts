@@ -1,12 +1,11 @@
-/** Callers' functions that count tokens. */
+/** Calls functions of callers that count tokens. */
 
 import { contextError, inspect, invalidArgument } from './errors.ts'
 
-/**
- * What a caller's function counts.
+/** Calls a caller's function that counts tokens.
  *
  * @param name the parameter, for messages
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT` when it fails, or gives no finite number from 0 up
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT` if it fails, or does not return a finite number, 0 or greater
  */
 export function tokensOf<T>(countTokens: (counted: T) => number, counted: T, name: string): number {
   let tokens: unknown

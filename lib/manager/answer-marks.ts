@@ -1,6 +1,7 @@
 /**
- * Signatures of the answers of the context tools. An answer comes back as the output of a tool whose name a framework may
- * have changed; its last line, a MAC over the text before it, says what it is. The key is random and in the context directory.
+ * Signatures of the context tools' answers. A framework passes an answer back to the manager as the output of a tool, possibly
+ * under another name. The last line of an answer is a MAC of the text before it, by which the manager recognises it. The random
+ * key is stored in the context directory.
  */
 
 import { Buffer } from 'node:buffer'
@@ -11,16 +12,16 @@ import { debug, type Hooks, operate } from '../native/border.ts'
 const BEGINNING = '\n[Answer of the context tools, signed '
 const SIGNED = /\n\[Answer of the context tools, signed ([0-9a-f]{32})\]$/
 const DIGITS = 32
-/** Bytes that a signature adds to an answer. */
+/** The length of a signature in bytes. */
 export const SIGNATURE_BYTES = Buffer.byteLength(BEGINNING) + DIGITS + 1
-/** Frameworks wrap an answer in so much at most: ids, types, a message. In UTF-16 units. */
+/** The largest size of what a framework wraps around an answer (ids, types, a message), in UTF-16 code units. */
 const MAXIMUM_WRAPPING = 2048
-/** Longer texts are no answers, in UTF-16 units. */
+/** The longest text that is checked for a signature, in UTF-16 code units. */
 const MAXIMUM_LENGTH = 16 * 1024 * 1024
-/** JSON within JSON: a result of MCP within the text of a message. */
+/** The deepest nesting of JSON in JSON strings, such as an MCP result in the text of a message. */
 const MAXIMUM_NESTING = 3
 
-/** Signs answers, and recognises them. */
+/** Signs answers, and recognises signed answers. */
 export class AnswerMarks {
   readonly #hooks: Hooks
   readonly #native: NativeManager
@@ -31,19 +32,19 @@ export class AnswerMarks {
     this.#hooks = hooks
   }
 
-  /** The answer with its signature. */
+  /** Appends a signature to an answer. */
   async sign(answer: string): Promise<string> {
     this.#key ??= this.#make()
     return `${answer}${BEGINNING}${macOf(await this.#key, answer)}]`
   }
 
-  /** Whether `isAnswer` may say so of a text. Most outputs are no answers, and need not wait for the key. */
+  /** Whether a text may be a signed answer. This cheap check spares most outputs the wait for the key. */
   mayBeAnswer(text: string): boolean {
     // Inside JSON the line break is escaped.
     return text.length <= MAXIMUM_LENGTH && text.includes(BEGINNING.slice(1))
   }
 
-  /** Whether an output is an answer, plain or wrapped by a framework. `text` is the output itself or its JSON. */
+  /** Whether an output is a signed answer, possibly wrapped by a framework. `text` is the output itself or its JSON. */
   async isAnswer(text: string): Promise<boolean> {
     if (!this.mayBeAnswer(text)) {
       return false
@@ -52,7 +53,7 @@ export class AnswerMarks {
     return key !== '' && unsignedLength(text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
   }
 
-  /** The key, as hex digits; empty where there is none and it is not to be made. */
+  /** Reads the key as hexadecimal digits; empty if there is none and `creates` is `false`. */
   #readKey(creates: boolean): Promise<string> {
     return operate(
       this.#hooks,
@@ -88,7 +89,7 @@ function macOf(key: string, answer: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(answer, 'utf8').digest('hex').slice(0, DIGITS)
 }
 
-/** The length of what is not signed; `Infinity` where nothing is. */
+/** The length of the part of a text that is not signed; `Infinity` if no part is signed. */
 function unsignedLength(text: string, key: string, nesting: number): number {
   const mac = SIGNED.exec(text)?.[1]
   if (mac !== undefined) {
@@ -131,12 +132,12 @@ function parse(text: string): unknown {
 
 const marksOfManagers = new WeakMap<object, AnswerMarks>()
 
-/** Lets tools sign with a manager's key. */
+/** Registers the signatures of a manager, so that tools can sign with its key. */
 export function registerMarks(manager: object, marks: AnswerMarks): void {
   marksOfManagers.set(manager, marks)
 }
 
-/** The marks of a manager; `undefined` for what is none. */
+/** The signatures of a manager; `undefined` for any other object. */
 export function marksOf(manager: object): AnswerMarks | undefined {
   return marksOfManagers.get(manager)
 }

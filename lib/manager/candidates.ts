@@ -1,4 +1,4 @@
-/** What callers pass to be ranked: pointers, which need not be of the manager that ranks them. */
+/** Checks the pointers that callers pass for ranking. They may belong to another manager. */
 
 import { invalidArgument } from '../arguments/errors.ts'
 import type { SelectablePointer } from './types.ts'
@@ -11,7 +11,7 @@ export function checkPointer(pointer: unknown, name: string, index: number): Sel
   return pointer as SelectablePointer
 }
 
-/** What ranking needs of a pointer that may not be this manager's. */
+/** The members of a pointer that ranking uses if the pointer belongs to another manager. */
 export function selectable(pointer: SelectablePointer): unknown {
   const { filepath, toolName, toolDescription, args, queryId, taskId, timestamp } = pointer
   return {

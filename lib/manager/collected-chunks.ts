@@ -1,37 +1,37 @@
-/** What came of a stream, as far as it is kept. */
+/** Collects the chunks of a stream in memory, up to a limit. */
 
 import { Buffer } from 'node:buffer'
 
-/** Chunks are counted in pieces, so that one long chunk is not all or nothing. In UTF-16 units, or bytes. */
+/** The size of the pieces in which a chunk is added, so that a part of a long chunk can be kept. In UTF-16 code units or bytes. */
 const PIECE = 16_384
 
-/** What the record of bytes says of them takes no more, in bytes. */
+/** The largest size of a record's description of its binary data, in bytes. */
 const REFERENCE = 512
 
-/** Texts and bytes are kept as bytes, half of what a text takes. */
+/** Texts and bytes are stored as bytes, which take half the memory of a text. */
 export class Collected {
   readonly #maxBytes: number
-  /** Of bytes that are text; `undefined` once some are not. */
+  /** Decodes bytes that are text; `undefined` after the first bytes that are not UTF-8. */
   #decoder: InstanceType<typeof TextDecoder> | undefined = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
-  /** Of the JSON of the text, or of the values; once it is no text, of the bytes. */
+  /** The size in bytes of the JSON of the text or of the values, or of the bytes if the stream is not text. */
   #bytes = 2
   #pieces: Buffer[] = []
   #values: unknown[] | undefined
-  /** The first half of a character whose second is in the next text. */
+  /** A high surrogate at the end of a text, whose low surrogate begins the next text. */
   #half = ''
-  /** Not all was kept. */
+  /** Whether a part of the stream was dropped. */
   isCut = false
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes of the JSON of what was kept. */
+  /** The size in bytes of the JSON of the collected chunks. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Gives up what was kept, in pieces. */
+  /** Returns the collected chunks and forgets them. */
   take(): unknown[] {
     const pieces = this.#values ?? [...this.#pieces, ...(this.#half === '' ? [] : [this.#half])]
     this.#half = ''
@@ -68,7 +68,7 @@ export class Collected {
     }
   }
 
-  /** A half character that nothing completed. */
+  /** Adds a surrogate that no other completed. */
   #addHalf(): void {
     const half = this.#half
     this.#half = ''
@@ -87,7 +87,7 @@ export class Collected {
     this.#keep(Buffer.from(bytes), text === undefined ? bytes.length : jsonBytes(text))
   }
 
-  /** The text of bytes that go on a text. */
+  /** Decodes bytes that continue a text; `undefined` if they are not UTF-8. */
   #decoded(bytes: Buffer): string | undefined {
     try {
       return this.#decoder?.decode(bytes, { stream: true })
@@ -107,7 +107,7 @@ export class Collected {
     this.#pieces.push(piece)
   }
 
-  /** The first that is neither text nor bytes makes all of them values. */
+  /** Adds a value. The first chunk that is neither text nor bytes makes all chunks elements of an array. */
   #addValue(value: unknown): void {
     if (this.#values === undefined) {
       this.#addHalf()
@@ -125,7 +125,7 @@ export class Collected {
     this.#values.push(Buffer.isBuffer(shown) ? Buffer.from(shown) : shown)
   }
 
-  /** The text; bytes where they are no UTF-8; all chunks where one was neither. More may come unless it `isOver`. */
+  /** Returns the result: a text, bytes if they are not UTF-8, or the array of all chunks. With `isOver`, no more chunks follow. */
   result(isOver = true): string | Uint8Array | unknown[] {
     if (isOver) {
       this.#addHalf()
@@ -139,7 +139,7 @@ export class Collected {
       return bytes
     }
     try {
-      // Within a text that was cut, the last character may be cut as well.
+      // If the stream was cut, its last character may be incomplete.
       const decoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
       return decoder.decode(bytes, { stream: this.isCut })
     } catch {
@@ -152,7 +152,7 @@ function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2
 }
 
-/** How many of the first `most` units of a text are whole characters. */
+/** The number of code units of a text, at most `most`, that does not split a surrogate pair. */
 export function wholeCharacters(text: string, most: number): number {
   const end = Math.min(text.length, most)
   const last = text.charCodeAt(end - 1)

@@ -1,4 +1,4 @@
-/** Vectors of contexts: made by the caller's function, kept on the native side. */
+/** Vectors of contexts: computed by the caller's function, and stored on the native side. */
 
 import type { NativeManager } from '#addon'
 import { inspect } from '../arguments/errors.ts'
@@ -6,34 +6,34 @@ import { callWithin } from '../arguments/signals.ts'
 import { cancellable, debug, type Hooks } from '../native/border.ts'
 import type { Embed } from './retrieval-types.ts'
 
-/** Texts that the caller's function is given at once. */
+/** The number of texts per call of the caller's function. */
 const BATCH = 64
-/** Texts fetched at once. */
+/** The number of texts that are fetched from the native side at once. */
 const PAGE = 8 * BATCH
 
-/** What is embedded, and how. */
+/** A request for vectors. */
 export interface Embedding {
   readonly native: NativeManager
   readonly hooks: Hooks
   readonly query: string
-  /** Which contexts come into question, as the native side is told. */
+  /** The filter of the contexts, in the form for the native side. */
   readonly request: string
   readonly embed: Embed
-  /** How long each call of `embed` may take, in ms. */
+  /** The timeout of each call of `embed`, in ms. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
 }
 
-/** Has the contexts of one manager embedded. Concurrent calls share the work; none waits for another's `embed`. */
+/** Computes the vectors of one manager's contexts. Concurrent calls share the work; none waits for another's `embed`. */
 export class Embeddings {
-  /** The contexts, by their numbers, that calls are having embedded, or had while others were under way. */
+  /** The numbers of the contexts that concurrent calls are embedding or have embedded. */
   readonly #claimed = new Set<number>()
   #callsUnderWay = 0
 
   /**
-   * Has every context in question embedded that has no vector yet, and then the query.
+   * Computes the vectors of all contexts that meet the filter and have none, and then the vector of the query.
    *
-   * @returns the query's vector; `undefined` when something went wrong, which `onDebug` is told
+   * @returns the query's vector; `undefined` after a failure, which is reported to `onDebug`
    */
   async vectorOf(embedding: Embedding): Promise<Float32Array | undefined> {
     const { hooks, query, signal } = embedding
@@ -42,7 +42,7 @@ export class Embeddings {
       const isComplete = await this.#embedContexts(embedding, true)
       const { numbers } = await ask(embedding, [query.toWellFormed()])
       if (!isComplete) {
-        // Other calls have had the time that embedding the query took: what they have not finished by now is embedded here.
+        // Contexts that other calls had claimed and have not finished in the meantime are embedded here.
         await this.#embedContexts(embedding, false)
       }
       return numbers
@@ -59,10 +59,10 @@ export class Embeddings {
   }
 
   /**
-   * Has contexts embedded, a batch at a time.
+   * Computes the vectors of contexts, in batches.
    *
-   * @param skipsClaimed leaves out the contexts that other calls have claimed
-   * @returns whether nothing was left out
+   * @param skipsClaimed whether contexts that other calls have claimed are skipped
+   * @returns whether no context was skipped
    */
   async #embedContexts(embedding: Embedding, skipsClaimed: boolean): Promise<boolean> {
     const { native } = embedding
@@ -126,7 +126,7 @@ interface Waiting {
   readonly text: string
 }
 
-/** The latest contexts in question that have no vector. */
+/** The latest contexts that meet the filter and have no vector. */
 async function withoutVector({ hooks, native, request, signal }: Embedding): Promise<Waiting[]> {
   const [sequences = '[]', ...texts] = await cancellable(
     hooks,
@@ -139,7 +139,7 @@ async function withoutVector({ hooks, native, request, signal }: Embedding): Pro
   return texts.map((text, index) => ({ sequence: numbers[index] as number, text }))
 }
 
-/** Vectors of one length, one after the other. */
+/** Vectors of equal length, concatenated. */
 interface Vectors {
   readonly numbers: Float32Array
   readonly length: number
@@ -174,7 +174,7 @@ function lengthOf(vector: unknown): number {
   return length as number
 }
 
-/** Nothing is coerced: what is no number becomes `NaN`, which is refused. */
+/** Copies a vector. Values that are not numbers become `NaN`, which is refused. */
 function copy(vector: ArrayLike<number>, numbers: Float32Array, start: number): void {
   for (let index = 0; index < vector.length; index++) {
     const number = vector[index]

@@ -1,4 +1,4 @@
-/** Which contexts a selection or a search wants. */
+/** Checks the filters of selections and searches. */
 
 import { checkText, optional, taskToken } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -17,7 +17,7 @@ export interface CheckedContextFilter {
   calls?: readonly string[] | undefined
   /** JSON tokens. */
   sessions?: readonly string[] | undefined
-  /** Milliseconds since 1970, as `until`; both are included. */
+  /** Milliseconds since 1970, inclusive; likewise `until`. */
   since?: number | undefined
   until?: number | undefined
 }
@@ -26,7 +26,7 @@ export interface CheckedContextFilter {
  * Checks a filter.
  *
  * @param name the parameter that holds it, for messages
- * @param timeNames what the bounds of time are called there
+ * @param timeNames the names of `since` and `until` in that parameter
  */
 export function checkContextFilter(
   filter: ContextFilter,
@@ -44,7 +44,7 @@ export function checkContextFilter(
 }
 
 /**
- * Checks whose contexts are wanted.
+ * Checks a session scope.
  *
  * @returns the ids of their sessions; `undefined` for all
  */
@@ -61,12 +61,12 @@ export function checkSessionScope(scope: SessionScope, name: string, own: string
   return Array.from(scope as readonly string[], (id, index) => wellFormed(id, `${name}[${index}]`))
 }
 
-/** As the native side compares them. */
+/** Converts session ids to the form that the native side compares. */
 export function sessionTokens(ids: readonly string[] | undefined): readonly string[] | undefined {
   return ids?.map((id) => JSON.stringify(id))
 }
 
-/** One value, or an array of them. */
+/** Checks one value or an array of values. */
 function each<T>(check: (value: T, name: string) => string): (values: T | readonly T[], name: string) => string[] {
   return (values, name) =>
     Array.isArray(values)
@@ -74,7 +74,7 @@ function each<T>(check: (value: T, name: string) => string): (values: T | readon
       : [check(values as T, name)]
 }
 
-/** As the native side keeps it: it takes strings as UTF-8. */
+/** Checks a query id and converts it to JSON; lone surrogates are replaced, as the native side stores strings as UTF-8. */
 function queryToken(value: string, name: string): string {
   return JSON.stringify(wellFormed(value, name))
 }

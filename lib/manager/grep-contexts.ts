@@ -1,4 +1,4 @@
-/** Searching many contexts for lines: checks what to search for, and puts the answer together. */
+/** `grepContexts`: checks the options, and builds the result from the native side's answer. */
 
 import type { NativeManager } from '#addon'
 import { checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'

@@ -1,4 +1,4 @@
-/** Loading: what is at hand in memory at once, the rest in one operation. */
+/** Loads contexts: those in the memory cache synchronously, all others in one native operation. */
 
 import type { NativeManager } from '#addon'
 import { checkText } from '../arguments/checks.ts'
@@ -8,7 +8,7 @@ import { debug, type Hooks, operate } from '../native/border.ts'
 import { partsOf, withBytes } from './loaded-bytes.ts'
 import type { StoredContext } from './types.ts'
 
-/** One context; rejects when it cannot be loaded. */
+/** Loads one context; rejects if it cannot be loaded. */
 export async function loadContext<T, Task extends TaskId>(
   hooks: Hooks,
   native: NativeManager,
@@ -27,7 +27,7 @@ export async function loadContext<T, Task extends TaskId>(
   return partsOf(record) === undefined ? record : withBytes(hooks, native, filepath, record)
 }
 
-/** Several contexts in their order; what cannot be loaded is skipped and reported. */
+/** Loads several contexts in their order; one that cannot be loaded is skipped and reported to `onDebug`. */
 export async function loadContexts<Task extends TaskId>(
   hooks: Hooks,
   native: NativeManager,
@@ -41,7 +41,7 @@ export async function loadContexts<Task extends TaskId>(
   for (const [index, filepath] of filepaths.entries()) {
     try {
       checkText(filepath, 'filepath')
-      // Paths cross in one text, separated by NUL characters.
+      // The paths are passed as one text, separated by NUL characters.
       if (filepath.includes('\0')) {
         throw contextError('ERR_CONTEXT_NOT_FOUND', 'a path cannot contain NUL characters')
       }
@@ -114,7 +114,7 @@ function reportUnloaded(hooks: Hooks, filepath: unknown, error: unknown): void {
   )
 }
 
-/** A record from its JSON, or from its JSON without the result and the result when that is a text. */
+/** Parses a record from its JSON; if the result is a text, it is passed separately. */
 function parseRecord<T, Task extends TaskId>(texts: readonly string[], filepath: string): StoredContext<T, Task> {
   let record: StoredContext<T, Task>
   try {
@@ -125,7 +125,7 @@ function parseRecord<T, Task extends TaskId>(texts: readonly string[], filepath:
   if (texts.length > 1) {
     record.result = texts[1] as T
   }
-  // Records of others may lack what ours always have.
+  // Records of other programs may lack members that this package always writes.
   record.toolDescription ??= record.toolName
   record.args ??= {}
   return record

@@ -1,10 +1,10 @@
-/** Bytes of a loaded context, in their places in its result. */
+/** Puts the binary data of a loaded context into its result. */
 
 import { Buffer } from 'node:buffer'
 import type { NativeManager } from '#addon'
 import { type Hooks, operate } from '../native/border.ts'
 
-/** What a record says of a part: see `Part` in `crates/core/src/context/bytes/part.rs`. */
+/** A record's description of a part of binary data, see `Part` in `crates/core/src/context/bytes/part.rs`. */
 interface Part {
   readonly path: readonly (string | number)[]
   readonly form: 'bytes' | 'base64'
@@ -13,7 +13,7 @@ interface Part {
   readonly prefix?: string
 }
 
-/** What a record says of its bytes; `undefined` where it says nothing. */
+/** The descriptions of a record's binary data; `undefined` if it has none. */
 export function partsOf(record: object): readonly Part[] | undefined {
   const { bytes } = record as { bytes?: readonly Part[] }
   const isOurs =
@@ -21,7 +21,7 @@ export function partsOf(record: object): readonly Part[] | undefined {
   return isOurs && bytes.length > 0 ? bytes : undefined
 }
 
-/** The record with its bytes: a `Uint8Array` where one was saved, base64 where that was. */
+/** Returns the record with its binary data: a `Uint8Array` where one was saved, base64 where base64 was saved. */
 export async function withBytes<Context extends { result: unknown }>(
   hooks: Hooks,
   native: NativeManager,

@@ -21,11 +21,10 @@ export interface CheckedOffload {
   readonly kind: ContextKind
   readonly prefix: string | undefined
   readonly signal: AbortSignal | undefined
-  /** What is stored beside the output. */
-  readonly saved: SaveOptions | undefined
+  /** The options of the save. */ readonly saved: SaveOptions | undefined
 }
 
-/** @param prefix what precedes the names of options in messages */
+/** @param prefix the beginning of the options' names in messages */
 export function readOffloadOptions(
   given: OffloadOptions | null | undefined,
   name: string,

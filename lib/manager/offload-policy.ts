@@ -1,4 +1,4 @@
-/** The policy of offloading, checked, and what is decided by it: which outputs are large, and which give way to a budget. */
+/** The checked policy of offloading. It decides which outputs are large, and which are replaced to meet a budget. */
 
 import { Buffer } from 'node:buffer'
 import { checkBoolean, checkFunction, checkObject, checkWhole, count, optional } from '../arguments/checks.ts'
@@ -12,19 +12,19 @@ import { checkPrefix } from './tool-names.ts'
 const DEFAULT_THRESHOLD = 8192
 const DEFAULT_PREVIEW_BYTES = 1024
 
-/** From which size a text is large. */
+/** The size from which a text is large, in bytes or tokens. */
 export interface Threshold {
   readonly unit: 'bytes' | 'tokens'
   readonly least: number
 }
 
-/** A policy, complete. */
+/** A checked policy with all defaults. */
 export class CheckedPolicy {
   readonly exemptTools: ReadonlySet<string>
   readonly previewBytes: number
   readonly prefix: string
   readonly showsRaw: boolean
-  /** What all outputs of a turn may take together. */
+  /** The budget of all outputs of a turn together. */
   readonly turn: Threshold
   readonly #threshold: Threshold
   readonly #toolThresholds: ReadonlyMap<string, number>
@@ -54,7 +54,7 @@ export class CheckedPolicy {
     this.turn = inTokens(policy.turnTokens, 'offload.turnTokens') ?? { unit: 'bytes', least: turnBudget }
   }
 
-  /** From which size an output of a tool is large. */
+  /** The size from which an output of a tool is large. */
   thresholdOf(toolName: string, { threshold, maxTokens }: CheckedOffload): Threshold {
     if (maxTokens !== undefined) {
       return { unit: 'tokens', least: maxTokens }
@@ -69,7 +69,7 @@ export class CheckedPolicy {
   }
 
   isLarge(text: string, { unit, least }: Threshold): boolean {
-    // Most texts are short in either unit, and tokens are dear to count.
+    // Compares the length first, because most texts are short in either unit and counting tokens is expensive.
     return least === Number.POSITIVE_INFINITY ? false : this.sizeOf(text, unit) >= least
   }
 }
@@ -78,16 +78,16 @@ function inTokens(tokens: number | null | undefined, name: string): Threshold | 
   return optional(tokens, name, (value) => ({ unit: 'tokens', least: count(value, name, 0) }) as const)
 }
 
-/** What an output takes in the conversation, whole and as a placeholder (`Infinity` where there is none). */
+/** The sizes of an output in the conversation: unchanged, and as a placeholder (`Infinity` if there is none). */
 export interface Sizes {
   readonly whole: number
   readonly replaced: number
   readonly isLarge: boolean
 }
 
-/** Which outputs are replaced: the large ones, and then the largest, until all fit into the budget. */
+/** Chooses the outputs to replace: the large ones, and then the largest of the others until all fit into the budget. */
 export function choose(sizes: readonly Sizes[], budget: number): boolean[] {
-  // A placeholder that takes more than the output would be no gain.
+  // A placeholder that is longer than the output is not used.
   const isShorter = sizes.map(({ whole, replaced }) => replaced < whole)
   const isReplaced = sizes.map(({ isLarge }, index) => isLarge && isShorter[index] === true)
   let total = sum(sizes.map(({ whole, replaced }, index) => (isReplaced[index] ? replaced : whole)))

@@ -1,4 +1,4 @@
-/** `offloadValue`: a value on its way into a conversation that keeps its shape. Long texts in it become placeholders. */
+/** `offloadValue`: replaces long texts in a value by placeholders and keeps the value's shape. */
 
 import { Buffer } from 'node:buffer'
 import { checkArguments, checkText, optional } from '../arguments/checks.ts'
@@ -16,13 +16,13 @@ import type { SaveStored, Stored } from './save-request.ts'
 import { isRetrievalTool } from './tool-names.ts'
 import { type BytesLeaf, type Leaf, leavesOf, type Place, replaceAt, type Step } from './value-leaves.ts'
 
-/** No placeholder is shorter. In UTF-16 units. */
+/** The length of the shortest placeholder, in UTF-16 code units. */
 const LEAST_REPLACED = 400
-/** All previews of a value together take no more than so many times the preview of one output, each at least `LEAST_PREVIEW` bytes. */
+/** The size of all previews of a value together, as a multiple of `previewBytes`. Each preview has at least `LEAST_PREVIEW` bytes. */
 const PREVIEWS = 4
 const LEAST_PREVIEW = 100
 
-/** A part of the value that gives way. */
+/** A part of the value that is replaced. */
 interface Replacement {
   readonly steps: readonly Step[]
   readonly value: unknown
@@ -59,7 +59,7 @@ export class ValueOffloading {
     let sizeBytes = 0
     try {
       const encoded = encodeText(value, new TakenBytes(options.saved?.mediaType ?? undefined))
-      // The text of a string is not its JSON: it is quoted on the other side.
+      // The encoded text of a string is the string itself, which the native side quotes.
       const json = typeof value === 'string' ? JSON.stringify(value) : encoded.text
       sizeBytes = Buffer.byteLength(json) + (encoded.taken?.size ?? 0)
       const leaves = leavesOf(value)
@@ -100,7 +100,7 @@ export class ValueOffloading {
     }
   }
 
-  /** The texts that may give way, where the value is large. */
+  /** The texts that may be replaced, if the value is large. */
   async #candidates(json: string, leaves: readonly Leaf[], threshold: Threshold): Promise<Leaf[]> {
     if (!this.#policy.isLarge(json, threshold)) {
       return []
@@ -110,7 +110,7 @@ export class ValueOffloading {
     return long.filter((_, index) => isAnswer[index] === false)
   }
 
-  /** The long texts, and of the others the longest, until the value is no more large. */
+  /** Chooses the texts to replace: the long ones, and then the longest of the others until the value is not large any more. */
   #texts(
     json: string,
     candidates: readonly Leaf[],
@@ -137,7 +137,7 @@ export class ValueOffloading {
   }
 }
 
-/** Text blocks in place of blocks with data, and texts in place of bytes that are in no block. */
+/** Builds the replacements of binary data: text blocks for blocks with data, and texts for bytes outside of blocks. */
 function references(leaves: ReturnType<typeof leavesOf>, { parts, handle }: Stored, prefix: string): Replacement[] {
   const descriptions = new Map(parts)
   function textOf({ steps, path }: Place, otherwise: string): string {

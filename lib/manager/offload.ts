@@ -1,4 +1,4 @@
-/** `offload`: tool outputs on their way into a conversation. All are stored; large ones are replaced by placeholders. */
+/** `offload`: stores tool outputs, and replaces large ones by placeholders in the conversation. */
 
 import { Buffer } from 'node:buffer'
 import { checkArguments, checkObject, checkText, checkWhole, optional } from '../arguments/checks.ts'
@@ -23,10 +23,10 @@ const DEFAULT_START = 0.6
 const DEFAULT_WINDOW = 200_000
 const NO_BUDGET: Threshold = { unit: 'bytes', least: Number.POSITIVE_INFINITY }
 
-/** An output as a caller gives it. */
+/** An output as the caller passed it. */
 type GivenOutput = Omit<ToolOutput, 'options'> & { options?: OffloadOptions | null | undefined }
 
-/** An output, checked, with its text. */
+/** A checked output with its text. */
 interface Output {
   readonly toolName: string
   readonly args: Record<string, unknown>
@@ -34,15 +34,15 @@ interface Output {
   readonly options: CheckedOffload
   readonly threshold: Threshold
   readonly text: string
-  /** Of the text, and of bytes that it does not show. */
+  /** The size of the text and of binary data that the text does not show. */
   readonly sizeBytes: number
-  /** Of those bytes. */
+  /** The size of binary data that the text does not show. */
   readonly hiddenBytes: number
-  /** The text, ready to cross, when it is not the result itself. */
+  /** The encoded text, if it is not the result itself. */
   readonly encoded: Encoded | undefined
-  /** Why there is no text. */
+  /** The error because of which there is no text. */
   readonly unreadable: Error | undefined
-  /** The output, or its member `body`, where it is a stream that is kept in files: there is no text then. */
+  /** The output (or its member `body`) if it is a stream in temporary files; there is no text then. */
   readonly spooled?: SpooledStream | undefined
 }
 
@@ -57,7 +57,7 @@ export class Offloading {
   readonly #maxBytes: number
   readonly #long: LongStreams | undefined
 
-  /** @param maxBytes so much of a stream is kept */
+  /** @param maxBytes the largest size of a stream's stored part */
   constructor(hooks: Hooks, policy: CheckedPolicy, marks: AnswerMarks, saving: Saving, maxBytes: number) {
     this.#maxBytes = maxBytes
     this.#long = saving.longStreams
@@ -88,7 +88,7 @@ export class Offloading {
       throw invalidArgument('outputs', 'an array of tool outputs', outputs)
     }
     const room = readRoom(options)
-    // All are read before the first is stored: a wrong one leaves nothing behind.
+    // All outputs are checked before the first one is stored, so that an invalid one causes no partial save.
     const given = Array.from(outputs, (output, index) => checkObject(output, `outputs[${index}]`))
     const read = given.some(({ result }) => isPending(result))
       ? await Promise.all(
@@ -131,7 +131,7 @@ export class Offloading {
     return sizeOfBytes(hiddenBytes, threshold.unit) >= threshold.least || this.policy.isLarge(text, threshold)
   }
 
-  /** Stores an output, whatever comes of it; `undefined` when it is not meant to be stored. */
+  /** Stores an output and returns the result or the error; `undefined` if it is not to be stored. */
   async #store(output: Output, isMeant: boolean): Promise<Outcome | undefined> {
     const { toolName, args, result, options, encoded, unreadable, text, spooled } = output
     const { kind, saved } = options
@@ -164,7 +164,7 @@ export class Offloading {
     }
   }
 
-  /** An output that is waited for. A wrong option rejects before that. */
+  /** Waits for an output that is a promise or a stream. An invalid option rejects before. */
   async #readArriving(given: GivenOutput, prefix: string, mayReplace: boolean): Promise<Output> {
     const empty = this.#read({ ...given, result: '' }, prefix)
     empty.options.signal?.throwIfAborted()
@@ -179,11 +179,14 @@ export class Offloading {
     const whole = this.#read({ ...given, ...typed, result: spooled === undefined ? result : '' }, prefix)
     const read = spooled === undefined ? whole : { ...whole, result, spooled, ...sizesOf(spooled) }
     const saved = { ...read.options.saved, ...outcome, cut: isCut }
-    // What came of a stream is stored, whatever ended it.
+    // The read part of a stream is stored even if the signal ended the stream.
     return isCut ? { ...read, options: { ...read.options, saved, signal: undefined } } : read
   }
 
-  /** How a long stream is kept in files: where it is sure to be replaced, so that its text is not needed. */
+  /**
+   * The options for keeping a long stream in files. This is possible if the stream is certain to be replaced, because its text
+   * is not needed then.
+   */
   #longStreams({ toolName, options, threshold }: Output): LongStreams | undefined {
     const isRetrieval = isRetrievalTool(toolName, options.prefix ?? this.policy.prefix)
     if (this.#long === undefined || isRetrieval || this.policy.exemptTools.has(toolName) || this.policy.showsRaw) {
@@ -207,7 +210,7 @@ export class Offloading {
   }
 }
 
-/** The tokens that outputs may take before they are offloaded; `undefined`: none. */
+/** The number of tokens that outputs may take before they are offloaded; `undefined` without this limit. */
 function readRoom(options: OffloadAllOptions | null | undefined): number | undefined {
   const { contextTokens, startAt, window } = optional(options, 'options', offloadAllOptions) ?? {}
   const used = optional(contextTokens, 'contextTokens', checkWhole)
@@ -229,7 +232,7 @@ function checkShare(value: number, name: string): number {
   return value
 }
 
-/** The text of a result: a string and binary data that is text as they are, anything else as JSON. */
+/** The text of a result: a string, or binary data that is text, unchanged; any other value as JSON. */
 function textOf(
   toolName: string,
   result: unknown,
@@ -243,29 +246,29 @@ function textOf(
   try {
     const encoded = encodeText(result, new TakenBytes(mediaType ?? undefined))
     const hiddenBytes = encoded.taken?.size ?? 0
-    // Bytes that are the whole result have no quotes around what is shown of them.
+    // The description of a result that consists only of bytes has no quotes.
     const json = encoded.taken?.shown(encoded.text) ?? encoded.text
     const text = json.startsWith('"') ? (JSON.parse(json) as string) : json
     return { text, sizeBytes: Buffer.byteLength(text) + hiddenBytes, hiddenBytes, encoded, unreadable: undefined }
   } catch (thrown) {
-    // No string can hold its JSON.
+    // The JSON is longer than a string can be.
     const unreadable = asContextError(thrown, 'offload', 'result') as Error
     const text = `[The output of ${inspect(toolName)} is too large to be shown: ask the tool for less of it.]`
     return { text, sizeBytes: Buffer.byteLength(text), hiddenBytes: 0, encoded: undefined, unreadable }
   }
 }
 
-/** What is in the place of a stream that was read and could not be stored. */
+/** The text in place of a stream that was read and could not be stored. */
 function lostText(toolName: string): string {
   return `[The output of ${inspect(toolName)} was a stream that could not be stored: run the tool again.]`
 }
 
-/** The sizes of a stream that is kept in files. */
+/** The sizes of a stream in temporary files. */
 function sizesOf({ bytes }: SpooledStream): Pick<Output, 'sizeBytes' | 'hiddenBytes'> {
   return { sizeBytes: bytes, hiddenBytes: bytes }
 }
 
-/** What bytes would take as base64, which is four characters of three bytes, where tokens are counted. */
+/** The size of bytes; in tokens, that of their base64, which has four characters for three bytes. */
 function sizeOfBytes(bytes: number, unit: Threshold['unit']): number {
   return unit === 'tokens' ? Math.ceil(bytes / 3) : bytes
 }

@@ -1,4 +1,4 @@
-/** Checks the options of a manager, and completes them with the defaults. */
+/** Checks the options of a manager and adds the defaults. */
 
 import type { NativeOptions } from '#addon'
 import {
@@ -29,10 +29,10 @@ const DEFAULT_MAXIMUM_BYTES = 1024 * 1024 * 1024
 const DEFAULT_MAXIMUM_RESULT_BYTES = 64 * 1024 * 1024
 const MAXIMUM_SESSION_ID_LENGTH = 200
 
-/** What the native manager is told, without what only this side knows. */
+/** The options of the native manager, except its id, which `registerHooks` assigns. */
 export type CheckedOptions = Omit<NativeOptions, 'id'>
 
-/** Checks the options of a manager, those of redaction aside. */
+/** Checks the options of a manager, except those of redaction. */
 export function checkOptions(options: ContextManagerOptions, redaction: Redacting | undefined): CheckedOptions {
   const fileSystem = optional(options.fileSystem, 'fileSystem', checkFileSystem)
   const timeout = checkFileSystemTimeout(options.fileSystemTimeout)
@@ -83,8 +83,8 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
 }
 
 export function checkSession(value: string, name: string): string {
-  // Sessions are listed line by line in lease files.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  // Lease files list one session id per line.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused here
   const isPlain = typeof value === 'string' && !/[\0-\x1f\x7f\ud800-\udfff]/u.test(value)
   if (!isPlain || value === '' || value.length > MAXIMUM_SESSION_ID_LENGTH) {
     throw invalidArgument(

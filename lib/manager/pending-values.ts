@@ -1,4 +1,4 @@
-/** Results that are not there yet: promises, responses and streams. */
+/** Waits for results that are promises, responses or streams. */
 
 import { Buffer } from 'node:buffer'
 import { setImmediate } from 'node:timers'
@@ -7,27 +7,27 @@ import type { SpooledStream } from './spooled-stream.ts'
 import { type LongStreams, StreamKeeper } from './stream-keeper.ts'
 import type { ToolOutcome } from './types.ts'
 
-/** The member of a response that its body becomes. */
+/** The member of a stored response that holds its body. */
 export const BODY = 'body'
-/** What that takes beside the body, in bytes. */
+/** The size of this member without the body, in bytes. */
 const BODY_MEMBER = 64
 
-/** A result that came. */
+/** A result that has arrived. */
 export interface Arrived {
   readonly result: unknown
-  /** The stream that the result is, or its body, where it is kept in files. */
+  /** The result (or its body) if it is a stream in temporary files. */
   readonly spooled: SpooledStream | undefined
-  /** The result is the beginning of what there was. */
+  /** Whether the result is only the beginning of a stream. */
   readonly isCut: boolean
-  /** Why it is, where that was a failure. */
+  /** The outcome with the error, if a failure ended the stream. */
   readonly outcome: ToolOutcome | undefined
-  /** The media type that it says of itself. */
+  /** The media type that the result itself declares. */
   readonly mediaType: string | undefined
-  /** Why a stream that came could not be kept. */
+  /** The error because of which the stream could not be stored. */
   readonly lost?: { readonly error: unknown }
 }
 
-/** Whether a result is to be waited for. */
+/** Whether a result is a promise, a response or a stream. */
 export function isPending(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return false
@@ -35,7 +35,7 @@ export function isPending(value: unknown): boolean {
   try {
     return isThenable(value) || isStream(value) || isResponse(value) || isBlob(value)
   } catch {
-    // A Proxy whose traps throw, or a getter: it is stored as any other value.
+    // A throwing getter or Proxy trap: the value is stored like any other.
     return false
   }
 }
@@ -44,7 +44,7 @@ function isThenable(value: object): boolean {
   return typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** An async iterable: a `ReadableStream` and a stream of Node are. */
+/** Whether a value is an async iterable, such as a `ReadableStream` or a readable stream of Node. */
 export function isStream(value: object): value is AsyncIterable<unknown> {
   return typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function'
 }
@@ -57,16 +57,16 @@ function isBlob(value: object): value is Blob {
   return /^\[object (?:Blob|File)\]$/.test(Object.prototype.toString.call(value))
 }
 
-/** Without its parameters. */
+/** The media type of a blob, without parameters. */
 function mediaTypeOf({ type }: Blob): string | undefined {
   return type.split(';')[0]?.trim() || undefined
 }
 
 /**
- * Waits for a result. A promise that rejects, rejects. A stream is read to its end; beyond `maxBytes` of JSON, once it fails or the signal
- * is aborted, the result is what came until then. The body of a response that was not read yet becomes its member `body`.
+ * Waits for a result. Rejects if the promise rejects. A stream is read until it ends or fails, the signal is aborted, or it
+ * exceeds `maxBytes` of JSON; the result is the part that was read. The unread body of a response becomes its member `body`.
  *
- * @param long how a long stream is kept in files; without it, it stays in memory
+ * @param long the options for keeping a long stream in temporary files; without them, it is kept in memory
  */
 export async function arrival(
   value: unknown,
@@ -88,7 +88,7 @@ export async function arrival(
   }
   const { result, spooled, isCut } = kept
   return {
-    // Of a stream in files, what is around it.
+    // For a stream in temporary files, the result is the object around it.
     result: around === undefined ? result : { ...around, ...(spooled === undefined ? { [BODY]: result } : {}) },
     spooled,
     mediaType: isBlob(given) ? mediaTypeOf(given) : undefined,
@@ -97,7 +97,7 @@ export async function arrival(
   }
 }
 
-/** Reads a stream to its end; returns why it ended before. */
+/** Reads a stream to its end; returns the reason if it ended early. */
 async function readAll(
   stream: AsyncIterable<unknown> | null | undefined,
   keeper: StreamKeeper,
@@ -129,16 +129,16 @@ async function readAll(
   }
 }
 
-/** Calls `return()` of a stream that is not read any further, without waiting: one that never yields does not answer. */
+/** Calls `return()` of a stream that is not read to its end. Does not wait, because a stream that never yields does not answer. */
 function letGo(iterator: AsyncIterator<unknown> | undefined): void {
   try {
     Promise.resolve(iterator?.return?.()).catch(() => {})
   } catch {
-    // Its own failure comes too late to matter.
+    // A failure of the stream itself is irrelevant now.
   }
 }
 
-/** Waits for a value until the signal is aborted: rejects with its reason then. What is there already is taken first. */
+/** Waits for a value; rejects with the signal's reason if the signal is aborted first. A value that is already available takes precedence. */
 function untilAborted<T>(value: T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) {
     return Promise.resolve(value)
@@ -166,7 +166,7 @@ function streamOf(value: AsyncIterable<unknown> | Response | Blob): AsyncIterabl
   return value.bodyUsed ? undefined : (value.body as AsyncIterable<unknown> | null)
 }
 
-/** A response without its body, which can be read once only. */
+/** Returns the members of a response without its body, which can be read only once. */
 function ofResponse({ url, status, statusText, headers }: Response): Record<string, unknown> {
   return { url, status, statusText, headers: Object.fromEntries(headers as unknown as Iterable<[string, string]>) }
 }

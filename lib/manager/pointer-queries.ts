@@ -1,4 +1,4 @@
-/** Questions about the pointers of a manager that are answered at once. */
+/** Synchronous queries for the pointers of a manager. */
 
 import type { NativeManager } from '#addon'
 import { checkText, checkWhole, optional, taskToken } from '../arguments/checks.ts'
@@ -11,7 +11,7 @@ import { PointerCache, type PointerOrigin, readPointers, sequenceOf } from './po
 import type { LatestOptions } from './retrieval-types.ts'
 import type { ContextPointer, SelectablePointer } from './types.ts'
 
-/** Pointers fetched at once. */
+/** The number of pointers that are fetched from the native side at once. */
 const PAGE = 4096
 const page = new Float64Array(PAGE)
 const DEFAULT_LATEST = 20
@@ -20,7 +20,7 @@ const DEFAULT_LATEST = 20
 export class PointerQueries<Task extends TaskId> {
   readonly #native: NativeManager
   readonly #origin: PointerOrigin
-  /** Pointers are marked as this manager's. */
+  /** The manager as which pointers are tagged. */
   readonly #manager: object
   readonly #cache = new PointerCache<Task>()
 
@@ -78,7 +78,7 @@ export class PointerQueries<Task extends TaskId> {
   }
 
   #group(key: string, fetch: (sequences: Float64Array) => string | null): ContextPointer<Task>[] {
-    // Asked before the reading: what changes meanwhile makes the copy stale.
+    // The generation is read before the pointers, so that a concurrent change invalidates the cached copy.
     const generation = this.#native.generation()
     const cached = this.#cache.get(generation, key, this.#manager)
     if (cached !== undefined) {
@@ -94,7 +94,7 @@ export class PointerQueries<Task extends TaskId> {
     }
   }
 
-  /** The paths of the pointers that share a word with the query, best first; all of them where none does. */
+  /** The paths of the pointers that share a word with the query, best first; all paths if none does. */
   relevant(query: string, availablePointers: readonly SelectablePointer[]): string[] {
     checkText(query, 'query')
     if (!Array.isArray(availablePointers)) {

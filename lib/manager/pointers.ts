@@ -1,9 +1,9 @@
-/** Pointers on their way out, and how one is known again. */
+/** Builds pointers from the native side's rows, and recognises pointers of a manager. */
 
 import type { TaskId } from '../arguments/types.ts'
 import type { ContextPointer } from './types.ts'
 
-/** A constructor that gives back what it is given, so that a subclass adds its private fields to it. */
+/** A constructor that returns its argument, so that a subclass adds its private fields to that object. */
 class Given {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: the point of this class
@@ -12,8 +12,8 @@ class Given {
 }
 
 /**
- * Marks a pointer as this manager's, invisibly: private fields are no properties, are not copied by a spread and leave the
- * pointer a plain object. A copy is known by its path instead, which takes longer.
+ * Tags a pointer with its manager. The tag consists of private fields, which are not properties, are not copied by a spread, and
+ * leave the pointer a plain object. A copy of a pointer is recognised by its path instead, which takes longer.
  */
 class Mark extends Given {
   #manager: object
@@ -34,14 +34,14 @@ class Mark extends Given {
   }
 }
 
-/** What the pointers of one manager share. */
+/** The values that all pointers of one manager share. */
 export interface PointerOrigin {
-  /** The directory with its separator. */
+  /** The directory with a separator at its end. */
   readonly prefix: string
   readonly session: string
 }
 
-/** A pointer as it crosses: see `Pointer::write_row` in `crates/core/src/context/pointer.rs`. */
+/** A pointer in the form of the native side, see `Pointer::write_row` in `crates/core/src/context/pointer.rs`. */
 export type Row<Task> = [
   filename: string,
   toolName: string,
@@ -58,18 +58,18 @@ export type Row<Task> = [
   call?: CallDetails,
 ]
 
-/** What few calls say of themselves and of how they ended. */
+/** Details of a call and its outcome that few calls have. */
 type CallDetails = Pick<
   ContextPointer,
   'error' | 'message' | 'callId' | 'durationMs' | 'exitCode' | 'mediaType' | 'cut'
 >
 
-/** The pointers of a JSON array of rows. */
+/** Builds the pointers of a JSON array of rows. */
 export function readRows<Task extends TaskId>(text: string, origin: PointerOrigin): ContextPointer<Task>[] {
   return (JSON.parse(text) as Row<Task>[]).map((row) => fromRow(row, origin))
 }
 
-/** The pointers of a JSON array of rows, marked with the numbers of their calls. */
+/** Builds the pointers of a JSON array of rows, tagged with the numbers of their calls. */
 export function readPointers<Task extends TaskId>(
   text: string,
   origin: PointerOrigin,
@@ -83,7 +83,7 @@ export function readPointers<Task extends TaskId>(
   return pointers
 }
 
-/** The pointer of a row. */
+/** Builds the pointer of a row. */
 export function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }: PointerOrigin): ContextPointer<Task> {
   const [filename, toolName, toolDescription, args, taskId, queryId, timestamp, sizeBytes, success] = row
   return build(
@@ -105,7 +105,7 @@ export function fromRow<Task extends TaskId>(row: Row<Task>, { prefix, session }
   )
 }
 
-/** Member by member: an object that a spread makes is forty times as slow to mark. */
+/** Sets each member separately, because tagging an object that was made by a spread is forty times as slow. */
 function build<Task extends TaskId>(
   filepath: string,
   filename: string,
@@ -171,12 +171,12 @@ function build<Task extends TaskId>(
   return pointer
 }
 
-/** The number of the call behind a pointer of this manager, -1 for any other. */
+/** The number of the call of a pointer of this manager, -1 for any other. */
 export function sequenceOf(pointer: object, manager: object): number {
   return Mark.read(pointer, manager)
 }
 
-/** Groups kept, and the most pointers of one. */
+/** The largest number of cached groups, and of pointers in one group. */
 const MAXIMUM_GROUPS = 64
 const MAXIMUM_GROUP_LENGTH = 64
 
@@ -186,14 +186,14 @@ interface Group<Task extends TaskId> {
 }
 
 /**
- * The small groups that were asked for last, so that asking again costs a copy instead of a parse. Valid as long as no
- * pointer changed.
+ * A cache of the small groups of pointers that were requested last, so that a repeated request costs a copy instead of a parse.
+ * It is valid until any pointer changes.
  */
 export class PointerCache<Task extends TaskId> {
   #generation = -1
   readonly #groups = new Map<string, Group<Task>>()
 
-  /** Deep copies of a group's pointers, when they are here. */
+  /** Deep copies of a group's pointers, if they are cached. */
   get(generation: number, key: string, manager: object): ContextPointer<Task>[] | undefined {
     if (generation !== this.#generation) {
       this.#groups.clear()
@@ -208,7 +208,7 @@ export class PointerCache<Task extends TaskId> {
     })
   }
 
-  /** Keeps a copy of a group that was just read. `generation` is of before the reading. */
+  /** Caches a copy of a group that was just read. `generation` was read before the group. */
   set(generation: number, key: string, pointers: readonly ContextPointer<Task>[], sequences: Float64Array): void {
     if (pointers.length > MAXIMUM_GROUP_LENGTH || generation !== this.#generation) {
       return
@@ -255,7 +255,7 @@ function copyJson(value: unknown): unknown {
   for (const key of Object.keys(copy)) {
     const member = copy[key]
     if (typeof member === 'object' && member !== null) {
-      // Not by assignment, for which `__proto__` is no key.
+      // Not by assignment, which treats `__proto__` specially.
       Object.defineProperty(copy, key, {
         value: copyJson(member),
         enumerable: true,

@@ -1,19 +1,19 @@
-/** `recordStream`: a stream on its way through, which is stored as it was read. */
+/** `recordStream`: passes a stream through to its reader and stores the chunks that were read. */
 
 import { asText } from '../tools/tool-response.ts'
 import { type Kept, type LongStreams, StreamKeeper } from './stream-keeper.ts'
 import type { ToolOutcome } from './types.ts'
 
-/** A stream that is recorded while it is read. */
+/** A stream that is stored while it is read. */
 export interface RecordedStream<T> extends AsyncIterableIterator<T> {
-  /** The path of the context, once the stream has ended, failed or was abandoned, and what came of it is stored. */
+  /** Resolves to the path of the context after the stream has ended, failed or was abandoned, and the read part is stored. */
   readonly stored: Promise<string>
 }
 
-/** Stores what came of a stream. */
+/** Stores the read part of a stream. */
 type Store = (kept: Kept, isCut: boolean, outcome: ToolOutcome | undefined) => Promise<string>
 
-/** Passes a stream through. The reader gets all of it, whatever is kept. */
+/** Passes a stream through. The reader gets all of it, even if only a part is stored. */
 export function recordedStream<T>(
   stream: AsyncIterable<T>,
   maxBytes: number,
@@ -26,7 +26,7 @@ export function recordedStream<T>(
   const stored = new Promise<string>((resolve) => {
     settle = resolve
   })
-  // A caller that does not look at it is not to be ended by it.
+  // A caller that ignores `stored` must not get an unhandled rejection.
   stored.catch(() => {})
   let isOver = false
   function end(isCut: boolean, outcome?: ToolOutcome): void {
@@ -45,7 +45,7 @@ export function recordedStream<T>(
         } else if (!isOver) {
           const adding = keeper.add(step.value)
           if (adding !== undefined) {
-            // The reader goes on when there is room for the next chunk.
+            // Backpressure: the reader continues when there is room for the next chunk.
             await adding
           }
         }

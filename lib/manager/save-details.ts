@@ -1,4 +1,4 @@
-/** What a save says beside a call's arguments and result. */
+/** The details of a save besides a call's arguments and result. */
 
 import { checkBoolean, checkText, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -8,18 +8,18 @@ import { checkMediaType } from './offload-options.ts'
 import type { ContextKind } from './offload-types.ts'
 import type { ContextManagerOptions, SaveOptions, ToolOutcome } from './types.ts'
 
-/** Which placeholders are wanted of a save, as it crosses. */
+/** The placeholders that a save is to return, in the form for the native side. */
 export interface ShownRequest {
-  /** Of the whole output, with a preview of so many bytes; `undefined`: none. */
+  /** The preview size in bytes of the placeholder for the whole output; `undefined` for no such placeholder. */
   readonly previewBytes: number | undefined
   readonly kind: ContextKind
   readonly prefix: string
   readonly showsRaw: boolean
-  /** Of texts within it. */
+  /** The texts in the output that get placeholders. */
   readonly leaves?: readonly ShownLeaf[]
 }
 
-/** A text within an output. */
+/** A text in an output. */
 export interface ShownLeaf {
   readonly steps: readonly (string | number)[]
   /** The same as a JSON path. */
@@ -27,7 +27,7 @@ export interface ShownLeaf {
   readonly previewBytes: number
 }
 
-/** As it crosses, as JSON. */
+/** The details in the form for the native side, as JSON. */
 export interface Details extends ToolOutcome {
   description?: string
   sourceUrls?: string[]
@@ -36,24 +36,24 @@ export interface Details extends ToolOutcome {
   ifAbsent?: boolean
   isLarge?: boolean | undefined
   mediaType?: string
-  /** The result is the beginning of what the tool gave. */
+  /** The result is only the beginning of the tool's output. */
   cut?: boolean
-  /** A handle is wanted, and placeholders. */
+  /** Requests a handle and placeholders. */
   offload?: ShownRequest
-  /** Of the bytes that cross beside the result. */
+  /** Describes the binary data that is sent next to the result. */
   bytes?: { readonly marker: string; readonly mediaTypes: readonly (string | null)[] }
 }
 
-/** Most saves say nothing. */
+/** The details of most saves: none. */
 export const NO_DETAILS: Details = Object.freeze({})
 
-/** What this package says of a save beside its caller. */
+/** The options of a save, with those that only this package sets. */
 export interface OwnSaveOptions extends SaveOptions {
-  /** The result is the beginning of what the tool gave. */
+  /** The result is only the beginning of the tool's output. */
   cut?: boolean
 }
 
-/** Gathers what is said of a save, with the callbacks of a manager. */
+/** Collects the details of a save, also from the callbacks of a manager. */
 export class SaveDetails {
   readonly #hooks: Hooks
   readonly #shouldPersist: ContextManagerOptions['shouldPersist']
@@ -65,7 +65,7 @@ export class SaveDetails {
     this.#describe = options.describe ?? undefined
   }
 
-  /** Whether a callback wants to know how large the result is. */
+  /** Whether a callback needs the size of the result. */
   get needsSize(): boolean {
     return this.#shouldPersist !== undefined
   }
@@ -99,7 +99,7 @@ export class SaveDetails {
     return details
   }
 
-  /** What `shouldPersist` says; `undefined` leaves it to the threshold. */
+  /** The answer of `shouldPersist`; with `undefined`, the threshold decides. */
   isLarge(toolName: string, args: Record<string, unknown>, sizeBytes: number): boolean | undefined {
     try {
       return Boolean(this.#shouldPersist?.(toolName, args, sizeBytes))
@@ -110,7 +110,7 @@ export class SaveDetails {
   }
 }
 
-/** What is known of the call itself, and whether it is stored again. */
+/** Checks the facts about the call, and the option `ifAbsent`. */
 function checkCall({
   callId,
   spanId,
@@ -148,7 +148,7 @@ function checkExitCode(value: number, name: string): number {
   return value
 }
 
-/** When a call began, in whole ms since 1970. */
+/** Checks the time of a call and converts it to whole ms since 1970. */
 export function timeOf(startedAt: number | Date | null | undefined): number {
   const time = startedAt instanceof Date ? startedAt.getTime() : (startedAt ?? Date.now())
   if (typeof time !== 'number' || !Number.isFinite(time) || Math.abs(time) > 8.64e15) {
@@ -176,7 +176,7 @@ export function checkOutcome(outcome: ToolOutcome): ToolOutcome {
   return checked
 }
 
-/** The result's own `sourceUrls`. */
+/** Reads the `sourceUrls` of a result. */
 function readSourceUrls(result: unknown): string[] | undefined {
   if (typeof result !== 'object' || result === null) {
     return undefined
@@ -188,7 +188,7 @@ function readSourceUrls(result: unknown): string[] | undefined {
     const urls = (result as { sourceUrls: unknown }).sourceUrls
     return Array.isArray(urls) && urls.every((url) => typeof url === 'string') ? [...urls] : undefined
   } catch {
-    // A getter or Proxy that throws: the result itself is stored with a marker.
+    // A throwing getter or Proxy: the result is stored with a marker in its place.
     return undefined
   }
 }

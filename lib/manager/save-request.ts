@@ -1,29 +1,29 @@
-/** A save of an output that a conversation refers to. */
+/** Types of a save of an offloaded output. */
 
 import type { TaskId } from '../arguments/types.ts'
 import type { Encoded } from '../native/snapshot.ts'
 import type { OwnSaveOptions, ShownRequest } from './save-details.ts'
 import type { SpooledStream } from './spooled-stream.ts'
 
-/** What the native side says of an output that it stored. */
+/** The native side's answer for a stored output. */
 export interface Stored {
   readonly path: string
   readonly handle: string
   readonly placeholder: string | null
-  /** The placeholders of the leaves asked for; `null` for one that is no text in what is stored. */
+  /** The placeholders of the requested texts; `null` for one that is not a text in the stored output. */
   readonly leaves: readonly (string | null)[]
-  /** The bytes within it: the JSON of the steps that lead to them; size, type and dimensions in words. */
+  /** The binary parts of the output: the JSON of the path to each, and a description with size, type and dimensions. */
   readonly parts: readonly (readonly [steps: string, description: string])[]
-  /** Bytes of what was kept of a stream in files. */
+  /** The stored size of a stream in temporary files, in bytes. */
   readonly streamBytes: number | null
 }
 
-/** Asks a save for a handle and placeholders. */
+/** A request for a save that returns a handle and placeholders. */
 export interface OffloadRequest {
   readonly encoded: Encoded | undefined
-  /** The output, or its member `body`, where it is a stream that is kept in files. */
+  /** The output (or its member `body`) if it is a stream in temporary files. */
   readonly spooled?: SpooledStream | undefined
-  /** What is stored beside the output. */
+  /** The options of the save. */
   readonly saved: OwnSaveOptions | undefined
   readonly shown: ShownRequest
 }

@@ -1,4 +1,4 @@
-/** Saving: what a caller gives is checked, encoded and handed to the native side. */
+/** Saves outputs: checks and encodes the call, and passes it to the native side. */
 
 import { Buffer } from 'node:buffer'
 import type { NativeManager } from '#addon'
@@ -24,15 +24,15 @@ import type { ContextManagerOptions, RecordStreamOptions, SaveOptions } from './
 
 const NO_BYTES: readonly Uint8Array[] = []
 
-/** A save, beside the call and its result. */
+/** The parts of a save besides the call and its result. */
 interface SaveRequest {
   readonly saved: OwnSaveOptions | undefined
-  /** The result, or its member `body`, where it is kept in files. */
+  /** The result (or its member `body`) if it is a stream in temporary files. */
   readonly spooled: SpooledStream | undefined
   readonly offload?: OffloadRequest
 }
 
-/** A call, checked, as it crosses. */
+/** A checked call in the form for the native side. */
 interface Call {
   readonly task: string | undefined
   readonly startedAt: number
@@ -72,7 +72,7 @@ export class Saving {
     this.#details = new SaveDetails(hooks, given)
   }
 
-  /** Saves an output that a conversation refers to. */
+  /** Saves an offloaded output. */
   readonly saveStored: SaveStored = async (toolName, args, result, taskId, queryId, request) =>
     JSON.parse(
       await this.#saveWhole(toolName, args, result, taskId, queryId, {
@@ -141,7 +141,7 @@ export class Saving {
     return this.#saveWhole(toolName, args, result, taskId, queryId, { saved, spooled })
   }
 
-  /** Saves a result, or a stream that is kept in files. */
+  /** Saves a result, or a stream in temporary files. */
   #saveWhole(
     toolName: string,
     args: Record<string, unknown>,
@@ -194,7 +194,7 @@ export class Saving {
     )
   }
 
-  /** How long streams are kept in files: on the local disk, and where they are to be written anyway. */
+  /** The options for keeping long streams in temporary files; `undefined` with a `fileSystem`, and where streams need not be written to disk. */
   get longStreams(): LongStreams | undefined {
     const { fileSystem, persistAll, persistThreshold } = this.#options
     const isWritten = persistAll || (!this.#details.needsSize && persistThreshold <= SHORT_STREAM)

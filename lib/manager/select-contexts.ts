@@ -1,4 +1,4 @@
-/** `selectContexts`: options in, pointers out. Only what calls the caller's functions is done here. */
+/** `selectContexts`: checks the options, and performs the parts of a selection that call the caller's functions; the native side does the ranking. */
 
 import type { NativeManager } from '#addon'
 import { checkBoolean, checkFunction, checkWhole, count, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
@@ -22,9 +22,9 @@ import type {
 import { askSelector } from './selector.ts'
 import type { ContextPointer, SelectablePointer } from './types.ts'
 
-/** Candidates that a selector is offered at most. */
+/** The largest number of candidates that a selector is offered. */
 const OFFERED = 50
-/** What larger outputs hold is not counted, in bytes. */
+/** The largest output whose contents are counted for the prompt, in bytes. */
 const LARGEST_COUNTED = 1_048_576
 const MAXIMUM_NEIGHBOURS = 100
 const DEFAULT_SELECTOR_TIMEOUT = 60_000
@@ -47,14 +47,14 @@ interface SelectionRequest {
 
 interface Bounds {
   limit?: number | undefined
-  /** `Infinity`, here and below: no bound. */
+  /** `Infinity` means no limit, here and below. */
   maxBytes?: number
   maxTokens?: number
 }
 
 interface CheckedSelection {
   readonly request: SelectionRequest
-  /** `fill` was asked for: a selector is offered what does not match as well, and where nothing matches the latest are first. */
+  /** Whether the caller set `fill`: a selector is then also offered contexts that do not match, and if nothing matches, the latest come first. */
   readonly isFillGiven: boolean
   readonly countTokens: CountTokens | undefined
   readonly selector: ContextSelector | undefined
@@ -64,7 +64,7 @@ interface CheckedSelection {
   readonly signal: AbortSignal | undefined
 }
 
-/** A chosen context as it crosses. */
+/** A selected context in the form of the native side. */
 type Chosen<Task> = [
   row: Row<Task>,
   score: number,
@@ -75,13 +75,13 @@ type Chosen<Task> = [
 ]
 
 interface Answer {
-  /** Something matched the query. */
+  /** Whether any context matched the query. */
   readonly isMatched: boolean
   /** JSON arrays of `Chosen`. */
   readonly pages: readonly string[]
 }
 
-/** One manager's selections. */
+/** Performs the selections of one manager. */
 export class Selecting<Task extends TaskId> {
   readonly #native: NativeManager
   readonly #hooks: Hooks
@@ -116,7 +116,7 @@ export class Selecting<Task extends TaskId> {
     return (await this.#byModel(query, selection, vector)) ?? this.#byRank(query, selection, vector)
   }
 
-  /** What the ranker chooses. */
+  /** Selects by rank. */
   async #byRank(
     query: string,
     { request, isFillGiven, countTokens, signal }: CheckedSelection,
@@ -135,7 +135,7 @@ export class Selecting<Task extends TaskId> {
         break
       }
       for (const pointer of this.#read(page)) {
-        // No neighbour without its hit.
+        // A neighbour is selected only together with its match.
         if (pointer.isNeighbour !== true) {
           isHitTaken = packing.take(pointer)
         } else if (isHitTaken) {
@@ -143,11 +143,11 @@ export class Selecting<Task extends TaskId> {
         }
       }
     }
-    // Where nothing matches, the latest came first to find room.
+    // If nothing matches, the latest contexts are packed first; the result is in the order of the calls.
     return isMatched || isFillGiven ? packing.taken : packing.taken.reverse()
   }
 
-  /** What a model chooses of the ranker's choice; `undefined` when it is to be left to the ranker. */
+  /** Lets a model select among the ranker's candidates; `undefined` if the ranker's choice is to be used. */
   async #byModel(
     query: string,
     { request, isFillGiven: fill, selector, selectorTimeout, countTokens, signal }: CheckedSelection,
@@ -164,7 +164,7 @@ export class Selecting<Task extends TaskId> {
     }
     let positions: number[]
     try {
-      // Copies, which the selector may change.
+      // Copies, because the selector may modify them.
       const copies: ContextPointer<Task>[] = pages.flatMap((page) => this.#read(page))
       const found = await this.#found(copies, signal)
       positions = await askSelector(selector, query, copies, found, selectorTimeout, signal)
@@ -181,7 +181,7 @@ export class Selecting<Task extends TaskId> {
     return packing.taken
   }
 
-  /** What the calls found: what their tools said, else what their results are counted to hold. */
+  /** What each call found: the message of its tool, otherwise a count of the result's contents. */
   async #found(
     pointers: readonly ContextPointer<Task>[],
     signal: AbortSignal | undefined,
@@ -237,7 +237,7 @@ export class Selecting<Task extends TaskId> {
   }
 }
 
-/** Takes what fits, in the order in which it is offered, and nothing twice. */
+/** Takes the contexts that fit, in the order in which they are offered, each once. */
 class Packing<Task extends TaskId> {
   readonly taken: SelectedContext<Task>[] = []
   readonly #paths = new Set<string>()
@@ -257,7 +257,7 @@ class Packing<Task extends TaskId> {
     return this.taken.length >= this.#limit || this.#bytes === 0 || this.#tokens === 0
   }
 
-  /** `true`: it is among those taken now. */
+  /** Returns whether the context was taken, now or before. */
   take(pointer: SelectedContext<Task>): boolean {
     if (this.#paths.has(pointer.filepath)) {
       return true

@@ -1,4 +1,4 @@
-/** Having a model choose: what it is told, and what its answer has to be. */
+/** Lets a model select contexts: builds the prompt, and checks the answer. */
 
 import { inspect } from '../arguments/errors.ts'
 import { callWithin } from '../arguments/signals.ts'
@@ -6,14 +6,14 @@ import type { TaskId } from '../arguments/types.ts'
 import type { ContextSelector } from './retrieval-types.ts'
 import type { ContextPointer } from './types.ts'
 
-/** Characters of a stored description that the prompt shows. */
+/** How much of a stored description the prompt shows, in characters. */
 const MAXIMUM_DESCRIPTION = 200
 const MAXIMUM_NAME = 100
-/** Characters of what was found that the prompt shows. */
+/** How much of a call's findings the prompt shows, in characters. */
 const MAXIMUM_FOUND = 160
-/** Characters of the query that the prompt shows. */
+/** How much of the query the prompt shows, in characters. */
 const MAXIMUM_QUERY = 8192
-/** A longer answer, in UTF-16 units, is none. */
+/** The longest valid answer, in UTF-16 code units. */
 const MAXIMUM_ANSWER = 100_000
 
 const UNITS: readonly [name: string, milliseconds: number][] = [
@@ -24,12 +24,12 @@ const UNITS: readonly [name: string, milliseconds: number][] = [
 ]
 
 /**
- * Asks a selector which of the candidates are needed.
+ * Calls a selector with the candidates.
  *
- * @param given what the selector is handed: copies, which it may change
- * @param found what each of them found
- * @param timeout how long it may take, in ms
- * @returns their positions in its order; throws what is wrong with the answer
+ * @param given copies of the candidates for the selector, which it may modify
+ * @param found the findings of each candidate
+ * @param timeout the timeout in ms
+ * @returns the positions of the selected candidates, in the selector's order; throws an error that describes an invalid answer
  */
 export async function askSelector<Task extends TaskId>(
   selector: ContextSelector,
@@ -50,7 +50,7 @@ export async function askSelector<Task extends TaskId>(
   return positionsOf(await callWithin(() => selector(request), { name: 'selector', timeout, signal }), count)
 }
 
-/** The same for the same query and candidates: ages are counted from the latest of them. */
+/** Builds the prompt. It is deterministic: ages are relative to the latest candidate. */
 export function promptOf(
   query: string,
   candidates: readonly ContextPointer<TaskId>[],
@@ -93,7 +93,7 @@ function schemaOf(count: number): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The positions that an answer names, each once, in its order. Throws what is wrong with it. */
+/** The positions in an answer, each once, in its order. Throws an error that describes an invalid answer. */
 export function positionsOf(answer: unknown, count: number): number[] {
   const value = typeof answer === 'string' ? parseAnswer(answer) : answer
   const ids = (value as { context_ids?: unknown } | null | undefined)?.context_ids
@@ -104,7 +104,7 @@ export function positionsOf(answer: unknown, count: number): number[] {
     throw new Error(`the answer names ${ids.length} ids`)
   }
   const positions = new Set<number>()
-  // Not by `forEach`, which leaves out what is missing.
+  // Not by `forEach`, which skips holes.
   for (const id of ids as readonly unknown[]) {
     if (!Number.isInteger(id) || (id as number) < 1 || (id as number) > count) {
       throw new Error(`context_ids must be whole numbers from 1 to ${count}, not ${inspect(id)}`)
@@ -114,7 +114,7 @@ export function positionsOf(answer: unknown, count: number): number[] {
   return [...positions]
 }
 
-/** JSON, bare or in a Markdown fence. */
+/** Parses JSON that may be in a Markdown code fence. */
 function parseAnswer(text: string): unknown {
   if (text.length > MAXIMUM_ANSWER) {
     throw new Error(`the answer has ${text.length} characters`)
@@ -129,15 +129,15 @@ function parseAnswer(text: string): unknown {
   return JSON.parse(text.slice(start > 0 && start < end ? start : fence + 3, end < 0 ? undefined : end))
 }
 
-/** A stored text on one line, without control characters and what reverses the direction of writing. */
+/** Converts a stored text to one line without control characters and bidirectional controls. */
 function oneLine(text: string, maximum: number): string {
-  // Some characters go: enough is looked at, and no more.
+  // Some characters are removed, so that more than `maximum` of them are read.
   const beginning = text.slice(0, 4 * maximum).toWellFormed()
   const line = beginning.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ').replace(/ {2,}/g, ' ')
   return cut(line.trim(), maximum)
 }
 
-/** At most so many characters, none of them halved. */
+/** Cuts a text to a number of characters without splitting a surrogate pair. */
 function cut(text: string, maximum: number): string {
   if (text.length <= maximum) {
     return text

@@ -1,4 +1,4 @@
-/** Sessions and what they leave: resuming, ending, sweeping, forgetting, and finding an equal call. */
+/** The session operations of a manager: resuming, ending, sweeping, forgetting, and finding an equal call. */
 
 import type { NativeManager, SweepReport } from '#addon'
 import { checkArguments, checkBoolean, checkText, duration, optional, readSignal } from '../arguments/checks.ts'
@@ -20,7 +20,7 @@ import type {
   SweepOptions,
 } from './types.ts'
 
-/** The part of a manager that is about sessions. */
+/** Performs the session operations of one manager. */
 export class Sessions {
   readonly #native: NativeManager
   readonly #hooks: Hooks
@@ -32,7 +32,7 @@ export class Sessions {
     this.#options = options
   }
 
-  /** Starts to restore the session's pointers, where that was asked for. */
+  /** Starts to restore the session's pointers, if the option `resume` is set. */
   begin(): void {
     if (this.#options.resumes) {
       this.resume().catch((error: unknown) => {
@@ -136,7 +136,7 @@ export class Sessions {
         this.#native.findContext(
           operation,
           toolName,
-          // As a save stores arguments that JSON does not hold as an object.
+          // Arguments whose JSON is not an object are wrapped as a save wraps them.
           text.startsWith('{') ? text : `{"value":${text}}`,
           request,
         ),

@@ -1,4 +1,4 @@
-/** Reading parts of stored results: checks what to read, and puts the answer together. */
+/** `readContext`: checks the options, and builds the slice from the native side's answer. */
 
 import { checkBoolean, checkText, checkWhole, optional, readSignal } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -7,17 +7,17 @@ import { grepOptions, sliceOptions, sliceRange } from './option-names.ts'
 import type { ContextSlice, GrepOptions, SliceOptions, SliceRange } from './retrieval-types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 32_768
-/** A character always fits. */
+/** The smallest `maxBytes`, so that any character fits. */
 const LEAST_MAXIMUM_BYTES = 4
 
-/** What to read, checked. */
+/** The checked options of `readContext`. */
 export interface CheckedSlice {
-  /** For the native side, as JSON. */
+  /** The request to the native side, as JSON. */
   readonly request: string
   readonly signal: AbortSignal | undefined
-  /** What of the options stays the same when reading goes on. */
+  /** The options that are the same for the following part. */
   readonly lasting: Pick<SliceOptions, 'jsonPath' | 'maxBytes' | 'sessions'>
-  /** Those of `grep`, as an object. */
+  /** The options of `grep` as an object. */
   readonly grep: GrepOptions | undefined
 }
 
@@ -64,7 +64,7 @@ function checkMaximum(value: number, name: string): number {
   return value
 }
 
-/** A whole number from `least` up. */
+/** Checks for a whole number, `least` or greater. */
 function checkFrom(value: number, name: string, least: number): number {
   if (!(Number.isSafeInteger(value) && value >= least)) {
     throw invalidArgument(name, `a whole number from ${least} up`, value)
@@ -93,7 +93,7 @@ function checkGrep(grep: NonNullable<SliceOptions['grep']>, name: string): GrepO
   return grepOptions(grep, name)
 }
 
-/** What crosses to the native side of `grep`. `names` are those of the parameters. */
+/** Converts the options of `grep` for the native side. `names` are the parameters' names, for messages. */
 export function readGrep(grep: GrepOptions, names = { pattern: 'grep.pattern', prefix: 'grep.' }): object {
   const { pattern } = grep
   const { prefix } = names
@@ -111,12 +111,12 @@ export function readGrep(grep: GrepOptions, names = { pattern: 'grep.pattern', p
   }
 }
 
-/** What the native side answers. */
+/** The native side's answer. */
 type Said = Omit<ContextSlice, 'filepath' | 'text' | 'next'> & {
   next?: Omit<SliceOptions, 'grep'> & { grep?: Pick<GrepOptions, 'from' | 'fromByte'> }
 }
 
-/** The slice that the native side found. */
+/** Builds the slice from the native side's answer. */
 export function readSlice(filepath: string, slice: CheckedSlice, texts: readonly string[]): ContextSlice {
   const [said = '{}', text = ''] = texts
   const { next, ...rest } = JSON.parse(said) as Said

@@ -1,4 +1,4 @@
-/** A stream that the native side keeps in files while it comes. */
+/** A stream that the native side writes to temporary files while it is read. */
 
 import { Buffer } from 'node:buffer'
 import type { NativeStream } from '#addon'
@@ -7,27 +7,27 @@ import { stringify } from '../native/stringify.ts'
 import { TakenBytes } from '../native/taken-bytes.ts'
 import { wholeCharacters } from './collected-chunks.ts'
 
-/** What waits to cross, at least, and what crosses at once, at most: UTF-16 units, or bytes. Longer strings are freed late by V8. */
+/** The size of the batches in which chunks are passed to the native side, in UTF-16 code units or bytes. V8 frees longer strings late. */
 const BATCH = 64 * 1024
 const MOST = 120 * 1024
 const NO_BYTES: readonly Uint8Array[] = []
 
-/** Opens a stream of which at most `maxBytes` of JSON are kept. */
+/** Opens a stream of which at most `maxBytes` of JSON are stored. */
 export type OpenStream = (maxBytes: number) => SpooledStream
 
-/** Chunks are added one after the other: the caller waits for each. */
+/** Adds the chunks of one stream. The caller waits for each `add` before the next. */
 export class SpooledStream {
   readonly native: NativeStream
   readonly #hooks: Hooks
   readonly #maxBytes: number
-  /** Text that waits to cross. */
+  /** Text that is not yet passed to the native side. */
   #text = ''
-  /** The JSON of values that wait to cross; `undefined`: all is text or bytes. */
+  /** The JSON of values that are not yet passed on; `undefined` while all chunks are text or bytes. */
   #values: string[] | undefined
   #waiting = 0
-  /** Of all that came, as far as it is known here. */
+  /** The size of all chunks, as far as it is known here. */
   #bytes = 0
-  /** Not all was kept. */
+  /** Whether a part of the stream was dropped. */
   isCut = false
 
   constructor(native: NativeStream, hooks: Hooks, maxBytes: number) {
@@ -36,7 +36,7 @@ export class SpooledStream {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes of what came: of text and bytes, or of the JSON of values. */
+  /** The size of the stream in bytes: of its text and bytes, or of the JSON of its values. */
   get bytes(): number {
     return this.#bytes
   }
@@ -56,13 +56,13 @@ export class SpooledStream {
     return this.#addBytes(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
   }
 
-  /** Adds what still waits. */
+  /** Passes on the rest. */
   async finish(): Promise<void> {
     await this.#crossText(true)
     await this.#crossValues()
   }
 
-  /** Forgets what came. */
+  /** Deletes the temporary files. */
   discard(): void {
     this.isCut = true
     this.#text = ''
@@ -70,7 +70,7 @@ export class SpooledStream {
     this.native.discard()
   }
 
-  /** Hands the text over; its last half of a character only when it `isWhole`. */
+  /** Passes on the text; a high surrogate at its end only if `isWhole`. */
   async #crossText(isWhole: boolean): Promise<void> {
     let text = this.#text
     this.#text = ''
@@ -96,7 +96,7 @@ export class SpooledStream {
     }
   }
 
-  /** The first that is neither text nor bytes makes all of them values. */
+  /** Adds a value. The first chunk that is neither text nor bytes makes all chunks elements of an array. */
   #addValue(value: unknown): Promise<void> | undefined {
     const taken = new TakenBytes()
     const json = stringify([value], taken).slice(1, -1)
@@ -113,7 +113,7 @@ export class SpooledStream {
     return this.#waiting < BATCH ? undefined : this.#crossValues()
   }
 
-  /** Hands over what waits: there is no room for more. */
+  /** Passes on the rest, because the limit is reached. */
   async #end(): Promise<void> {
     await this.finish()
     this.isCut = true

@@ -1,47 +1,47 @@
-/** What is kept of a stream: in memory while it is short, in files beyond that. */
+/** Stores a stream while it is read: in memory while it is short, then in temporary files. */
 
 import { Collected } from './collected-chunks.ts'
 import type { OpenStream, SpooledStream } from './spooled-stream.ts'
 
-/** A stream whose JSON takes more bytes is kept in files. */
+/** The size of a stream's JSON in bytes above which it is kept in temporary files. */
 export const SHORT_STREAM = 1024 * 1024
 
-/** How a long stream is kept in files. */
+/** The options for keeping a long stream in temporary files. */
 export interface LongStreams {
   readonly open: OpenStream
-  /** Whether the stream may leave memory, given what has come of it. Called again when twice as much has come. */
+  /** Whether the stream may be moved to files, judged by the part that was read. If not, it is called again after twice as much was read. */
   readonly mayOpen?: (soFar: unknown) => boolean
 }
 
-/** What was kept. */
+/** The stored part of a stream. */
 export interface Kept {
-  /** The whole result, where it is in memory. */
+  /** The result, if it is in memory. */
   readonly result: unknown
-  /** The files, where it is there. */
+  /** The stream in temporary files, if it is there. */
   readonly spooled: SpooledStream | undefined
   readonly isCut: boolean
 }
 
-/** Keeps what comes of a stream. */
+/** Stores the chunks of one stream. */
 export class StreamKeeper {
   readonly #maxBytes: number
   readonly #long: LongStreams | undefined
   #collected: Collected | undefined
   #spooled: SpooledStream | undefined
-  /** From how many bytes on files are asked for. */
+  /** The size in bytes from which `mayOpen` is called. */
   #short = SHORT_STREAM
-  /** The chunk that is on its way. */
+  /** The pending `add` of a chunk. */
   #adding: Promise<void> | undefined
   #failure: { readonly error: unknown } | undefined
 
-  /** @param long without it, all is kept in memory */
+  /** @param long without it, the whole stream is kept in memory */
   constructor(maxBytes: number, long: LongStreams | undefined) {
     this.#maxBytes = maxBytes
     this.#long = long
     this.#collected = new Collected(maxBytes)
   }
 
-  /** Adds a chunk. The next should come when the promise has settled; it never rejects. */
+  /** Adds a chunk. The caller should wait for the promise before it adds the next one. The promise never rejects. */
   add(chunk: unknown): Promise<void> | undefined {
     if (this.#adding !== undefined) {
       return this.#track(this.#adding.then(() => this.#add(chunk)))
@@ -78,7 +78,7 @@ export class StreamKeeper {
     }
   }
 
-  /** What was in memory goes to files. */
+  /** Moves the chunks in memory to files. */
   #openFiles(): Promise<void> | undefined {
     const { open, mayOpen } = this.#long ?? {}
     const soFar = this.#collected
@@ -94,14 +94,14 @@ export class StreamKeeper {
     return move(soFar, this.#spooled)
   }
 
-  /** A stream is read on when it cannot be kept. */
+  /** Remembers the error. The stream is read further even if it cannot be stored. */
   #fail(error: unknown): void {
     this.#failure ??= { error }
     this.#collected = undefined
     this.#spooled?.discard()
   }
 
-  /** What was kept, once the stream is over. Rejects when it could not be kept. */
+  /** Returns the stored part after the stream has ended. Rejects if it could not be stored. */
   async finish(): Promise<Kept> {
     await this.#adding
     if (this.#failure === undefined) {

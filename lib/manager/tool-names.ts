@@ -1,8 +1,8 @@
-/** The names of the tools for models, as the model knows them: frameworks put the name of a server before them. */
+/** Recognises the names of the tools for models. Frameworks put a prefix such as a server's name before them. */
 
 import { invalidArgument } from '../arguments/errors.ts'
 
-/** What these tools give back was stored before: storing it again would only hide it behind another placeholder. */
+/** The tools that return stored content. Storing their answers again would only hide the content behind another placeholder. */
 const RETRIEVAL_TOOLS: ReadonlySet<string> = new Set([
   'list_contexts',
   'search_contexts',
@@ -12,10 +12,10 @@ const RETRIEVAL_TOOLS: ReadonlySet<string> = new Set([
   'context_read',
 ])
 
-/** What tool names consist of, everywhere. */
+/** The characters that are valid in tool names for all frameworks. */
 const PREFIX = /^[A-Za-z0-9_.:/-]{0,100}$/
 
-/** Whether a tool is one of this package that gives back what is stored. */
+/** Whether a tool is one of this package's tools that return stored content. */
 export function isRetrievalTool(name: string, prefix = ''): boolean {
   const isOwn = (own: string): boolean => RETRIEVAL_TOOLS.has(own)
   return isOwn(name) || (prefix !== '' && name.startsWith(prefix) && isOwn(name.slice(prefix.length)))

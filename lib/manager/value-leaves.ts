@@ -1,4 +1,4 @@
-/** The texts and bytes within a value: where they are, and the value with others in their places. */
+/** Finds the texts and bytes in a value, and replaces them. */
 
 import { isAnyArrayBuffer } from 'node:util/types'
 import { bytesOf } from '../native/taken-bytes.ts'
@@ -9,9 +9,9 @@ export type Step = string | number
 /** A place within a value. */
 export interface Place {
   readonly steps: readonly Step[]
-  /** The same as a JSON path, which models pass to `read_context_slice`. */
+  /** The steps as a JSON path, which models pass to `read_context_slice`. */
   readonly path: string
-  /** The objects and arrays that the steps lead through, outermost first. */
+  /** The objects and arrays on the path, outermost first. */
   readonly around: readonly object[]
 }
 
@@ -25,14 +25,14 @@ export interface BytesLeaf extends Place {
   readonly bytes: Uint8Array
 }
 
-/** As long as `read_context_slice` takes them, in UTF-16 units. */
+/** The longest path that `read_context_slice` accepts, in UTF-16 code units. */
 const MAXIMUM_PATH = 500
 const MAXIMUM_DEPTH = 100
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
-/** Paths stand outside the tags of a placeholder: no key says more than a name. */
+/** The keys that a path may contain. Paths are outside the tags of a placeholder, so that a key must not contain instructions for the model. */
 const KEY = /^[\p{L}\p{N}_ .$@/:+-]{1,100}$/u
 
-/** The texts and bytes of plain objects and arrays that a path leads to, in their order. Other objects of classes are left out. */
+/** Returns the texts and bytes in plain objects and arrays that a valid path leads to, in their order. Instances of classes are skipped. */
 export function leavesOf(root: unknown): { texts: Leaf[]; bytes: BytesLeaf[] } {
   const texts: Leaf[] = []
   const binary: BytesLeaf[] = []
@@ -60,7 +60,7 @@ export function leavesOf(root: unknown): { texts: Leaf[]; bytes: BytesLeaf[] } {
   return { texts, bytes: binary }
 }
 
-/** A copy of a value with other members at the ends of some paths. What does not lead there is shared. */
+/** Returns a copy of a value with other members at the given paths. Parts outside these paths are shared with the original. */
 export function replaceAt(root: unknown, replacements: readonly { steps: readonly Step[]; value: unknown }[]): unknown {
   const copies = new Set<object>()
   function copyOf(value: unknown): unknown {
@@ -95,7 +95,7 @@ function isPlain(value: unknown): value is object {
   try {
     const prototype: unknown = Object.getPrototypeOf(value)
     const isOwn = Array.isArray(value) || prototype === Object.prototype || prototype === null
-    // What its JSON is, it decides itself.
+    // An object with `toJSON` is skipped, because its JSON differs from its members.
     return isOwn && !('toJSON' in value)
   } catch {
     return false // a Proxy trap

@@ -1,5 +1,5 @@
 /**
- * Which addon a platform needs, and errors that name the remedy when it cannot be loaded. Built as `dist/addon-error.cjs`, for
+ * Determines which addon a platform needs, and builds the error with the remedy if it cannot be loaded. Built as `dist/addon-error.cjs`, for
  * `native.cjs`, which every runtime loads.
  */
 
@@ -18,7 +18,7 @@ export const TARGETS = [
   'win32-arm64-msvc',
 ] as const
 
-/** An error that was thrown, or anything else that was. */
+/** A thrown value, which need not be an `Error`. */
 interface Failure {
   readonly code?: unknown
   readonly name?: unknown
@@ -100,7 +100,7 @@ export function addonError(target: string, failures: readonly unknown[], resolve
   )
 }
 
-/** Why a platform's package is missing, by those that are there, and how to install it. */
+/** The likely reason why the platform's package is missing, judged by the installed packages, and how to install it. */
 function reinstall(target: string, resolve: (name: string) => string): string {
   const [system = '', processor = ''] = target.split('-')
   const others = TARGETS.filter((other) => isInstalled(other, resolve))

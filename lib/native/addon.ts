@@ -1,6 +1,6 @@
 /**
- * The native addon, as Node.js and Deno load it: `#addon` of package.json outside of Bun. Its loader is read at run time, so
- * that bundlers leave it and the binaries alone.
+ * The native addon, as Node.js and Deno load it: `#addon` of package.json outside of Bun. The loader is resolved at run time, so
+ * that bundlers include neither it nor the binaries.
  */
 
 import * as modules from 'node:module'
@@ -33,7 +33,7 @@ export const {
 function load(): typeof import('#addon') {
   let require: NodeJS.Require
   try {
-    // In a bundle of CommonJS there is no URL. Tools that copy a program's files look for literal names such as this one.
+    // A CommonJS bundle has no `import.meta.url`. Tools that collect a program's files look for literal names such as this one.
     require = modules.createRequire(import.meta.url)
     require.resolve('../native.cjs')
   } catch (cause) {

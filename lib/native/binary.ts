@@ -1,23 +1,24 @@
 /**
- * Binary data that is text. JSON makes numbers of it, in which redaction finds no secret: it is stored as the text instead.
+ * Recognises binary data that is UTF-8 text. It is stored as text, because `JSON.stringify` writes it as numbers, in which
+ * redaction cannot find secrets.
  */
 
 import { Buffer } from 'node:buffer'
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 
-/** What `JSON.stringify` leaves of binary data: JSON without a match holds none. Inside a text, the quotes are escaped. */
+/** The traces of binary data in the output of `JSON.stringify`: JSON without a match contains none. Inside a string the quotes are escaped. */
 const TRACE = /"type":"Buffer"|\{"0":/
-/** A visible character. Bytes that have none hold no secret: they are taken for numbers. */
+/** A visible character. Bytes without one contain no secret and are treated as binary. */
 const VISIBLE = /\P{Cc}/u
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Whether JSON text may hold binary data. */
+/** Whether JSON text may contain binary data. */
 export function mayHoldBinary(json: string): boolean {
   return TRACE.test(json)
 }
 
-/** The text of a `Buffer` or `Uint8Array`, or of what JSON makes of a `Buffer`; `undefined` when it is no text in UTF-8. */
+/** The text of a `Buffer` or `Uint8Array`, or of the JSON form of a `Buffer`; `undefined` if it is not UTF-8. */
 export function textOfBinary(value: object): string | undefined {
   try {
     const bytes = isUint8Array(value) ? ownBytes(value) : serialisedBytes(value)
@@ -28,7 +29,7 @@ export function textOfBinary(value: object): string | undefined {
   }
 }
 
-/** The JSON of binary data: of its text, or as the engine writes it; `undefined` for any other value. */
+/** The JSON of binary data: that of its text, or the form of `JSON.stringify`; `undefined` for any other value. */
 export function jsonOfBinary(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) {
     return undefined
@@ -44,7 +45,7 @@ export function jsonOfBinary(value: unknown): string | undefined {
   }
 }
 
-/** The least number of bytes that the JSON of a value takes, as far as it is known without making it. */
+/** A lower bound of the bytes of a value's JSON that is known without building the JSON. */
 export function leastBytes(value: unknown): number {
   if (typeof value === 'string') {
     return value.length
@@ -59,7 +60,7 @@ export function leastBytes(value: unknown): number {
   }
 }
 
-/** A value, unless its class says how it is written. */
+/** The value itself, unless its class has a `toJSON` of its own. */
 function ownBytes(value: Uint8Array): Uint8Array | undefined {
   const { toJSON } = value as { toJSON?: unknown }
   return toJSON === undefined || toJSON === Buffer.prototype.toJSON ? value : undefined

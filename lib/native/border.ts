@@ -1,6 +1,6 @@
 /**
- * The border to the native side: operations that were started, and the queue in which their outcomes, debug messages
- * and calls of injected file systems come back, many per wake-up.
+ * The JavaScript end of the bridge to the native side: the pending operations, and the completion queue. Through this queue the
+ * native side sends results, debug messages and calls of injected file systems, in batches.
  */
 
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
@@ -11,24 +11,24 @@ import { callWithin, LONGEST_TIMEOUT } from '../arguments/signals.ts'
 import type { Redacting } from '../redaction/redaction.ts'
 import type { IFileSystem } from './types.ts'
 
-/** What an object of this package lets the native side call. */
+/** The callbacks of one object of this package, which the native side calls by number. */
 export interface Hooks {
   readonly fileSystem: IFileSystem | undefined
   readonly onDebug: ((message: string, data?: unknown) => void) | undefined
-  /** `undefined`: nothing is redacted. */
+  /** `undefined` if redaction is disabled. */
   readonly redaction: Redacting | undefined
 }
 
-/** What is told how far an operation is, as JSON. */
+/** Receives the progress of an operation as JSON. */
 export type Progress = (text: string) => void
 
-/** An operation under way. */
+/** A pending operation. */
 interface Operation {
   readonly settle: (text: string, texts: readonly string[]) => void
   readonly reject: (reason: unknown) => void
-  /** Told how far it is. */
+  /** Receives its progress. */
   readonly progress: Progress | undefined
-  /** Kept alive until the operation is over: the native side calls it by number. */
+  /** Referenced until the operation has ended, because the native side calls the hooks by number. */
   readonly hooks: Hooks
 }
 
@@ -41,7 +41,7 @@ const enum Kind {
   Progress = 5,
 }
 
-/** Messages taken at once. */
+/** The number of messages that are taken from the queue at once. */
 const BATCH = 512
 const NO_TEXTS: readonly string[] = []
 
@@ -55,15 +55,15 @@ const forgetFileSystem = new FinalizationRegistry<number>((scope) => fileSystems
 let nextOperation = 1
 let nextHooks = 1
 
-/** The native end of the queue, one per environment. */
+/** The native end of the completion queue, one per JavaScript environment. */
 export const outbox = new Outbox(receive)
-/** By its number, for calls that may come when the runtime has finalised it. */
+/** The number of the queue, for calls after the runtime has finalised the object. */
 const outboxNumber = outbox.number
 
-/** Keeps the process alive while operations are under way, and only then. */
+/** Keeps the process alive while operations are pending, and only then. */
 const keepAlive = setInterval(() => {}, 0x7fffffff).unref()
 
-/** Numbers hooks and lets the native side reach them while their owner lives. */
+/** Assigns a number to hooks, by which the native side can call them while their owner exists. */
 export function registerHooks(hooks: Hooks): number {
   const number = nextHooks++
   if (hooks.onDebug !== undefined) {
@@ -74,8 +74,8 @@ export function registerHooks(hooks: Hooks): number {
 }
 
 /**
- * The number of an injected file system. The native side calls it by that: what shares it may outlive whoever brought it
- * first.
+ * Returns the number by which the native side calls an injected file system. Objects that share the file system may exist longer
+ * than the one that passed it first.
  */
 export function scopeOf(fileSystem: IFileSystem): number {
   let scope = scopes.get(fileSystem)
@@ -89,8 +89,8 @@ export function scopeOf(fileSystem: IFileSystem): number {
 }
 
 /**
- * Starts an operation: `start` hands its number to the native side. `settle` turns the answer into the value; what it
- * throws rejects. `progress` is told how far it is until then; what it throws is swallowed.
+ * Starts an operation: `start` passes its number to the native side, and `settle` converts the answer to the value of the
+ * promise (an error that it throws rejects the promise). `progress` receives the progress; its errors are ignored.
  */
 export function operate<T>(
   hooks: Hooks,
@@ -110,9 +110,9 @@ export function operate<T>(
 }
 
 /**
- * As `operate`, for what a signal can stop: the promise rejects with the signal's reason then.
+ * As `operate`, for an operation that a signal can abort: the promise then rejects with the signal's reason.
  *
- * @param native what is told to stop the operation
+ * @param native the object whose `cancel` stops the operation
  */
 export function cancellable<T>(
   hooks: Hooks,
@@ -147,8 +147,8 @@ export function cancellable<T>(
 }
 
 /**
- * Closes an object: waits for its operations. Those of an injected file system are given up after `timeout` ms; operations of
- * the local disk never are.
+ * Closes an object: waits for its operations. Operations on an injected file system are abandoned after `timeout` ms; operations
+ * on the local disk are always waited for.
  */
 export function close(hooks: Hooks, native: { close(operation: number): void }, timeout: number): Promise<void> {
   let started = 0
@@ -170,7 +170,7 @@ export function close(hooks: Hooks, native: { close(operation: number): void }, 
   return closed.finally(() => clearTimeout(timer))
 }
 
-/** Gives an operation up: its promise rejects now, whatever comes of it is ignored. */
+/** Abandons an operation: its promise rejects now, and its later outcome is ignored. */
 function abandon(operation: number, reason: unknown): void {
   finish(operation)?.reject(reason)
 }
@@ -186,14 +186,14 @@ function finish(operation: number): Operation | undefined {
   return found
 }
 
-/** Takes what waits. Called by the native side; throws nothing. */
+/** Takes the queued messages. Called by the native side; never throws. */
 function receive(): void {
   let count: number
   do {
     const joined = takeMessages(outboxNumber, numbers)
     count = numbers[0] ?? 0
     const texts = joined === null || joined === undefined ? NO_TEXTS : joined.split('\0')
-    // Copied: a callback may get here again.
+    // Copied, because a callback may call this function recursively.
     const batch = count > 0 ? numbers.slice(1, 1 + 2 * count) : numbers
     for (let index = 0; index < count; index++) {
       dispatch(batch[2 * index] as Kind, batch[2 * index + 1] as number, texts[index] ?? '')
@@ -215,7 +215,7 @@ function dispatch(kind: Kind, id: number, text: string): void {
       if (kind === Kind.Failed) {
         throw fromNative(text, operation?.hooks.redaction?.redactor)
       }
-      // Taken in any case: those of an operation that was given up would stay for ever.
+      // The texts are also taken for an abandoned operation; otherwise the native side would keep them.
       const texts = kind === Kind.Texts ? takeTexts(id) : NO_TEXTS
       operation?.settle(text, texts)
     } catch (error) {
@@ -224,16 +224,16 @@ function dispatch(kind: Kind, id: number, text: string): void {
   }
 }
 
-/** Tells how far an operation is, unless it was given up. */
+/** Reports the progress of an operation, unless it was abandoned. */
 function report(operation: Operation | undefined, text: string): void {
   try {
     operation?.progress?.(text)
   } catch {
-    // A display that fails must not break what it shows.
+    // An error of the caller's progress callback must not fail the operation.
   }
 }
 
-/** The texts of an operation, all of them taken whatever happens; the engine refuses what no string can hold. */
+/** Takes all texts of an operation, even if one of them fails: the engine refuses a text that is longer than a string can be. */
 function takeTexts(operation: number): readonly string[] {
   const texts: string[] = []
   let failure: unknown
@@ -243,7 +243,7 @@ function takeTexts(operation: number): readonly string[] {
       if (text === null) {
         break
       }
-      // Bytes are a part of the answers of state stores only, which know where.
+      // Only the answers of state stores contain bytes, at places that their reader knows.
       texts.push(text as string)
     } catch (error) {
       failure = error
@@ -255,7 +255,7 @@ function takeTexts(operation: number): readonly string[] {
   return texts
 }
 
-/** Tells the caller's debug callback something that may name what callers passed or threw: secrets are taken out. */
+/** Calls the caller's `onDebug` with a message and data, which may contain values of callers and are redacted. */
 export function debug(hooks: Hooks, message: string, data?: unknown): void {
   if (hooks.onDebug !== undefined) {
     const redactor = hooks.redaction?.redactor
@@ -264,12 +264,12 @@ export function debug(hooks: Hooks, message: string, data?: unknown): void {
   }
 }
 
-/** Calls the caller's debug callback, whose failures are its own. */
+/** Calls the caller's `onDebug` and ignores its errors. */
 function tell(hooks: Hooks | undefined, message: string, data: unknown): void {
   try {
     hooks?.onDebug?.(message, data)
   } catch {
-    // A log that fails must not break what it logs.
+    // An error of the callback must not fail the operation that it logs.
   }
 }
 
@@ -279,19 +279,18 @@ interface FileSystemCall {
   path: string
   /** The other path of `rename`, the mode of `chmod`. */
   argument: unknown
-  /** How long it may take, in ms; `null`: no bound. */
+  /** The timeout in ms; `null` means no timeout. */
   timeout: number | null
 }
 
-/** Methods that change what is at a path. */
+/** The methods that change files. */
 const CHANGES: ReadonlySet<keyof IFileSystem> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
 /**
- * Paths with a change that took too long. It may still come: a change after it would be lost then. A late `appendFile`
- * harms nothing.
+ * Paths with a change that timed out. The change may still take effect and would overwrite a later one. A late `appendFile` does no harm.
  */
 const pathsInDoubt = new WeakMap<object, Set<string>>()
 
-/** Calls a method of an injected file system, looked up now, with the arguments its interface names. */
+/** Calls a method of an injected file system with the arguments of its interface. The method is looked up at each call. */
 async function call(id: number, text: string): Promise<void> {
   const { scope, method, path, argument, timeout } = JSON.parse(text) as FileSystemCall
   try {
@@ -317,7 +316,7 @@ async function call(id: number, text: string): Promise<void> {
 /**
  * Calls a method that may not settle.
  *
- * @param paths what it changes
+ * @param paths the paths that it changes
  */
 async function callChecked(
   fileSystem: Record<string, (...parameters: unknown[]) => unknown>,
@@ -348,7 +347,7 @@ async function callChecked(
   }
 }
 
-/** Marks paths until a late call settles. */
+/** Marks paths as uncertain until a timed-out call settles. */
 function markInDoubt(fileSystem: object, paths: readonly string[], call: Promise<unknown>): void {
   const inDoubt = pathsInDoubt.get(fileSystem) ?? new Set()
   pathsInDoubt.set(fileSystem, inDoubt)

@@ -1,4 +1,4 @@
-/** What is stored of objects of which JSON makes `{}`, or nothing but their own members. */
+/** Conversion of objects of which `JSON.stringify` writes only `{}` or their own properties, such as errors, maps and sets. */
 
 import {
   isAnyArrayBuffer,
@@ -15,15 +15,14 @@ import {
 
 const objectToString = Object.prototype.toString
 
-/** What is stored in place of an object. */
+/** The value that is stored instead of an object. */
 export interface Conversion {
   /** Plain data, whose members are converted in turn. */
   readonly value: unknown
 }
 
 /**
- * The conversion of an object; `undefined` for one that is written as JSON writes it. Its own members are read by
- * the walk that writes it, once.
+ * The conversion of an object; `undefined` for one that is written as JSON writes it. Its properties are read once, when it is written.
  *
  * - an `Error`: `name`, `message`, `cause`, `errors` and its own members, not its stack
  * - a `Map`: an object where all keys are strings, else an array of its entries; a `Set`: an array
@@ -51,7 +50,7 @@ export function conversionOf(value: object): Conversion | undefined {
     return { value: `[${tagOf(value)}]` }
   }
   if (isAnyArrayBuffer(value) || isDataView(value)) {
-    // Where bytes are stored, they are taken before.
+    // Bytes that are stored separately were taken out before.
     return { value: `[${tagOf(value)}, ${value.byteLength} bytes]` }
   }
   return isDate(value) ? undefined : ofWebObject(value)
@@ -119,8 +118,8 @@ function tagOf(value: object): string {
 }
 
 /**
- * Whether an object of a class is in a value: its JSON may be `{}` although there is something in it. No getter is called, and no more members
- * are looked at than the JSON has characters.
+ * Whether a value contains an instance of a class, whose JSON may be `{}` although it has contents. Calls no getter, and checks
+ * no more members than the JSON has characters.
  */
 export function holdsObjectOfClass(root: unknown, characters: number): boolean {
   const waiting: unknown[] = [root]
@@ -152,7 +151,7 @@ export function holdsObjectOfClass(root: unknown, characters: number): boolean {
   return false
 }
 
-/** How many members are looked at. */
+/** The number of members that are checked. */
 const LOOKED_AT = 16
 
 /**

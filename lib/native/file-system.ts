@@ -1,4 +1,4 @@
-/** Paths as callers spell them, on the local disk or in an injected file system. */
+/** Resolves the paths that callers pass, on the local disk or in an injected file system. */
 
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
@@ -30,9 +30,9 @@ function isMethod(object: object, name: string): boolean {
 }
 
 /**
- * What the native side has to know of an injected file system.
+ * Describes an injected file system to the native side.
  *
- * @param timeout how long each of its calls may take, in ms
+ * @param timeout the timeout of each of its calls, in ms
  */
 export function describeFileSystem(fileSystem: IFileSystem, prefix: string, timeout: number): NativeFileSystem {
   return {
@@ -46,7 +46,7 @@ export function describeFileSystem(fileSystem: IFileSystem, prefix: string, time
 }
 
 /**
- * A directory as the caller spells it, absolute, and what the paths in it begin with.
+ * Resolves a directory to its absolute path, and returns it also with a separator at its end.
  *
  * @param name the option that holds the path, for messages
  */
@@ -62,7 +62,7 @@ export function resolveDirectory(
   return { directory, prefix: prefixOf(directory, fileSystem) }
 }
 
-/** A directory below an absolute one, and what the paths in it begin with. */
+/** Joins an absolute directory and a relative path; returns the result also with a separator at its end. */
 export function directoryBelow(
   root: string,
   names: readonly string[],
@@ -76,7 +76,7 @@ export function directoryBelow(
   return { directory, prefix: prefixOf(directory, fileSystem) }
 }
 
-/** As `resolveDirectory`, of a file, and its file system when one is injected. */
+/** Resolves a file to its absolute path, with the description of its injected file system. */
 export function resolveFile(
   path: string,
   name: string,
@@ -106,7 +106,7 @@ function checkAnswer(path: unknown, method: string): string {
   return path
 }
 
-/** How a file system joins is learnt once: it must not be called from elsewhere later. */
+/** Determines the path separator of a file system once, in the constructor: later calls come only from the completion queue. */
 function prefixOf(directory: string, fileSystem: IFileSystem): string {
   const probe = 'context.json'
   const joined = fileSystem.joinPath(directory, probe)

@@ -1,6 +1,7 @@
 /**
- * `encode`: how a value leaves the JavaScript thread. Making JSON text is the dearest part of saving it, so this thread
- * only takes a snapshot, and a worker thread in Rust (`crates/json-text/src/snapshot.rs`) makes the text, byte for byte that of
+ * `encode`: converts a value to a form that another thread turns into JSON. Building JSON text is the most expensive part of a
+ * save, so the JavaScript thread only takes a snapshot, and a worker thread in Rust (`crates/json-text/src/snapshot.rs`) makes
+ * the text, byte for byte that of
  * `JSON.stringify`.
  *
  * ## The three kinds
@@ -57,7 +58,7 @@ export const STRING = 1
 /** `operations`, `chunks` and `text` describe the value. */
 export const FLAT = 2
 
-/** A value ready to cross. To be handed to the native side at once: the next `encode` reuses `operations`. */
+/** An encoded value. Pass it to the native side immediately: the next `encode` reuses `operations`. */
 export interface Encoded {
   readonly kind: typeof TEXT | typeof STRING | typeof FLAT
   readonly text: string
@@ -83,7 +84,7 @@ const HEADER_LENGTH = 2
 
 /** Also what ends a cycle. */
 const MAXIMUM_DEPTH = 100
-/** From 128 KB on a joined string is a large object for V8, several times as dear. */
+/** From 128 KB, a concatenated string is a large object for V8, which is several times as expensive. */
 const CHUNK_UNITS = 32_768
 /** Beyond these the value is left to `JSON.stringify`, which knows when a text becomes too long. */
 const MAXIMUM_UNITS = 1 << 26
@@ -135,14 +136,14 @@ let recentLists: KeyNode[] = []
 let operations = new Int32Array(INITIAL_OPERATIONS)
 let doubles = new Float64Array(operations.buffer)
 let position = 0
-/** The chunk being filled; what came before it. */
+/** The chunk that is being filled, and the units before it. */
 let open = ''
 let closed: string[] = []
 let units = 0
 const usedLists: KeyNode[] = []
 let serial = 0
 let isBusy = false
-/** Where bytes go. */
+/** Collects the bytes of the current value. */
 let taking: TakenBytes | undefined
 
 const takesSnapshots = isStringifySlow()
@@ -158,9 +159,9 @@ function isStringifySlow(): boolean {
 }
 
 /**
- * Takes a snapshot of `value`, which becomes the JSON text `stringify(value)` gives. Throws where `stringify` does.
+ * Takes a snapshot of `value`, from which Rust builds the JSON text that `stringify(value)` returns. Throws where `stringify` throws.
  *
- * @param taken takes the bytes; without it, JSON makes numbers of them
+ * @param taken collects the bytes; without it, they are written as `JSON.stringify` does, as numbers
  */
 export function encode(value: unknown, taken?: TakenBytes): Encoded {
   const text = typeof value === 'object' && value !== null ? textOfWhole(value, taken) : value
@@ -178,14 +179,14 @@ export function encode(value: unknown, taken?: TakenBytes): Encoded {
   return encodeText(value, taken)
 }
 
-/** As `textOfBytes`, of a value that is nothing but bytes. */
+/** As `textOfBytes`, for a value that consists only of bytes. */
 function textOfWhole(value: object, taken: TakenBytes | undefined): string | undefined {
   const text = textOfBinary(value)
   const bytes = text === undefined && taken !== undefined ? bytesOf(value) : undefined
   return bytes === undefined ? text : taken?.takeWhole(bytes)
 }
 
-/** The text of binary data that is text, or what is in the place of other bytes. */
+/** The text of binary data that is UTF-8, or the marker that replaces other bytes. */
 function textOfBytes(value: object, taken: TakenBytes | undefined): string | undefined {
   const text = textOfBinary(value)
   if (text !== undefined || taken === undefined) {
@@ -199,7 +200,7 @@ function filled(taken: TakenBytes | undefined): TakenBytes | undefined {
   return taken === undefined || taken.parts.length === 0 ? undefined : taken
 }
 
-/** As `encode`, but always as finished text, whose size is known then. */
+/** As `encode`, but always with the kind `TEXT`, so that the size is known. */
 export function encodeText(value: unknown, taken?: TakenBytes): Encoded {
   const text = stringify(value, taken)
   return { kind: TEXT, text, operations: NO_OPERATIONS, length: 0, chunks: NO_CHUNKS, taken: filled(taken) }
@@ -226,7 +227,7 @@ function encodeFlat(value: object, taken: TakenBytes | undefined): Encoded | und
   }
 }
 
-/** Lets go of everything the value owned. */
+/** Releases all references to the value. */
 function reset(): void {
   open = ''
   if (closed.length > 0) {
@@ -352,7 +353,7 @@ function writeBytes(value: object): void {
   writeString(text)
 }
 
-/** Writes what is no plain data: binary data, and what is converted. */
+/** Writes a value that is not plain data: binary data, or a value that is converted. */
 function writeUnusual(value: object, depth: number): void {
   const text = textOfBytes(value, taking)
   if (text !== undefined) {

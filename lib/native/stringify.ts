@@ -22,10 +22,10 @@ type RawJson = { isRawJSON?: (value: unknown) => boolean }
 
 /**
  * The JSON text of `value`: that of `JSON.stringify`, and `"null"` for `undefined`, functions and symbols. A `Buffer` or
- * `Uint8Array` that is UTF-8 text becomes that text. A BigInt, a cycle, a getter or `toJSON` that throws and levels too
- * deep become marker strings; `conversionOf` says what becomes of errors, maps and the like.
+ * `Uint8Array` that is UTF-8 text becomes that text. A BigInt, a cycle, a getter or `toJSON` that throws and values that are
+ * nested too deeply become marker strings; `conversionOf` converts errors, maps and the like.
  *
- * @param taken takes the bytes; without it, JSON makes numbers of them
+ * @param taken collects the bytes; without it, they are written as `JSON.stringify` does, as numbers
  * @throws RangeError when the text is longer than a string can be.
  */
 export function stringify(value: unknown, taken?: TakenBytes): string {
@@ -50,7 +50,7 @@ export function stringify(value: unknown, taken?: TakenBytes): string {
   return new TolerantWalk(taken).run(value)
 }
 
-/** The JSON of binary data; of bytes that are taken, that of what is in their place. */
+/** The JSON of binary data, or of the marker that replaces collected bytes. */
 function jsonOfBytes(value: unknown, taken: TakenBytes | undefined, isWhole = false): string | undefined {
   if (taken === undefined || typeof value !== 'object' || value === null) {
     return jsonOfBinary(value)
@@ -311,7 +311,7 @@ function markerOf(error: unknown): string {
   return `[Throws: ${thrownMessage(error)}]`
 }
 
-/** Whatever was thrown may throw in turn when it is looked at. */
+/** The message of a thrown value. Reading the value may throw again. */
 function thrownMessage(error: unknown): string {
   try {
     if (typeof error === 'object' && error !== null && 'message' in error) {

@@ -1,20 +1,20 @@
-/** Bytes that are taken out of a value on its way to the native side: they cross beside its text. */
+/** Binary data that is taken out of a value before it is sent to the native side, and is sent next to its text. */
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types'
 
-/** A group of hex digits looks like no secret. */
+/** The length of a group of hexadecimal digits, short enough not to be taken for a secret by redaction. */
 const GROUP = 4
 const MARKER_BYTES = 16
 const UNKNOWN_TYPE = 'application/octet-stream'
 
-/** The bytes of one value. A text that no value can hold, because part of it is random, is in the place of each. */
+/** The bytes of one value. A marker with a random part, which no other value contains, replaces each of them. */
 export class TakenBytes {
-  /** What those texts begin with; a space and the number of the part follow. Empty until the first is taken. */
+  /** The beginning of the markers; a space and the number of the part follow. Empty until the first part is taken. */
   marker = ''
   readonly parts: Uint8Array[] = []
-  /** The type of a value that is nothing but bytes, where it is known. */
+  /** The media type of a value that consists only of bytes, if it is known. */
   readonly #mediaType: string | undefined
   #isWhole = false
 
@@ -22,13 +22,13 @@ export class TakenBytes {
     this.#mediaType = mediaType
   }
 
-  /** Takes the bytes that a value is; returns the text in its place. */
+  /** Takes the bytes of a value that consists only of bytes; returns the marker that replaces it. */
   takeWhole(bytes: Uint8Array): string {
     this.#isWhole = true
     return this.take(bytes)
   }
 
-  /** Takes the bytes of a part; returns the text in its place. */
+  /** Takes the bytes of a part; returns the marker that replaces it. */
   take(bytes: Uint8Array): string {
     if (this.marker === '') {
       const digits = randomBytes(MARKER_BYTES).toString('hex')
@@ -40,18 +40,18 @@ export class TakenBytes {
     return `${this.marker} ${this.parts.push(bytes) - 1}`
   }
 
-  /** Forgets what was taken: the value is read again. */
+  /** Discards all parts, because the value is read again. */
   reset(): void {
     this.parts.length = 0
     this.#isWhole = false
   }
 
-  /** How many bytes. */
+  /** The number of bytes of all parts. */
   get size(): number {
     return this.parts.reduce((total, part) => total + part.byteLength, 0)
   }
 
-  /** The types of the parts. */
+  /** The media types of the parts. */
   get mediaTypes(): (string | null)[] {
     return this.parts.map(() => this.#type ?? null)
   }
@@ -60,7 +60,7 @@ export class TakenBytes {
     return this.#isWhole ? this.#mediaType : undefined
   }
 
-  /** The text of the value for a conversation: size and type in the place of bytes. */
+  /** The text of the value for a conversation, with size and media type in place of the bytes. */
   shown(text: string): string {
     if (this.parts.length === 0) {
       return text
@@ -73,7 +73,7 @@ export class TakenBytes {
   }
 }
 
-/** The bytes that a value is; `undefined` for any other value, and for one whose class says how it is written. */
+/** The bytes of a binary value; `undefined` for any other value, and for one whose class has a `toJSON` of its own. */
 export function bytesOf(value: object): Uint8Array | undefined {
   try {
     if (isUint8Array(value)) {

@@ -1,12 +1,12 @@
 /** The file system that a caller can inject. */
 
 /**
- * A file system that takes the place of the local disk: an in-memory map in tests, a sandbox, a
- * remote store. Methods may be synchronous or asynchronous and are looked up on the object at every
- * call. There are no locks and no fsync here: what survives a crash is up to the implementation.
+ * A file system that is used instead of the local disk, such as an in-memory map in tests, a sandbox, or a remote store. Methods
+ * may be synchronous or asynchronous and are looked up on the object at every call. The interface has no locks and no fsync:
+ * which writes survive a crash depends on the implementation.
  */
 export interface IFileSystem {
-  /** The file's text. Rejects when it cannot be read, best with `code: 'ENOENT'` when it is missing. */
+  /** Returns the file's text. Rejects if it cannot be read, preferably with `code: 'ENOENT'` if it does not exist. */
   readFile(path: string): Promise<string>
   writeFile(path: string, content: string): Promise<void>
   exists(path: string): Promise<boolean>
@@ -20,10 +20,10 @@ export interface IFileSystem {
   getCwd(): string
   dirname(filePath: string): string
   unlink(path: string): Promise<void>
-  /** File names only. */
+  /** Returns the names in a directory, without paths. */
   readdir(path: string): Promise<string[]>
-  /** With it, readers see a new file whole or not at all. */
+  /** Renames a file. If it is implemented, files are replaced atomically: readers never see a partial file. */
   rename?(oldPath: string, newPath: string): Promise<void>
-  /** Adds text at a file's end, creating the file. With it, appending costs no reading and rewriting. */
+  /** Appends text to a file, and creates the file if needed. If it is not implemented, an append reads and rewrites the file. */
   appendFile?(path: string, content: string): Promise<void>
 }

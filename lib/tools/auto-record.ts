@@ -8,22 +8,22 @@ import { readMember } from '../native/stringify.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { readOutcome } from './tool-response.ts'
 
-/** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
+/** A completed tool call as an event bus reports it. Other members of an event are not recorded. */
 export interface ToolInvoked {
   toolName?: string | null | undefined
-  /** Counts where there is no `toolName`. */
+  /** The name of the tool, used if `toolName` is absent. */
   name?: string | null | undefined
   params?: unknown
   result?: unknown
-  /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
+  /** Whether the call succeeded. The default is a boolean `success`, or the negated `isError`, of the result; without these, `true`. */
   success?: boolean | null | undefined
-  /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
+  /** The time of the call: ISO 8601, a `Date`, or ms since 1970. For any other value, the current time is used. */
   timestamp?: Date | string | number | null | undefined
 }
 
 /** Options of `autoRecord`. */
 export interface AutoRecordOptions {
-  /** Told at once when an event could not be recorded; `flush` reports it as well. */
+  /** Called when an event could not be recorded; `flush` reports the failure too. */
   onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
 
@@ -31,16 +31,16 @@ const autoRecordOptions = knownOptions<AutoRecordOptions>('AutoRecordOptions', {
   onError: true,
 })
 
-/** An observer. It never throws or waits. */
+/** An observer of an event bus. It neither throws nor blocks. */
 export interface AutoRecorder {
-  /** Records a call as it is now: later changes to its values do not count. */
+  /** Records a call. Its values are copied immediately: later changes to them have no effect. */
   (event: ToolInvoked): void
-  /** Waits for the appends so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+  /** Waits for all appends that were started. Rejects with an `AggregateError` of the failures since the last flush. */
   flush(): Promise<void>
 }
 
 /**
- * An observer that appends every tool call it is told of, with the summary `Called <tool>`.
+ * Returns an observer that appends every reported tool call to a history, with the summary `Called <tool>`.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export function autoRecord(history: ContextHistory, options?: AutoRecordOptions 
     saves.start(typeof toolName === 'string' ? toolName : '', () => {
       const result = readMember(event, 'result')
       return history.append({
-        // What is no name is refused there.
+        // `append` refuses an invalid name.
         toolName: toolName as string,
         params: readMember(event, 'params'),
         result,

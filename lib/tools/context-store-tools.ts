@@ -1,4 +1,4 @@
-/** `contextStoreTools`: lets a model keep, find, read and change what agents share, for any framework. */
+/** `contextStoreTools`: tools with which a model writes, finds, reads and changes entries of a `ContextStore`, for any framework. */
 
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -11,10 +11,10 @@ import { type ContextUpdateParameters, contextUpdateTool, type UpdateSource } fr
 import { type ContextWriteParameters, contextWriteTool, type WriteSource } from './store-write-tool.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 16_384
-/** Room for one entry in a line with how it begins, and for all that describes one, whatever stands around. */
+/** The smallest limit: room for the line of one entry with its beginning, or for all metadata of one entry, with the surrounding text. */
 const LEAST_MAXIMUM_BYTES = 8192
 
-/** What the tools need of a store: a `ContextStore` is one. */
+/** The methods of a store that the tools use; a `ContextStore` has them. */
 export interface ContextStoreToolsSource
   extends WriteSource,
     StoreSearchSource,
@@ -25,7 +25,7 @@ export interface ContextStoreToolsSource
 /** Options of `contextStoreTools`. */
 export interface ContextStoreToolsOptions {
   /**
-   * The text that a tool gives back never takes more bytes than this, at least 8192.
+   * The largest size of the text that a tool returns, in bytes than this, at least 8192.
    * @default 16384
    */
   maxBytes?: number | null | undefined
@@ -45,9 +45,9 @@ export type ContextStoreTools = [
 ]
 
 /**
- * The tools with which a model uses a context store. The `value` of a result is the text for the model, whole: what agents
- * wrote stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it. There is
- * none that removes: agents do not.
+ * Returns the tools with which a model uses a context store. The `value` of a result is the complete text for the model. Content
+ * of agents is delimited in it by tags that the content cannot forge, and invisible characters in it are shown as escapes.
+ * `message` contains no such content. No tool removes entries.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** `contextTools`: lets a model find and read what was stored, for any framework. */
+/** `contextTools`: tools with which a model finds and reads stored outputs, for any framework. */
 
 import { count, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -15,27 +15,28 @@ import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_MAXIMUM_BYTES = 16_384
-/** Room for one line of anything, with what stands around it. */
+/** The smallest limit: room for one line of any kind with the surrounding text. */
 const LEAST_MAXIMUM_BYTES = 4096
 
-/** What the tools need of a manager: a `ContextManager` is one. */
+/** The methods of a manager that the tools use; a `ContextManager` has them. */
 export interface ContextToolsSource extends ListSource, SearchSource, SliceSource {}
 
 /** Options of `contextTools`. */
 export interface ContextToolsOptions<Prefix extends string = string> {
   /**
-   * The text that a tool gives back never takes more bytes than this, at least 4096.
+   * The largest size of the text that a tool returns, in bytes than this, at least 4096.
    * @default 16384
    */
   maxBytes?: number | null | undefined
   /**
-   * Whose outputs the tools show and read, by handle or path. `'own'`: this session's. `'all'`: those of every session of the directory. An
+   * Which sessions' outputs the tools show and read, and which they read by handle or path. `'own'`: those of this session.
+   * `'all'`: those of every session of the directory. An
    * array: those of the sessions with these ids.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined
   /**
-   * What the names of the tools begin with where the model sees them. Give `offload.prefix` of the manager the same.
+   * The prefix of the tools' names as the model sees them. Set `offload.prefix` of the manager to the same text.
    * @default ''
    */
   prefix?: Prefix | null | undefined
@@ -47,22 +48,23 @@ const contextToolsOptions = knownOptions<ContextToolsOptions>('ContextToolsOptio
   prefix: true,
 })
 
-/** `list_contexts`, `search_contexts` and `read_context_slice`, their names behind the prefix. */
+/** `list_contexts`, `search_contexts` and `read_context_slice`, with the prefix before their names. */
 export type ContextTools<Prefix extends string = string> = [
   ContextTool<ListContextsParameters, `${Prefix}list_contexts`>,
   ContextTool<SearchContextsParameters, `${Prefix}search_contexts`>,
   ContextTool<ReadContextSliceParameters, `${Prefix}read_context_slice`>,
 ]
 
-/** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
+/** A tool whose `execute` accepts any arguments of a model, and returns a message for the model if they are invalid. */
 export interface ContextTool<Params, Name extends string = string>
   extends Omit<ToolDefinition<Params, string, Name>, 'execute'> {
   execute(params?: unknown, options?: CancellationOptions | null): Promise<ToolResult<string>>
 }
 
 /**
- * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:
- * what was stored stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it.
+ * Returns the tools with which a model finds and reads stored outputs. The `value` of a result is the complete text for the
+ * model. Stored content is delimited in it by tags that the content cannot forge, and invisible characters in it are shown as
+ * escapes. `message` contains no stored content.
  *
  * @example
  * ```ts
@@ -91,7 +93,7 @@ export function contextTools<Prefix extends string = ''>(
   const settings: ToolSettings<Prefix> = {
     maxBytes: marks === undefined ? maxBytes : maxBytes - SIGNATURE_BYTES,
     sessions,
-    // Without a prefix, `Prefix` is the empty text.
+    // If no prefix is given, the type `Prefix` is `''`.
     prefix: (optional(given.prefix, 'prefix', checkPrefix) ?? '') as Prefix,
   }
   return [
@@ -101,7 +103,10 @@ export function contextTools<Prefix extends string = ''>(
   ]
 }
 
-/** The tool, whose answers are recognised when they come back as outputs under whatever name. */
+/**
+ * Wraps a tool so that its answers are signed. The manager recognises a signed answer when a framework passes it back as a
+ * tool's output, under any tool name.
+ */
 function signing<Params, Name extends string>(
   tool: ToolDefinition<Params, string, Name>,
   marks: AnswerMarks | undefined,

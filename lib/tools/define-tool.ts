@@ -1,11 +1,11 @@
-/** Completes the definition of a tool with what all tools have. */
+/** Adds to the definition of a tool the members that all tools have. */
 
 import type { ToolDefinition, ToolStandardSchema } from './types.ts'
 
-/** A tool without what follows from the rest. */
+/** A tool definition without the members that `defineTool` adds. */
 export type PlainTool<Params, Value, Name extends string> = Omit<ToolDefinition<Params, Value, Name>, '~standard'>
 
-/** The tool with its schema in the form of Standard Schema. */
+/** Returns the tool with its schema also in the form of Standard Schema. */
 export function defineTool<Params, Value, Name extends string>(
   tool: PlainTool<Params, Value, Name>,
 ): ToolDefinition<Params, Value, Name> {

@@ -10,16 +10,16 @@ const NULL_BYTES = 4
 const QUOTES_BYTES = 2
 const CUT_MARK = '…'
 const CUT_MARK_BYTES = 3
-/** A preview shorter than this tells nothing. */
+/** The smallest useful preview, in bytes. */
 const MINIMUM_PREVIEW_BYTES = 32
 const SHORT_TEXT_BYTES = 256
 
-/** No entry takes less. */
+/** The size of the JSON of the smallest entry, in bytes. */
 export const MINIMUM_ENTRY_BYTES = Buffer.byteLength(
   JSON.stringify({ id: '', toolName: '', params: 0, result: 0, success: true, summary: '', timestamp: '' }),
 )
 
-/** A part of an entry and its JSON, which is made once. */
+/** A part of an entry with its JSON, which is built only once. */
 interface Part {
   readonly value: unknown
   readonly text: string
@@ -27,9 +27,9 @@ interface Part {
 }
 
 /**
- * The most recent of the entries (oldest first) whose JSON array takes no more than `maxBytes`. The oldest are left out
- * first. One that would not fit even alone is cut: it gets half of what is free, so that others find room beside it, and
- * all of it when there are no others.
+ * Returns the most recent entries (oldest first) whose JSON array takes at most `maxBytes`; the oldest are left out first. An
+ * entry that is larger than the whole limit is cut: to half of the free bytes, so that others fit too, or to all of them if it
+ * is the only one.
  */
 export function fitEntries(
   entries: readonly ContextEntry[],
@@ -65,17 +65,17 @@ function measure(value: unknown): Part {
     const text = JSON.stringify(value) ?? 'null'
     return { value, text, bytes: Buffer.byteLength(text) }
   } catch {
-    // Parsing goes deeper than writing: whoever gets this value could not write it either.
+    // `JSON.parse` accepts deeper nesting than `JSON.stringify`: the receiver of this value could not write it either.
     return { value, text: stringify(value), bytes: Number.POSITIVE_INFINITY }
   }
 }
 
-/** What an entry takes beside its parameters and its result. */
+/** The bytes of an entry's JSON without its parameters and its result. */
 function shellBytes(entry: ContextEntry): number {
   return measure({ ...entry, params: null, result: null }).bytes - 2 * NULL_BYTES
 }
 
-/** The entry with its result cut, then its parameters, then the rest; `undefined` when not even that fits. */
+/** Cuts the result of an entry, then its parameters, then the rest; `undefined` if it still does not fit. */
 function cutEntry(entry: ContextEntry, params: Part, result: Part, bytes: number): ContextEntry | undefined {
   for (const shell of [{ ...entry, truncated: true }, bareEntry(entry)]) {
     const room = bytes - shellBytes(shell)
@@ -90,7 +90,7 @@ function cutEntry(entry: ContextEntry, params: Part, result: Part, bytes: number
   return undefined
 }
 
-/** Without what its author added, and with short texts. */
+/** The entry without the caller's additional members, with shortened texts. */
 function bareEntry({ id, toolName, params, result, success, summary, timestamp }: ContextEntry): ContextEntry {
   const short = (text: string): string => cutText(text, SHORT_TEXT_BYTES)
   return {
@@ -109,7 +109,7 @@ function cutPart({ value, text, bytes }: Part, room: number): unknown {
   return bytes <= room ? value : cutText(typeof value === 'string' ? value : text, room)
 }
 
-/** The start of a text whose JSON takes no more than `room` bytes, marked when it is not the whole. */
+/** The beginning of a text whose JSON takes at most `room` bytes, with a suffix if it is cut. */
 function cutText(text: string, room: number): string {
   let free = room - QUOTES_BYTES - CUT_MARK_BYTES
   let end = 0

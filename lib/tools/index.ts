@@ -1,4 +1,4 @@
-/** The entry `agent-context/tools`: what is handed to models. All of it is in the main entry, too. */
+/** The entry `agent-context/tools`: the tools for models. The main entry exports all of it too. */
 
 export {
   type ContextReadParameters,

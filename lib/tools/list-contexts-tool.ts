@@ -1,4 +1,4 @@
-/** `list_contexts`: which outputs are stored. */
+/** `list_contexts`: the tool that lists stored outputs. */
 
 import { contextError, inspect } from '../arguments/errors.ts'
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
@@ -14,23 +14,23 @@ const DEFAULT_LIMIT = 20
 const MAXIMUM_LIMIT = 200
 const MAXIMUM_TEXT = 500
 
-/** What the model passes to `list_contexts`. */
+/** The arguments that the model passes to `list_contexts`. */
 export interface ListContextsParameters {
-  /** Outputs of this tool alone. */
+  /** Only outputs of this tool. */
   tool?: string
   /**
-   * At most this many.
+   * The largest number of outputs.
    * @default 20
    */
   limit?: number
-  /** Outputs older than this one: its id, or what the listing before says. */
+  /** Only outputs that are older than this one: its id, or the value that the previous list names. */
   before?: string
 }
 
-/** What `list_contexts` needs of a manager. */
+/** The methods of a manager that `list_contexts` uses. */
 export interface ListSource {
   getLatestPointers(options?: LatestOptions | null): ContextPointer<TaskId>[]
-  /** Needed where outputs of other sessions are shown. */
+  /** Required if outputs of other sessions are shown. */
   listContexts?(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<TaskId>[]>
 }
 
@@ -92,7 +92,7 @@ export function listContextsTool<Prefix extends string>(
   })
 }
 
-/** What a call asks for. */
+/** The checked arguments of a call. */
 interface ListCall {
   readonly toolName: string | undefined
   readonly limit: number
@@ -125,7 +125,7 @@ async function list(source: ListSource, settings: ToolSettings, call: ListCall):
   return given(`${shown === 1 ? '1 stored output' : `${shown} stored outputs`} listed.`, text)
 }
 
-/** The latest outputs of other sessions as well, newest first. */
+/** The latest outputs, including those of other sessions, newest first. */
 async function latestOf(
   source: ListSource,
   sessions: SessionScope,
@@ -163,7 +163,7 @@ function compose(
   { toolName, limit }: ListCall,
   prefix: string,
 ): string {
-  // By file name: a handle may stand for several outputs that are the same.
+  // Identified by file name, because several equal outputs share a handle.
   const last = found[count - 1]?.filename
   const next = { ...(toolName === undefined ? {} : { tool: toolName }), limit, before: last }
   return frame(

@@ -1,4 +1,4 @@
-/** Saves that nobody awaits: those under way, and the failures that nobody was told of yet. */
+/** Saves that run in the background: the pending ones, and the failures that were not reported yet. */
 
 import type { ContextErrorCode } from '../arguments/types.ts'
 
@@ -11,15 +11,15 @@ export class PendingSaves {
   #failures: unknown[] = []
 
   /**
-   * @param what is saved, for messages
-   * @param onError told at once of each failure; what it throws is swallowed
+   * @param what the name of what is saved, for messages
+   * @param onError called for each failure; errors that it throws are ignored
    */
   constructor(what: string, onError: ((error: unknown, toolName: string) => void) | null | undefined) {
     this.#what = what
     this.#onError = onError
   }
 
-  /** Starts a save, now. Throws nothing. */
+  /** Starts a save immediately. Never throws. */
   start(toolName: string, save: () => Promise<unknown>): void {
     let started: Promise<unknown>
     try {
@@ -45,11 +45,11 @@ export class PendingSaves {
     try {
       this.#onError?.(error, toolName)
     } catch {
-      // A report that fails must not break the agent.
+      // An error of the caller's callback must not break the agent.
     }
   }
 
-  /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+  /** Waits for all saves that were started. Rejects with an `AggregateError` of the failures since the last flush. */
   async flush(): Promise<void> {
     await Promise.all(this.#saves)
     if (this.#failures.length > 0) {
@@ -61,7 +61,7 @@ export class PendingSaves {
   }
 }
 
-/** The code of a failure. What has none came from wrong arguments or from a callback. */
+/** The code of a failure. A failure without a code was caused by invalid arguments or by a callback. */
 function codeOf(failure: unknown): ContextErrorCode {
   const code = failure instanceof Error && 'code' in failure ? failure.code : undefined
   const isOurs = typeof code === 'string' && code.startsWith('ERR_CONTEXT_')

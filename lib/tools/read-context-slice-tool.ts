@@ -1,4 +1,4 @@
-/** `read_context_slice`: a part of a stored output. */
+/** `read_context_slice`: the tool that reads a part of a stored output. */
 
 import { Buffer } from 'node:buffer'
 import { inspect } from '../arguments/errors.ts'
@@ -10,40 +10,40 @@ import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
 const MAXIMUM_TEXT = 500
-/** What stands around the text takes no more, in bytes. */
+/** The largest size of the text around the part, in bytes. */
 const FRAME_BYTES = 1200
-/** Parameters of the next call that take more are not repeated, in bytes. */
+/** Parameters larger than this are not repeated in the suggested next call, in bytes. */
 const NEXT_BYTES = 500
-/** A character takes no more, and less is never asked for, in bytes. */
+/** The largest size of a character, and therefore the smallest part that is requested, in bytes. */
 const LEAST_BYTES = 4
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-/** What the model passes to `read_context_slice`. */
+/** The arguments that the model passes to `read_context_slice`. */
 export interface ReadContextSliceParameters {
   /** The output: an id from a placeholder, `list_contexts` or `search_contexts`. */
   id: string
-  /** The first line, from 1; with `grep`, where to begin looking. */
+  /** The first line, from 1; with `grep`, the line at which the search starts. */
   from_line?: number
   /** The last line. */
   to_line?: number
-  /** The first byte, from 0; with `grep`, where to begin within the line `from_line`. */
+  /** The first byte, from 0; with `grep`, the byte offset in the text at which the search starts, within the line `from_line`. */
   from_byte?: number
-  /** The byte before which to end. */
+  /** The end of the range in bytes, exclusive. */
   to_byte?: number
-  /** Lines that match a regular expression. */
+  /** A regular expression: reads the lines that match it. */
   grep?: string
   /** A JSON path into the output. */
   json_path?: string
-  /** At most so many bytes. */
+  /** The largest number of bytes to read. */
   max_bytes?: number
 }
 
-/** What `read_context_slice` needs of a manager. */
+/** The methods of a manager that `read_context_slice` uses. */
 export interface SliceSource {
   readContext(filepath: string, options?: SliceOptions | null): Promise<ContextSlice>
 }
 
-/** The call, as it is to be repeated for what comes next. */
+/** The parameters of the call, which the suggested next call repeats. */
 type Parameters = { -readonly [Name in keyof ReadContextSliceParameters]?: ReadContextSliceParameters[Name] }
 
 export function readContextSliceTool<Prefix extends string>(
@@ -183,7 +183,7 @@ async function readSlice(
     if (size <= maxBytes || bytes === LEAST_BYTES) {
       return given(`${summary(slice)}.`, text)
     }
-    // What hides itself takes more bytes when it is shown.
+    // Escaped invisible characters take more bytes than the stored text: tries again with a smaller part.
     bytes = Math.max(LEAST_BYTES, Math.floor(Math.min(bytes / 2, (bytes * maxBytes) / size)))
   }
 }
@@ -216,7 +216,7 @@ function sliceOptions(call: Parameters): SliceOptions {
   return options
 }
 
-/** The call that goes on: what changes of it stands in `next`. */
+/** The suggested next call: the parameters of this one with the changes in `next`. */
 function nextCall(call: Parameters, next: SliceOptions): Parameters {
   const { from_line: _line, to_line: _lastLine, from_byte: _byte, to_byte: _lastByte, ...rest } = call
   const grep = typeof next.grep === 'object' ? (next.grep as GrepOptions | null) : undefined
@@ -247,7 +247,7 @@ function nothingFound({ totalBytes, totalLines }: ContextSlice, call: Parameters
 }
 
 function compose(slice: ContextSlice, call: Parameters, prefix: string): string {
-  // What the call said is data of a tool: it is shown between the tags.
+  // The call's message is data of a tool and is shown between the tags.
   const outcome = describeOutcome(withoutSaid(slice)).join(' | ')
   const said = outcome === '' ? '' : `(${outcome})\n`
   return frame(
@@ -257,7 +257,7 @@ function compose(slice: ContextSlice, call: Parameters, prefix: string): string 
   )
 }
 
-/** Without what the text says itself, as it does where a call has no result. */
+/** Removes the error and the message where the text already consists of them, because the call has no result. */
 function withoutSaid({
   success,
   error,
@@ -283,7 +283,7 @@ function goingOn(call: Parameters, next: SliceOptions, prefix: string): string {
   return `More: the same call with ${JSON.stringify(changed)}`
 }
 
-/** The text; of several values with their paths. `grep` writes the numbers of lines itself. */
+/** The text of the part, with the paths of its values if there are several. The text of `grep` already has line numbers. */
 function body({ text, matches, paths }: ContextSlice): string {
   const values = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
   if (matches !== undefined || paths === undefined || paths.length < 2 || paths.length !== values.length) {

@@ -1,4 +1,4 @@
-/** `readContextTool`: lets a model recall what was done before. */
+/** `readContextTool`: a tool with which a model reads the latest entries of a history. */
 
 import { Buffer } from 'node:buffer'
 import { checkWhole, count, optional } from '../arguments/checks.ts'
@@ -14,13 +14,13 @@ import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 20
 const DEFAULT_MAXIMUM_BYTES = 32_768
-/** So many times what is given may be read for it: entries that are too large are cut, and others find room beside them. */
+/** How many times the answer's limit is read from the history, because entries that are too large are cut to make room for others. */
 const READ_SHARE = 32
 
-/** What the model passes. */
+/** The arguments that the model passes. */
 export interface ReadContextParameters {
   /**
-   * How many entries to read at most.
+   * The largest number of entries.
    * @default 20
    */
   limit?: number
@@ -29,8 +29,8 @@ export interface ReadContextParameters {
 /** Options of `readContextTool`. */
 export interface ReadContextOptions {
   /**
-   * The JSON of what the tool gives back never takes more bytes than this: the oldest entries are left out, and one that
-   * is too large alone is cut.
+   * The largest size of the JSON that the tool returns, in bytes. The oldest entries are left out first; an entry that is larger
+   * than the limit is cut.
    * @default 32768
    */
   maxBytes?: number | null | undefined
@@ -41,9 +41,9 @@ const readContextOptions = knownOptions<ReadContextOptions>('ReadContextOptions'
 })
 
 /**
- * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
+ * Returns the tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
  *
- * @param history without one the tool says that there is none
+ * @param history the history to read; without one, the tool answers that there is none
  * @example
  * ```ts
  * const tool = readContextTool(history)
@@ -112,7 +112,7 @@ async function readContext(
   limit: number,
   maxBytes: number,
 ): Promise<ToolResult<ContextEntry[]>> {
-  // What cannot fit is not read: a model may ask for a million.
+  // Does not read more entries than can fit, because a model may request any number.
   const readable = Math.floor(maxBytes / MINIMUM_ENTRY_BYTES) + 1
   const found = await history.read(Math.min(limit, readable), { maxBytes: READ_SHARE * maxBytes })
   const { entries, cutEntries } = fitEntries(found, maxBytes)
@@ -137,7 +137,7 @@ async function readContext(
   return { message: parts.join(' '), value: entries, success: true }
 }
 
-/** Bytes of the entries' JSON, about. */
+/** The approximate size of the entries' JSON in bytes. */
 function measureAll(entries: readonly ContextEntry[]): number {
   return entries.reduce((total, entry) => total + Buffer.byteLength(stringify(entry)), 0)
 }

@@ -1,4 +1,4 @@
-/** `createToolRecorder`: saves what an agent's callbacks tell. */
+/** `createToolRecorder`: saves the tool calls that an agent's callbacks report. */
 
 import { checkFunction, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -13,29 +13,29 @@ import { stringify } from '../native/stringify.ts'
 import { PendingSaves } from './pending-saves.ts'
 import { readResponse } from './tool-response.ts'
 
-/** Where in an agent's run a callback belongs. */
+/** Identifies the agent's run and the tool call of a callback. */
 export interface ToolCallContext {
-  /** The agent's run: its query is taken from `onAgentStart`. */
+  /** The id of the agent's run, whose query `onAgentStart` reports. */
   traceId: string
-  /** The tool call: pairs `onToolStart` with `onToolEnd`. */
+  /** The id of the tool call, which connects `onToolStart` and `onToolEnd`. */
   spanId: string
   parentSpanId?: string | null | undefined
 }
 
 /**
- * What a tool gave back. A response with any other member is recorded whole, as the result; that includes the results of MCP
- * tools, whose `isError` says whether the call failed.
+ * The response of a tool. A response with any other member is recorded completely as the result. This includes the results of
+ * MCP tools, whose `isError` says whether the call failed.
  */
 export type ToolResponse<T = unknown> =
   | { success: true; result: T; message: string }
   | { success: false; error: string; message: string }
 
-/** What the agent says of the execution; its `success` counts over the response's. */
+/** The agent's report of the execution. Its `success` overrides that of the response. */
 export interface ToolExecutionResult {
   success?: boolean | null | undefined
 }
 
-/** The callbacks that a recorder listens to. An agent's own callbacks may return anything, promises included. */
+/** The callbacks of an agent that a recorder handles. The agent's own callbacks may return any value, including promises. */
 export interface ToolCallbacks {
   onAgentStart?(context: ToolCallContext, query: string): unknown
   onToolStart?(context: ToolCallContext, toolName: string, args: Record<string, unknown>): unknown
@@ -47,34 +47,34 @@ export interface ToolCallbacks {
   ): unknown
 }
 
-/** A tool call that ended. `undefined` and `null` mean unknown. */
+/** A completed tool call. A member that is `undefined` or `null` is unknown. */
 export interface RecordedCall {
   toolName: string
   args?: Record<string, unknown> | null | undefined
-  /** What the tool gave back: stored whole where there is an `outcome`, else read as {@link ToolRecorder.onToolEnd} does. */
+  /** The output of the tool. With an `outcome`, it is stored unchanged; otherwise it is read as {@link ToolRecorder.onToolEnd} does. */
   result?: unknown
   /** How the call ended. */
   outcome?: ToolOutcome | null | undefined
   callId?: string | null | undefined
   queryId?: string | null | undefined
-  /** The task that the call belongs to; the option `taskId` is not asked. */
+  /** The task of the call; the option `taskId` is not called. */
   taskId?: TaskId | null | undefined
   spanId?: string | null | undefined
-  /** When the call began, ms since 1970 or a date. */
+  /** When the call began: ms since 1970 or a `Date`. */
   startedAt?: number | Date | null | undefined
-  /** How long it took, in ms. */
+  /** How long the call took, in ms. */
   durationMs?: number | null | undefined
 }
 
-/** Records tool calls. No callback ever throws or waits. */
+/** Records tool calls. Its callbacks neither throw nor block. */
 export interface ToolRecorder {
-  /** Remembers the query of a run: its tool outputs get the query's id. */
+  /** Remembers the query of a run, so that its tool outputs get the query's id. */
   onAgentStart(context: ToolCallContext, query: string): void
-  /** Remembers a call's arguments as they are now. */
+  /** Remembers a copy of a call's arguments. */
   onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void
   /**
-   * Saves a call's output as it is now, beside success, error and message: the value inside the response, or the whole
-   * response when it has other members or an error that is no string.
+   * Saves a copy of a call's output with success, error and message. The output is the response's `result`, or the whole
+   * response if it has other members or an error that is not a string.
    */
   onToolEnd(
     context: ToolCallContext,
@@ -82,21 +82,21 @@ export interface ToolRecorder {
     result: ToolResponse,
     executionResult?: ToolExecutionResult,
   ): void
-  /** Saves a call in one step, from any framework's hook; arguments and result as they are now. */
+  /** Saves a completed call, for example from a framework's hook. Arguments and result are copied immediately. */
   record(call: RecordedCall): void
-  /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+  /** Waits for all saves that were started. Rejects with an `AggregateError` of the failures since the last flush. */
   flush(): Promise<void>
-  /** Callbacks that record and then call the given ones, whose results and errors are passed on. */
+  /** Returns callbacks that record a call and then call the given ones, whose results and errors are passed on. */
   wrap<T extends object>(callbacks: T): T & Required<ToolCallbacks>
 }
 
 /** Options of `createToolRecorder`. */
 export interface ToolRecorderOptions {
-  /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
+  /** Also records to this history. A failure of the history does not prevent the save, nor the reverse. */
   history?: ContextHistory | null | undefined
-  /** The task that a call belongs to. */
+  /** Returns the task of a call. */
   taskId?: ((context: ToolCallContext) => TaskId | undefined) | null | undefined
-  /** Told at once when a save fails; `flush` reports it as well. */
+  /** Called when a save fails; `flush` reports the failure too. */
   onError?: ((error: unknown, toolName: string) => void) | null | undefined
 }
 
@@ -106,15 +106,15 @@ const recorderOptions = knownOptions<ToolRecorderOptions>('ToolRecorderOptions',
   onError: true,
 })
 
-/** Calls that never end and runs that never stop must not pile up. */
+/** The largest number of remembered calls and of remembered runs, so that those that never end do not accumulate. */
 const MAXIMUM_REMEMBERED = 10_000
 
 /**
- * A recorder for an agent's callbacks.
+ * Returns a recorder for an agent's callbacks.
  *
- * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
- * response's message as its summary and, where there is one, the error under the key `error`
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT` when it is neither, or an option is wrong
+ * @param target records the calls: a manager saves each output as a context; a history appends an entry with the response's
+ * message as its summary and, if there is one, the error under the key `error`
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT` if `target` is neither, or an option is invalid
  * @example
  * ```ts
  * const recorder = createToolRecorder(manager, { history })
@@ -151,7 +151,7 @@ export function createToolRecorder<Task extends TaskId = number>(
     const { result, outcome } = readResponse(response, execution?.success)
     const args = calls.get(context.spanId) ?? {}
     calls.delete(context.spanId)
-    // What is already stored is not stored again each time the model looks at it.
+    // Outputs of the retrieval tools are already stored and are not stored again.
     if (manager !== undefined && !isRetrievalTool(toolName)) {
       saves.start(toolName, () => {
         const taskId = given.taskId?.(context)
@@ -226,7 +226,7 @@ export function createToolRecorder<Task extends TaskId = number>(
   return recorder
 }
 
-/** Known by its method: tests bring their own. */
+/** Checks for the methods of a manager. The class is not checked, so that tests can pass their own object. */
 function checkManager<Task extends TaskId>(value: ContextManager<Task>): ContextManager<Task> {
   if (typeof (value as Partial<ContextManager<Task>> | null | undefined)?.saveContext !== 'function') {
     throw invalidArgument('target', 'a ContextManager or a ContextHistory', value)
@@ -244,7 +244,7 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-/** Arguments as they are now: agents change them. */
+/** Copies arguments, because agents may modify them. */
 function snapshot(args: unknown): Record<string, unknown> {
   const copy: unknown = JSON.parse(stringify(args ?? {}))
   const isObject = typeof copy === 'object' && copy !== null && !Array.isArray(copy)
@@ -253,7 +253,7 @@ function snapshot(args: unknown): Record<string, unknown> {
 
 function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Required<ToolCallbacks> {
   const wrapped = {}
-  // Methods of classes are not own properties; all are read from, and called on, their own object.
+  // Methods of classes are not own properties: all callbacks are read from and called on the original object.
   for (const key of keysOf(callbacks)) {
     Object.defineProperty(wrapped, key, {
       enumerable: true,
@@ -271,7 +271,7 @@ function wrap<T extends object>(recorder: ToolRecorder, callbacks: T): T & Requi
     const record = recorder[key] as (...parameters: unknown[]) => void
     function composed(...parameters: unknown[]): unknown {
       record(...parameters)
-      // Looked up now: an agent may change its callbacks.
+      // Looked up at each call, because an agent may replace its callbacks.
       const own: unknown = Reflect.get(callbacks, key)
       return typeof own === 'function' ? own.apply(callbacks, parameters) : undefined
     }

@@ -1,4 +1,4 @@
-/** `search_contexts`: where in the stored outputs something stands. */
+/** `search_contexts`: the tool that searches stored outputs. */
 
 import { inspect } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
@@ -14,23 +14,23 @@ const MAXIMUM_LIMIT = 20
 const MAXIMUM_TEXT = 500
 const SNIPPETS = 3
 const SNIPPET_LENGTH = 200
-/** Room for a snippet in any writing, in bytes. */
+/** The room for a snippet in any script, in bytes. */
 const SNIPPET_BYTES = 400
 
-/** What the model passes to `search_contexts`. */
+/** The arguments that the model passes to `search_contexts`. */
 export interface SearchContextsParameters {
-  /** Words to look for. */
+  /** The words to search for. */
   query: string
-  /** Outputs of this tool alone. */
+  /** Only outputs of this tool. */
   tool?: string
   /**
-   * At most this many.
+   * The largest number of hits.
    * @default 5
    */
   limit?: number
 }
 
-/** What `search_contexts` needs of a manager. */
+/** The methods of a manager that `search_contexts` uses. */
 export interface SearchSource {
   search(query: string, options?: SearchOptions | null): Promise<readonly SearchHit<TaskId>[]>
 }
@@ -92,7 +92,7 @@ export function searchContextsTool<Prefix extends string>(
   })
 }
 
-/** What a call asks for. */
+/** The checked arguments of a call. */
 interface SearchCall {
   readonly query: string
   readonly toolName: string | undefined

@@ -1,4 +1,4 @@
-/** `context_read`: an entry, or a part of a long one. */
+/** `context_read`: the tool that reads an entry, or a part of a long one. */
 
 import { Buffer } from 'node:buffer'
 import type { StoreEntry } from '../store/types.ts'
@@ -8,26 +8,26 @@ import { callOf, frame, given, inLine } from './stored-text.ts'
 import { execute, failure, readParameters, readWhole } from './tool-parameters.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
-/** What stands around the content takes about so many bytes. */
+/** The approximate size of the text around the content, in bytes. */
 const FRAME_BYTES = 800
-/** A character takes no more units, and less is never asked for. */
+/** The largest size of a character, and therefore the smallest part that is requested, in UTF-16 code units. */
 const LEAST_LENGTH = 2
 const LINE_BYTES = 300
 const SHOWN_CHANGES = 5
 const CHANGE_BYTES = 160
 
-/** What the model passes to `context_read`. */
+/** The arguments that the model passes to `context_read`. */
 export interface ContextReadParameters {
-  /** The entry, as `context_search` and links name it. */
+  /** The path of the entry, as `context_search` and links show it. */
   path: string
   /**
-   * Where in the content to begin, in characters.
+   * The offset in the content at which to start, in UTF-16 code units.
    * @default 0
    */
   offset?: number
 }
 
-/** What `context_read` needs of a store. */
+/** The methods of a store that `context_read` uses. */
 export interface StoreReadSource {
   read(path: string): Promise<StoreEntry>
 }
@@ -96,12 +96,12 @@ function show(entry: StoreEntry, offset: number, maxBytes: number): ToolResult<s
     if (size <= maxBytes || length === LEAST_LENGTH) {
       return given(`${placeOf(entry, start, end)}.`, text)
     }
-    // What is no ASCII, or hides itself, takes more bytes.
+    // Characters beyond ASCII and escaped invisible characters take more bytes: tries again with a smaller part.
     length = Math.max(LEAST_LENGTH, Math.floor(Math.min(length - 1, ((end - start) * maxBytes) / size, length * 0.9)))
   }
 }
 
-/** Not within a character. */
+/** Moves a position inside a surrogate pair to the start of the character. */
 function border(text: string, position: number): number {
   const unit = text.charCodeAt(position)
   const before = text.charCodeAt(position - 1)

@@ -1,4 +1,4 @@
-/** `context_search`: which entries there are. */
+/** `context_search`: the tool that finds entries. */
 
 import type { ContextType, StoreEntry, StoreQuery } from '../store/types.ts'
 import { defineTool } from './define-tool.ts'
@@ -19,33 +19,33 @@ import type { ToolDefinition, ToolResult } from './types.ts'
 
 const DEFAULT_LIMIT = 10
 const MAXIMUM_LIMIT = 50
-/** Looked at of a content, in UTF-16 units. */
+/** How much of a content is read for its beginning, in UTF-16 code units. */
 const BEGINNING = 1000
-/** Shown of it, in bytes. */
+/** How much of a content's beginning is shown, in bytes. */
 const BEGINNING_BYTES = 240
 
-/** What the model passes to `context_search`. */
+/** The arguments that the model passes to `context_search`. */
 export interface ContextSearchParameters {
-  /** Words to look for; without them, the latest entries. */
+  /** The words to search for; without them, the latest entries are returned. */
   query?: string
-  /** Entries of this agent alone. */
+  /** Only entries of this agent. */
   agent?: string
-  /** Entries of this session alone. */
+  /** Only entries of this session. */
   session_id?: string
-  /** Entries of this type alone. */
+  /** Only entries of this type. */
   type?: ContextType
-  /** Entries with all of these tags. */
+  /** Only entries with all of these tags. */
   tags?: string[]
-  /** Entries written at this time or later, ISO 8601. */
+  /** Only entries written at this time or later, ISO 8601. */
   since?: string
   /**
-   * At most this many.
+   * The largest number of entries.
    * @default 10
    */
   limit?: number
 }
 
-/** What `context_search` needs of a store. */
+/** The methods of a store that `context_search` uses. */
 export interface StoreSearchSource {
   search(query: StoreQuery): Promise<StoreEntry[]>
 }

@@ -1,4 +1,4 @@
-/** `context_supersede`: writes an entry that takes the place of another. */
+/** `context_supersede`: the tool that writes an entry which replaces another. */
 
 import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
 import { defineTool } from './define-tool.ts'
@@ -18,15 +18,15 @@ import {
 import { execute, readParameters, readText } from './tool-parameters.ts'
 import type { ToolDefinition } from './types.ts'
 
-/** What the model passes to `context_supersede`. */
+/** The arguments that the model passes to `context_supersede`. */
 export interface ContextSupersedeParameters extends NewEntryParameters {
-  /** The entry whose place is taken. */
+  /** The path of the entry that is replaced. */
   path: string
-  /** Why, for its changelog. */
+  /** The reason, for the changelog of the replaced entry. */
   reason: string
 }
 
-/** What `context_supersede` needs of a store. */
+/** The methods of a store that `context_supersede` uses. */
 export interface SupersedeSource {
   supersede(
     path: string,

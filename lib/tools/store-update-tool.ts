@@ -1,4 +1,4 @@
-/** `context_update`: changes an entry, whoever wrote it. */
+/** `context_update`: the tool that changes an entry of any agent. */
 
 import type { ContextType, StoreEntry, StoreEntryChange, UpdateOptions } from '../store/types.ts'
 import { defineTool } from './define-tool.ts'
@@ -20,15 +20,15 @@ import {
 import { execute, readParameters, readText } from './tool-parameters.ts'
 import type { ToolDefinition } from './types.ts'
 
-/** What the model passes to `context_update`. */
+/** The arguments that the model passes to `context_update`. */
 export interface ContextUpdateParameters {
-  /** The entry. */
+  /** The path of the entry. */
   path: string
-  /** What is changed and why, for the changelog. */
+  /** What was changed and why, for the changelog. */
   description: string
-  /** Takes the place of the text. */
+  /** The new content. */
   content?: string
-  /** What it is from now on. */
+  /** The new type. */
   type?: ContextType
   /** Tags to add. */
   add_tags?: string[]
@@ -38,11 +38,11 @@ export interface ContextUpdateParameters {
   add_links?: string[]
   /** Links to remove. */
   remove_links?: string[]
-  /** The revision that was read. */
+  /** The revision that the model read; the call fails if the entry has another one. */
   if_revision?: string
 }
 
-/** What `context_update` needs of a store. */
+/** The methods of a store that `context_update` uses. */
 export interface UpdateSource {
   update(
     path: string,

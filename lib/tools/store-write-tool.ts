@@ -1,4 +1,4 @@
-/** `context_write`: keeps something worth knowing beyond this session. */
+/** `context_write`: the tool that writes an entry. */
 
 import type { NewStoreEntry, StoreEntry } from '../store/types.ts'
 import { defineTool } from './define-tool.ts'
@@ -6,10 +6,10 @@ import { explainStoreFailure, type NewEntryParameters, newEntrySchema, readNewEn
 import { execute, readParameters } from './tool-parameters.ts'
 import type { ToolDefinition } from './types.ts'
 
-/** What the model passes to `context_write`. */
+/** The arguments that the model passes to `context_write`. */
 export interface ContextWriteParameters extends NewEntryParameters {}
 
-/** What `context_write` needs of a store. */
+/** The methods of a store that `context_write` uses. */
 export interface WriteSource {
   write(entry: NewStoreEntry): Promise<StoreEntry>
 }

@@ -1,10 +1,10 @@
-/** `toText`: the text that a model gets of a tool's answer. */
+/** `toText`: converts the result of a tool to the text for the model. */
 
 import { stringify } from '../native/stringify.ts'
 import type { ToolResult } from './types.ts'
 
 /**
- * The text for the model: the value, a string unchanged and anything else as JSON, and of a failed call the message.
+ * Returns the text for the model: the value of a successful call (a string unchanged, any other value as JSON), or the message of a failed call.
  *
  * @example
  * ```ts

@@ -1,13 +1,13 @@
-/** What tools for models share: parameters that a model may get wrong, and failures that it can act on. */
+/** Shared code of the tools for models: checks of parameters, which a model may get wrong, and failures that say to the model what to do. */
 
 import { inspect } from '../arguments/errors.ts'
 import type { CancellationOptions } from '../arguments/types.ts'
 import type { ToolResult } from './types.ts'
 
-/** The message is for the model. */
+/** An invalid parameter. The message is for the model. */
 export class WrongParameters extends Error {}
 
-/** The parameters of a tool, an object with no others than those named. */
+/** Reads the parameters of a tool: an object with only the given names. */
 export function readParameters<T>(
   tool: string,
   parameters: unknown,
@@ -25,14 +25,14 @@ export function readParameters<T>(
   return given
 }
 
-/** `"a", "b" and "c"`, `"a" alone`. */
+/** Formats a list of names: `"a", "b" and "c"`. */
 function enumerate(names: readonly string[]): string {
   const quoted = names.map((name) => `"${name}"`)
   const last = quoted.at(-1)
   return quoted.length === 1 ? `${last} alone` : `${quoted.slice(0, -1).join(', ')} and ${last}`
 }
 
-/** A text parameter; `undefined` when it is absent. Empty ones say nothing. */
+/** Reads a text parameter; `undefined` if it is absent. An empty text is refused. */
 export function readText(value: unknown, name: string, example: string, maximum: number): string | undefined {
   if (value === undefined || value === null) {
     return undefined
@@ -45,7 +45,7 @@ export function readText(value: unknown, name: string, example: string, maximum:
   return value
 }
 
-/** A whole number within bounds; `undefined` when it is absent. */
+/** Reads a whole number within bounds; `undefined` if it is absent. */
 export function readWhole(value: unknown, name: string, minimum: number, maximum: number): number | undefined {
   if (value === undefined || value === null) {
     return undefined
@@ -57,7 +57,7 @@ export function readWhole(value: unknown, name: string, minimum: number, maximum
   return value as number
 }
 
-/** Does a tool's work; whatever it throws becomes a failure. */
+/** Runs a tool's work; any error becomes a failed result. */
 export async function execute<T>(
   options: CancellationOptions | null | undefined,
   work: (signal: AbortSignal | undefined) => Promise<ToolResult<T>>,
@@ -79,7 +79,7 @@ export function failure(message: string): ToolResult<never> {
   return { message, value: null, success: false }
 }
 
-/** What an error says of itself; anything can be thrown. */
+/** The message of a thrown value. */
 export function reasonOf(error: unknown): string {
   try {
     return String((error as Error).message)

@@ -1,26 +1,28 @@
-/** How a tool call ended, read from what the tool gave back. */
+/** Reads from a tool's response how the call ended. */
 
 import type { ToolOutcome } from '../manager/types.ts'
 import { textOfBinary } from '../native/binary.ts'
 import { readMember, stringify } from '../native/stringify.ts'
 
-/** The members of a response that a record has members for. */
+/** The members of a response that a record stores separately. */
 const WRAPPER_KEYS: ReadonlySet<string> = new Set(['success', 'result', 'error', 'message'])
-/** A longer text of an error that is no string is found in the result alone, in UTF-16 units. It is never cut: the rest of
- * a secret that was cut is not recognised as one. */
+/**
+ * The longest text of an error that is not a string, in UTF-16 code units. A longer one is stored only in the result. It is not
+ * cut, because redaction does not recognise a part of a secret.
+ */
 const MAXIMUM_ERROR_TEXT = 8192
 
-/** A response as it is recorded. */
+/** The parts of a response, as they are recorded. */
 export interface ReadResponse {
   readonly result: unknown
   readonly outcome: ToolOutcome
 }
 
 /**
- * Reads a response. It is unwrapped only when the record has a place for each of its members; otherwise the whole
- * response is the result. The outcome is read from both.
+ * Reads a response. If the record can store each of its members separately, the result is the response's `result`; otherwise it
+ * is the whole response. The outcome is read in both cases.
  *
- * @param told whether the call succeeded, as its caller says; it overrides the response
+ * @param told the caller's `success`, which overrides the response
  */
 export function readResponse(response: unknown, told: unknown): ReadResponse {
   const outcome = readOutcome(response)
@@ -31,8 +33,8 @@ export function readResponse(response: unknown, told: unknown): ReadResponse {
 }
 
 /**
- * How a call ended that gave back `response`: a wrapper (`success`, with `error` and `message`) or the result of an MCP
- * tool (`isError`, `content`, `structuredContent`). Any other value says nothing.
+ * Reads the outcome of a call from its response: a wrapper (`success`, with `error` and `message`) or the result of an MCP tool
+ * (`isError`, `content`, `structuredContent`). For any other value, the outcome is unknown.
  */
 export function readOutcome(response: unknown): ToolOutcome {
   const outcome: ToolOutcome = {}
@@ -59,7 +61,7 @@ export function readOutcome(response: unknown): ToolOutcome {
   return outcome
 }
 
-/** Whether a response is nothing but a result, and what a record says of it without loss. */
+/** Whether a response consists only of a result and of members that a record stores without loss. */
 function isWrapper(response: unknown): response is object {
   if (typeof response !== 'object' || response === null) {
     return false
@@ -74,17 +76,17 @@ function isWrapper(response: unknown): response is object {
   }
 }
 
-/** Halves of characters survive in results only. */
+/** Whether a value is a text without lone surrogates, which only results preserve. */
 function isText(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.isWellFormed())
 }
 
-/** JSON shows nothing of an `Error` without members of its own. */
+/** Whether an error can be recorded as a text without loss: a string, or an `Error` without other members. */
 function isErrorText(value: unknown): boolean {
   return isText(value) || (value instanceof Error && Object.keys(value).length === 0)
 }
 
-/** The text of an error: itself, its message, or its JSON. */
+/** The text of an error: the string itself, its message, or its JSON. */
 function readErrorText(error: unknown): string | undefined {
   if (typeof error === 'string') {
     return error
@@ -96,7 +98,7 @@ function readErrorText(error: unknown): string | undefined {
   return ifShort(typeof message === 'string' && message !== '' ? message : asText(error))
 }
 
-/** Whether a value is what an MCP tool gives back. Without `isError`, that is a success. */
+/** Whether a value is the result of an MCP tool. Without `isError`, the call succeeded. */
 function isMcpResult(response: object): boolean {
   const content = readMember(response, 'content')
   return (
@@ -122,7 +124,7 @@ function ifShort(text: string): string | undefined {
   return text.length <= MAXIMUM_ERROR_TEXT ? text : undefined
 }
 
-/** Any value as a text: a string and an `Error` as they are, anything else as JSON. */
+/** Converts any value to a text: a string unchanged, an `Error` as its text, any other value as JSON. */
 export function asText(value: unknown): string {
   if (typeof value !== 'object' || value === null) {
     return String(value)

@@ -1,12 +1,12 @@
-/** What the context tools of one manager have in common. */
+/** The settings of one manager's context tools. */
 
 import type { SessionScope } from '../manager/types.ts'
 
 export interface ToolSettings<Prefix extends string = string> {
-  /** The text that a tool gives back never takes more bytes. */
+  /** The largest size of the text that a tool returns, in bytes. */
   readonly maxBytes: number
-  /** Whose outputs the tools show. */
+  /** Which sessions' outputs the tools show. */
   readonly sessions: SessionScope
-  /** What the names of the tools begin with where the model sees them. */
+  /** The prefix of the tools' names as the model sees them. */
   readonly prefix: Prefix
 }

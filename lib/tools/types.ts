@@ -1,8 +1,8 @@
-/** What a tool for a model is. */
+/** Types of tools for models. */
 
 import type { CancellationOptions } from '../arguments/types.ts'
 
-/** What a tool gives back to the agent: a value, or, when the call failed, a message that tells the model what to do. */
+/** The result of a tool: a value, or, if the call failed, a message that says to the model what to do. */
 export type ToolResult<Value = unknown> =
   | { success: true; value: Value; message: string }
   | { success: false; value: null; message: string }
@@ -12,20 +12,20 @@ export type ToolParameterSchema = {
   type: 'string' | 'integer' | 'array'
   description?: string
   default?: string | number
-  /** Of a text. */
+  /** The allowed values of a text. */
   enum?: string[]
   minLength?: number
   maxLength?: number
-  /** Of a number. */
+  /** The smallest allowed number. */
   minimum?: number
   maximum?: number
-  /** Of an array. */
+  /** The schema of the elements of an array. */
   items?: ToolParameterSchema
   minItems?: number
   maxItems?: number
 }
 
-/** The JSON Schema of a tool's parameters: an object with no others than those named. */
+/** The JSON Schema of a tool's parameters: an object without additional properties. */
 export type ToolParametersSchema = {
   type: 'object'
   properties: { [name: string]: ToolParameterSchema }
@@ -34,8 +34,8 @@ export type ToolParametersSchema = {
 }
 
 /**
- * The schema of a tool's parameters in the form of Standard Schema and Standard JSON Schema, which frameworks take in place of a schema of a
- * library. `validate` accepts everything: `execute` says to the model what is wrong.
+ * The schema of a tool's parameters in the form of Standard Schema and Standard JSON Schema, which many frameworks accept.
+ * `validate` accepts any value, because `execute` checks the parameters and explains errors to the model.
  */
 export interface ToolStandardSchema<Params = unknown> {
   readonly version: 1
@@ -59,8 +59,8 @@ export interface ToolDefinition<Params = unknown, Value = unknown, Name extends 
     readonly input: Params
     readonly output: Value
   }[]
-  /** The parameters as a Standard Schema: the definition itself can be handed to a framework as the schema. */
+  /** The parameters as a Standard Schema, so that the definition itself can be passed to a framework as the schema. */
   readonly '~standard': ToolStandardSchema<Params>
-  /** Never rejects: a failure is a result whose message says what to do. An aborted `signal` is one, too. */
+  /** Runs the tool. It never rejects: a failure, including an aborted `signal`, is a result whose message says what to do. */
   execute(params?: Params | null, options?: CancellationOptions | null): Promise<ToolResult<Value>>
 }
