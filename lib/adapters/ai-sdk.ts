@@ -38,14 +38,14 @@ interface ToolMembers {
   readonly toModelOutput?: ForModel
 }
 
-/** What replaces the output of a tool that says itself what the model gets: it comes back from a stored conversation. */
+/** The key of the object that replaces the output of a tool with `toModelOutput`. Stored conversations contain it. */
 const FOR_MODEL = 'agent-context:forModel'
-/** What tools make for the model of a large output stays unchanged up to here, in characters of JSON. */
+/** The size up to which the result of a tool's `toModelOutput` is not replaced, in characters of JSON. */
 const SMALL_FOR_MODEL = 4096
 
 /**
- * Tools whose calls are recorded and whose large outputs are replaced by placeholders, in the steps of the result as well, with
- * the tools that read them back.
+ * Wraps tools so that their calls are recorded and their large outputs are replaced by placeholders, also in the `steps` of the
+ * result. Adds the tools with which the model reads the outputs.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ export function withContext<Tools extends Readonly<Record<string, object>>>(
   return { ...(Object.fromEntries(wrapped) as Tools), ...contextTools(manager) }
 }
 
-/** The tools with which the model reads stored outputs, as a `ToolSet`. */
+/** Returns the tools with which the model reads stored outputs, as a `ToolSet`. */
 export function contextTools(manager: AdapterManager): ReadBackTools {
   const tools = definitions(checkAdapterManager(manager)).map((tool): [string, ReadBackTool] => {
     const { name, description, '~standard': standard } = tool

@@ -31,9 +31,9 @@ export interface ReadBackTool {
 type Run = (input: unknown, context?: { toolUse?: { id?: unknown } }) => unknown
 
 /**
- * A tool whose calls are recorded and whose large outputs are replaced by placeholders, in the messages of the runner as well.
+ * Wraps a tool so that its calls are recorded and its large outputs are replaced by placeholders, also in the messages of the runner.
  *
- * @param tool what `betaTool`, `betaZodTool` or `betaMemoryTool` of the SDK gives
+ * @param tool a tool made by `betaTool`, `betaZodTool` or `betaMemoryTool` of the SDK
  * @example
  * ```ts
  * const tools = [wrapRunnable(searchCustomers, manager), ...contextToolList(manager)]
@@ -72,7 +72,7 @@ export function wrapRunnable<Tool extends { name: string }>(
   return { ...tool, run: runRecorded }
 }
 
-/** The tools with which the model reads stored outputs, for `tools`. */
+/** Returns the tools with which the model reads stored outputs, for `tools`. */
 export function contextToolList(manager: AdapterManager): ReadBackTool[] {
   return contextTools(checkAdapterManager(manager)).map(({ name, description, parameters, execute }) => ({
     type: 'custom',

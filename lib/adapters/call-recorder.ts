@@ -1,4 +1,4 @@
-/** Tool calls of frameworks: each is recorded with its id, duration and outcome, and large outputs leave the conversation. */
+/** Records tool calls of frameworks with id, duration and outcome, and replaces large outputs in the conversation. */
 
 import { checkTask, checkText, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
@@ -13,12 +13,12 @@ import type {
   ToolOutcome,
 } from '../index.ts'
 
-/** What adapters need of a manager: a `ContextManager` is one, whatever its tasks are. */
+/** The methods of a manager that adapters use; every `ContextManager` has them, whatever its type of tasks. */
 export interface AdapterManager extends ContextToolsSource, Pick<ContextManager, 'offload' | 'offloadValue'> {}
 
-/** What is stored beside every call of an adapter. */
+/** Facts that an adapter stores with every call. */
 export interface CallOptions {
-  /** The query that causes the calls: `ContextManager.hashQuery(query)`. */
+  /** The id of the query that causes the calls: `ContextManager.hashQuery(query)`. */
   queryId?: string | null | undefined
   /** The task, or the sub-agent, that makes the calls. */
   taskId?: TaskId | null | undefined
@@ -27,7 +27,7 @@ export interface CallOptions {
 /** A call of a tool. */
 export interface ToolCall {
   readonly toolName: string
-  /** What the tool was called with. */
+  /** The arguments of the call. */
   readonly input: unknown
   readonly callId: string | undefined
 }
@@ -36,8 +36,8 @@ const callOptions = knownOptions<CallOptions>('CallOptions', { queryId: true, ta
 const MAXIMUM_ERROR = 2000
 
 /**
- * Records the calls of an adapter. Never rejects because of the disk: an output that cannot be stored stays in the conversation.
- * What the context tools answer is neither stored nor replaced: the manager recognises it.
+ * Records the calls of an adapter. It never rejects because of a storage failure: an output that cannot be stored stays in the
+ * conversation. Answers of the context tools, which the manager recognises, are neither stored nor replaced.
  */
 export class CallRecorder {
   readonly #manager: AdapterManager
@@ -51,12 +51,12 @@ export class CallRecorder {
     this.#options = { ...given }
   }
 
-  /** Records an output, and gives its text for the conversation: a placeholder when it is large. */
+  /** Records an output and returns its text for the conversation, a placeholder if it is large. */
   output<T>(call: ToolCall, output: T, details: OffloadOptions): Promise<OffloadedContext<T>> {
     return this.#manager.offload(call.toolName, argumentsOf(call.input), output, this.#detailsOf(call, details))
   }
 
-  /** Records content blocks, and gives them with placeholders in place of long texts; images, audio and files stay. */
+  /** Records content blocks and returns them with placeholders in place of long texts; images, audio and files are kept. */
   blocks<T>(call: ToolCall, blocks: T, details: OffloadOptions): Promise<OffloadedValue<T>> {
     return this.#manager.offloadValue(call.toolName, argumentsOf(call.input), blocks, this.#detailsOf(call, details))
   }
@@ -67,7 +67,7 @@ export class CallRecorder {
   }
 
   /**
-   * Runs a call and records how it ended. What it throws is recorded and thrown again.
+   * Runs a call and records how it ended. An error is recorded and rethrown.
    *
    * @returns what `settle` makes of the output
    */
@@ -99,7 +99,7 @@ export function checkAdapterManager(manager: AdapterManager): AdapterManager {
   return manager
 }
 
-/** The outcome of a call that the model learns the failure of from its output. */
+/** The outcome of a failed call whose output describes the failure to the model. */
 export function failed(error: string): ToolOutcome {
   return { success: false, error: error.slice(0, MAXIMUM_ERROR) }
 }
@@ -110,7 +110,7 @@ export function textOf(blocks: readonly unknown[]): string {
   return texts.filter((text) => typeof text === 'string').join('\n')
 }
 
-/** An installed framework that an adapter cannot work with. */
+/** Makes the error for an installed framework version that an adapter does not support. */
 export function unsupportedFramework(entry: string, needed: string, found: string): Error {
   return contextError(
     'ERR_CONTEXT_UNSUPPORTED',
@@ -118,7 +118,7 @@ export function unsupportedFramework(entry: string, needed: string, found: strin
   )
 }
 
-/** Stored arguments are an object. */
+/** Converts any input to the object that is stored as arguments. */
 function argumentsOf(input: unknown): Record<string, unknown> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
     return input as Record<string, unknown>
@@ -126,7 +126,7 @@ function argumentsOf(input: unknown): Record<string, unknown> {
   return input === undefined || input === null ? {} : { value: input }
 }
 
-/** What an error says of itself; anything can be thrown. */
+/** The message of a thrown value. */
 function reasonOf(error: unknown): string {
   const { name, message } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Error>
   if (typeof message === 'string') {

@@ -1,6 +1,6 @@
 /** The entry `agent-context/langchain`: agents of LangChain 1. */
 
-// As a whole: a version without one of the names is to be reported by this module.
+// Imported as a namespace, so that this module can report a version that lacks one of the names.
 import * as langchain from 'langchain'
 import { contextTools, toText } from '../index.ts'
 import {
@@ -15,14 +15,14 @@ import {
 
 export type { AdapterManager, CallOptions }
 
-/** They suspend the run: the call is made again, or goes on elsewhere. */
+/** Errors that suspend the run: the call is repeated, or continues elsewhere. */
 const SUSPENSIONS: ReadonlySet<unknown> = new Set(['GraphInterrupt', 'NodeInterrupt', 'GraphBubbleUp', 'ParentCommand'])
 
 /**
- * A middleware that records every tool call and replaces large outputs by placeholders, in the messages, and with that in the
- * checkpoints. It brings the tools with which the model reads them back.
+ * Returns a middleware that records every tool call and replaces large outputs by placeholders in the messages, and therefore in
+ * the checkpoints. It adds the tools with which the model reads the outputs.
  *
- * What a tool throws is recorded and thrown again: without a middleware of yours that catches it, it ends the run.
+ * An error of a tool is recorded and rethrown: unless another middleware catches it, it ends the run.
  *
  * @example
  * ```ts
@@ -101,7 +101,7 @@ async function shortenMessage(
   return isOffloaded ? withContent(message, value) : message
 }
 
-/** Member by member: a copy of the whole message keeps the content that it was made with. */
+/** Copies each member, because a copy of the message object would keep its original content. */
 function withContent(message: langchain.ToolMessage, content: langchain.ToolMessage['content']): langchain.ToolMessage {
   const { tool_call_id, name, id, status, artifact, additional_kwargs, response_metadata, metadata } = message
   return new langchain.ToolMessage({

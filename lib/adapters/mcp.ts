@@ -27,7 +27,7 @@ export interface McpClientLike {
 
 /** Options of `registerContextTools`. */
 export interface RegisterOptions {
-  /** Of `zod` 4: what the SDK v1 wants parameters in. The SDK v2 needs none. */
+  /** The module `zod` 4, which the SDK v1 needs for parameters. The SDK v2 does not need it. */
   z?: { fromJSONSchema(schema: never): unknown } | null | undefined
 }
 
@@ -37,8 +37,8 @@ type Handler = (...parameters: unknown[]) => unknown
 type Config = { inputSchema?: unknown; outputSchema?: unknown }
 type Register = (name: string, config: Config, handler: Handler) => unknown
 /**
- * Records the calls of a server's tools, and replaces their large texts by placeholders; images, audio and links stay. Only tools that
- * are registered afterwards with `registerTool` are wrapped.
+ * Records the calls of a server's tools, and replaces large texts in their results by placeholders; images, audio and links are
+ * kept. Only tools that are registered with `registerTool` after this call are wrapped.
  *
  * @returns the server itself
  */
@@ -53,7 +53,7 @@ export function wrapServer<Server extends McpServerLike>(
     register(name, config, (...parameters) => {
       const input = config.inputSchema === undefined ? undefined : parameters[0]
       const call: ToolCall = { toolName: name, input, callId: callIdOf(parameters.at(-1)) }
-      // Clients check the structured content against a declared schema: no placeholder meets it.
+      // Clients validate structured content against the declared schema, which a placeholder would not match.
       const keepsStructure = config.outputSchema !== undefined
       return calls.run(call, () => handler(...parameters), settler(calls, call, keepsStructure))
     })
@@ -62,8 +62,8 @@ export function wrapServer<Server extends McpServerLike>(
 }
 
 /**
- * Records the calls that a client makes, and replaces the large texts of their results by placeholders, whatever the server. The
- * tools with which the model reads them back are in what `listTools` gives, and `callTool` answers them here.
+ * Records the calls that a client makes to any server, and replaces large texts in their results by placeholders. `listTools`
+ * also returns the tools with which the model reads the outputs; `callTool` answers calls of these tools locally.
  *
  * @returns the client itself
  */
@@ -91,7 +91,7 @@ export function wrapClient<Client extends McpClientLike>(
   client.listTools = async (...parameters: unknown[]) => {
     const page = (await listTools(...parameters)) as { tools: { name: string }[]; nextCursor?: string }
     for (const { name } of page.tools) {
-      // Of a server that stores its outputs itself: its placeholders are read there.
+      // The server stores its outputs itself: calls of its retrieval tools are passed on to it.
       own.delete(name)
     }
     if (page.nextCursor !== undefined) {
@@ -105,7 +105,7 @@ export function wrapClient<Client extends McpClientLike>(
   return client
 }
 
-/** Adds the tools with which a model reads stored outputs to a server. */
+/** Adds to a server the tools with which a model reads stored outputs. */
 export function registerContextTools<Server extends McpServerLike>(
   server: Server,
   manager: AdapterManager,

@@ -35,14 +35,14 @@ export interface ReadBackTool {
 type Invoke = (context: unknown, input: string, details?: { toolCall?: { callId?: unknown } }) => Promise<unknown>
 
 const RANGE = '@openai/agents-core ^0.20.0'
-/** What the SDK makes of an error, unless a tool has an `errorFunction` of its own. */
+/** The beginning of the text that the SDK returns for an error, unless a tool has its own `errorFunction`. */
 const DEFAULT_ERROR = 'An error occurred while running the tool.'
 const BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'file', 'input_text', 'input_image', 'input_file'])
 
 /**
- * A tool whose calls are recorded and whose large outputs are replaced by placeholders, in the session as well.
+ * Wraps a tool so that its calls are recorded and its large outputs are replaced by placeholders, also in the session.
  *
- * @param tool what `tool()` of the SDK gives
+ * @param tool a tool made by `tool()` of the SDK
  */
 export function offloaded<Tool extends { name: string }>(
   tool: Tool,
@@ -74,7 +74,7 @@ export function offloaded<Tool extends { name: string }>(
   return { ...tool, invoke: invokeRecorded }
 }
 
-/** The tools with which the model reads stored outputs, for an agent's `tools`. */
+/** Returns the tools with which the model reads stored outputs, for an agent's `tools`. */
 export function contextToolList(manager: AdapterManager): ReadBackTool[] {
   return contextTools(checkAdapterManager(manager)).map(({ name, description, parameters, execute }) => ({
     type: 'function',

@@ -1,4 +1,4 @@
-/** Managers of coding agents: one for each of their sessions, with the recorder of its calls and the tools that read its outputs back. */
+/** The managers of a coding agent's sessions, each with a recorder of calls and the tools that read its outputs. */
 
 import { checkFilled, optional } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
@@ -6,13 +6,13 @@ import { knownOptions } from '../arguments/known-options.ts'
 import { ContextManager, type ContextTool, contextTools, toText } from '../index.ts'
 import { type AdapterManager, type CallOptions, CallRecorder, type ToolCall } from './call-recorder.ts'
 
-/** What is needed of a manager: a `ContextManager` is one. */
+/** The methods of a manager that are used; a `ContextManager` has them. */
 export interface SessionManager extends AdapterManager, Pick<ContextManager, 'clear' | 'close'> {}
 
 /** Options that the adapters of coding agents share. An option that is `undefined` or `null` has its default. */
 export interface SessionOptions extends CallOptions {
   /**
-   * The manager of a session, by the session's id.
+   * Returns the manager for a session id.
    * @default a `ContextManager` of that session, resumed, in the default directory
    */
   manager?: ((sessionId: string) => SessionManager) | null | undefined
@@ -25,10 +25,10 @@ export interface Session {
   readonly tools: readonly ContextTool<unknown>[]
 }
 
-/** What the model asked for to work on it stays in the conversation: a placeholder would only be read back. */
+/** Outputs of these tools are never replaced: the model requested the text to work on it and would read a placeholder back. */
 const NEVER_REPLACED: ReadonlySet<string> = new Set(['read', 'edit', 'write', 'multiedit', 'patch', 'apply_patch'])
 
-/** The tools without a session: their names, descriptions and parameters. */
+/** Tools without a manager, from which names, descriptions and parameters are read. */
 export const TOOLS = contextTools({
   getLatestPointers: () => [],
   search: async () => [],
@@ -47,7 +47,7 @@ export class SessionManagers {
   readonly #callOptions: CallOptions
   readonly #managerOf: (sessionId: string) => SessionManager
   readonly #sessions = new Map<string, Session>()
-  /** When calls began that have not ended, by their ids. */
+  /** The start times of running calls, by their ids. */
   readonly #starts = new Map<string, number>()
 
   constructor({ manager, ...callOptions }: SessionOptions) {
@@ -70,7 +70,7 @@ export class SessionManagers {
     this.#starts.set(callId, performance.now())
   }
 
-  /** How a call ended, and what stays in the conversation whatever its size. */
+  /** The outcome of a call, and the threshold that keeps the outputs of some tools in the conversation. */
   end({ toolName, callId = '' }: ToolCall): { outcome: { durationMs?: number }; threshold?: number } {
     const start = this.#starts.get(callId)
     this.#starts.delete(callId)
@@ -80,13 +80,13 @@ export class SessionManagers {
     }
   }
 
-  /** What a tool of a session answers. */
+  /** Calls a tool of a session. */
   async ask(sessionId: string, name: string, input: unknown, signal: AbortSignal | undefined): Promise<string> {
     const tool = this.of(sessionId).tools.find((candidate) => candidate.name === name)
     return tool === undefined ? `there is no tool ${name}` : toText(await tool.execute(input, { signal }))
   }
 
-  /** The session is over: what it stored is removed. */
+  /** Ends a session and removes its outputs. */
   async clear(sessionId: string): Promise<void> {
     const { manager } = this.of(sessionId)
     this.#sessions.delete(sessionId)
@@ -94,7 +94,7 @@ export class SessionManagers {
     await manager.close()
   }
 
-  /** The sessions may go on, in another process. */
+  /** Closes all managers; the sessions may continue in another process. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()]
     this.#sessions.clear()

@@ -1,4 +1,4 @@
-/** Files and directories in a `StateStore`, for frameworks whose models work with paths. */
+/** `StateFiles`: files and directories in a `StateStore`, for frameworks whose models work with paths. */
 
 import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
@@ -7,42 +7,42 @@ import { invalidArgument } from '../arguments/errors.ts'
 import type { StateItem, StateStore, StateView } from '../index.ts'
 import { allItems } from './state-items.ts'
 
-/** A text, or bytes that are no text. */
+/** The content of a file: a text, or bytes that are not text. */
 export type FileContent = string | Uint8Array
 
 /** A file or a directory. */
 export interface FileEntry {
-  /** Absolute and normal: `/`, `/notes/a.md`. */
+  /** The absolute, normalised path: `/`, `/notes/a.md`. */
   readonly path: string
   readonly isDirectory: boolean
-  /** Bytes of a file; 0 for a directory. */
+  /** The size of a file in bytes; 0 for a directory. */
   readonly size: number
-  /** ISO 8601. */
+  /** When it was created, ISO 8601. */
   readonly createdAt: string
   readonly modifiedAt: string
 }
 
-/** What is at a path. Where nothing is: the first directory on the way to it that is missing, or a file. */
+/** The entry at a path. If there is none, the obstacle: the first missing parent directory, or a file in its place. */
 export interface Located {
   readonly entry: FileEntry | undefined
   readonly obstacle: { readonly path: string; readonly isFile: boolean } | undefined
 }
 
-/** As it is stored, under the name in its directory. */
+/** An entry in its stored form, under its name in the directory. */
 type SavedEntry = { type: 'file'; size: number } | { type: 'directory' }
 type Reader = Pick<StateView, 'get'>
 
 const ROOT: FileEntry = { path: '/', isDirectory: true, size: 0, createdAt: '', modifiedAt: '' }
-/** Written with every entry that comes or goes: a listing in a transaction is out of date when it has changed. */
+/** A counter that is written with every added or removed entry, so that a transaction detects that a listing is out of date. */
 const CHANGES = 'changes'
-/** Writers of other processes may be faster so often. */
+/** The number of attempts of a change when other processes change files at the same time. */
 const ATTEMPTS = 200
 
-/** A tree of files below a namespace, which any number of processes share. Paths are absolute and normal. */
+/** A tree of files below a namespace, which any number of processes may share. Paths are absolute and normalised. */
 export class StateFiles {
   readonly #state: StateStore
   readonly #namespace: readonly string[]
-  /** Changes of this object wait for each other: they would only be repeated for each other. */
+  /** Changes of this object run one after the other, because concurrent ones would only cause retries. */
   #changes: Promise<unknown> = Promise.resolve()
 
   constructor(state: StateStore, namespace: readonly string[]) {
@@ -71,12 +71,12 @@ export class StateFiles {
     return (await reader.get(...this.contentPlace(path)))?.value as FileContent | undefined
   }
 
-  /** What is directly in a directory, by name. */
+  /** The direct entries of a directory, sorted by name. */
   async children(directory: string): Promise<FileEntry[]> {
     const namespace = [...this.#namespace, 'entries', directory]
     const entries: FileEntry[] = []
     for await (const item of allItems(this.#state, namespace)) {
-      // Trees of longer namespaces are below as well.
+      // The listing also contains trees in longer namespaces, which are skipped.
       if (item.namespace.length === namespace.length) {
         entries.push(entryOf(posix.join(directory, item.key), item))
       }
@@ -84,7 +84,7 @@ export class StateFiles {
     return entries
   }
 
-  /** All that is below a directory, each directory before what is in it. */
+  /** All entries below a directory; each directory precedes its contents. */
   async *below(directory: string): AsyncGenerator<FileEntry> {
     for (const entry of await this.children(directory)) {
       yield entry
@@ -94,7 +94,7 @@ export class StateFiles {
     }
   }
 
-  /** Changes files as one step: all of it, or nothing where it rejects. The function may be called again. */
+  /** Changes files atomically: all changes, or none if it rejects. The function may be called several times. */
   change<T>(work: (changes: FileChanges) => Promise<T>): Promise<T> {
     const attempt = (view: StateView) => work(new FileChanges(this, view))
     const done = this.#changes.then(() => this.#state.transaction(attempt, { attempts: ATTEMPTS }))
@@ -115,7 +115,7 @@ export class StateFiles {
   }
 }
 
-/** What a change of files reads and writes. */
+/** The view of the files in a change. */
 export class FileChanges {
   readonly #files: StateFiles
   readonly #view: StateView
@@ -134,7 +134,7 @@ export class FileChanges {
     return this.#files.read(path, this.#view)
   }
 
-  /** Writes a file and the directories that it needs. No file may be in the way. */
+  /** Writes a file and its missing parent directories. No parent may be a file. */
   async write(path: string, content: FileContent): Promise<void> {
     const { entry } = await this.locate(path)
     if (entry === undefined) {
@@ -156,14 +156,14 @@ export class FileChanges {
     }
   }
 
-  /** Removes what is at a path, and what is below it; of the root, all that is below. */
+  /** Removes the entry at a path with everything below it; for the root, only everything below it. */
   async remove(path: string): Promise<void> {
     for (const entry of await this.#all(path)) {
       this.#removeEntry(entry)
     }
   }
 
-  /** The directories to the new path have to be there. */
+  /** Moves an entry. The parent directories of the new path must exist. */
   async move(path: string, newPath: string): Promise<void> {
     for (const entry of await this.#all(path)) {
       const moved = newPath + entry.path.slice(path.length)
@@ -206,7 +206,7 @@ export class FileChanges {
   }
 }
 
-/** A namespace of the caller's for files. */
+/** Checks the namespace for files that a caller passed. */
 export function checkFilesNamespace(value: readonly string[], name: string): readonly string[] {
   if (!Array.isArray(value) || value.some((segment) => typeof segment !== 'string' || segment === '')) {
     throw invalidArgument(name, 'an array of non-empty strings', value)
@@ -214,13 +214,13 @@ export function checkFilesNamespace(value: readonly string[], name: string): rea
   return value
 }
 
-/** A text of a model's: what calls itself one may be anything. */
+/** Checks that a value from a model is a text. */
 export function checkModelText(value: unknown, name: string): string {
   checkText(value, name)
   return value
 }
 
-/** The directories on the way to a path, from the top, without the root. */
+/** The parent directories of a path, from the top, without the root. */
 function ancestorsOf(path: string): string[] {
   const names = path.split('/').slice(1, -1)
   return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)

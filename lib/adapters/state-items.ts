@@ -1,9 +1,9 @@
-/** What the adapters that keep something in a `StateStore` share. */
+/** Shared code of the adapters that store data in a `StateStore`. */
 
 import { invalidArgument } from '../arguments/errors.ts'
 import type { StateItem, StateListOptions, StateStore } from '../index.ts'
 
-/** Items that one request lists or deletes. */
+/** The number of items that one request lists or deletes. */
 const PAGE = 1000
 
 /** The items below a prefix, page by page. */

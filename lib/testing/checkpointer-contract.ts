@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type Cases, type ContractOptions, registerCases } from './register.ts'
 
-/** A checkpointer, as far as it is tested. */
+/** The methods of a checkpointer that are tested. */
 export interface CheckpointerSubject {
   getTuple(config: never): Promise<unknown>
   list(config: never, options?: never): AsyncIterable<unknown>
@@ -153,7 +153,7 @@ const cases: Cases<CheckpointerSubject> = {
 }
 
 /**
- * Registers tests of what LangGraph expects of a checkpointer. They need nothing of LangGraph; its own suite,
+ * Registers tests of the behaviour that LangGraph expects of a checkpointer. They do not need LangGraph; its own suite,
  * `@langchain/langgraph-checkpoint-validation`, has more.
  */
 export function checkpointerContract<Subject extends CheckpointerSubject>(options: ContractOptions<Subject>): void {

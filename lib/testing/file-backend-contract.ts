@@ -7,7 +7,7 @@ type Maybe<T> = T | Promise<T>
 type Failing = { error?: string | undefined }
 type Files = Failing & { files?: { path: string; is_dir?: boolean }[] | undefined }
 
-/** A backend of files, as far as it is tested. Cases of an optional method are passed where there is none. */
+/** The methods of a file backend that are tested. The cases of an optional method pass if the backend does not have it. */
 export interface FileBackendSubject {
   ls(path: string): Maybe<Files>
   read(
@@ -41,7 +41,7 @@ async function write(backend: FileBackendSubject, files: Readonly<Record<string,
   }
 }
 
-/** A failure is answered, not thrown: the model reads it. */
+/** Asserts that a failure is returned, not thrown, so that the model can read it. */
 async function refused(result: Maybe<Failing>): Promise<void> {
   assert.equal(typeof (await result).error, 'string')
 }
@@ -153,7 +153,7 @@ const cases: Cases<FileBackendSubject> = {
   },
 }
 
-/** Registers tests of what Deep Agents expects of a backend; its `FilesystemBackend` passes them with `virtualMode: true`. */
+/** Registers tests of the behaviour that Deep Agents expects of a backend; its `FilesystemBackend` passes them with `virtualMode: true`. */
 export function fileBackendContract<Subject extends FileBackendSubject>(options: ContractOptions<Subject>): void {
   registerCases(options, cases)
 }

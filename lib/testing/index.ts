@@ -1,4 +1,7 @@
-/** The entry `agent-context/testing`: what a session, a session store, a checkpointer, a memory and a backend of files have to keep. */
+/**
+ * The entry `agent-context/testing`: tests of the behaviour that frameworks expect of a session, a session store, a
+ * checkpointer, a memory and a file backend.
+ */
 
 export { type CheckpointerSubject, checkpointerContract } from './checkpointer-contract.ts'
 export { type FileBackendSubject, fileBackendContract } from './file-backend-contract.ts'

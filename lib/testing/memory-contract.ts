@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type Cases, type ContractOptions, registerCases } from './register.ts'
 
-/** Handlers of the memory tool, as far as they are tested. What is refused is thrown. */
+/** The handlers of the memory tool that are tested. A refused command throws. */
 export interface MemorySubject {
   view(command: never): unknown
   create(command: never): unknown
@@ -123,7 +123,7 @@ const cases: Cases<MemorySubject> = {
   },
 }
 
-/** Registers tests of what a model expects of the memory tool; `BetaLocalFilesystemMemoryTool` of the SDK passes them. */
+/** Registers tests of the behaviour that a model expects of the memory tool; `BetaLocalFilesystemMemoryTool` of the SDK passes them. */
 export function memoryContract<Subject extends MemorySubject>(options: ContractOptions<Subject>): void {
   registerCases(options, cases)
 }

@@ -1,4 +1,4 @@
-/** How the cases of a contract become tests. */
+/** Registers the cases of a contract as tests. */
 
 import { test as nodeTest } from 'node:test'
 import { checkFilled, checkFunction, optional } from '../arguments/checks.ts'
@@ -7,33 +7,32 @@ import { knownOptions, type Names } from '../arguments/known-options.ts'
 /** Registers a test: `test` of `node:test`, or that of another runner. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown
 
-/** What a contract tests. */
+/** Options of a contract: how the tested object is created. */
 export interface ContractOptions<Subject> {
-  /** Begins the name of each test. */
+  /** The prefix of each test's name. */
   name: string
-  /** An empty one, for each test. */
+  /** Creates an empty object for each test. */
   create(): Subject | Promise<Subject>
   /**
-   * Another one with the same data, as another process has it. Without it the tests of that are left out: the data may end with
-   * the object.
+   * Creates another object with the same data, as another process would. Without it, the tests of persistence are skipped.
    */
   reopen?: ((subject: Subject) => Subject | Promise<Subject>) | null | undefined
-  /** Called with what `create` and `reopen` gave, after each test. */
+  /** Called after each test with every object that `create` and `reopen` returned. */
   destroy?: ((subject: Subject) => unknown) | null | undefined
   /**
-   * What registers the tests.
+   * The function that registers a test.
    * @default `test` of `node:test`
    */
   test?: RegisterTest | null | undefined
 }
 
-/** What a case does; `reopen` where the subject can be opened again. */
+/** A test case. */
 export type Case<Subject> = (subject: Subject) => Promise<void>
 export type ReopenCase<Subject> = (subject: Subject, reopen: () => Promise<Subject>) => Promise<void>
 
 export interface Cases<Subject> {
   readonly alone: Readonly<Record<string, Case<Subject>>>
-  /** Those that need `reopen`. */
+  /** The cases that require `reopen`. */
   readonly reopened: Readonly<Record<string, ReopenCase<Subject>>>
 }
 

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { type Cases, type ContractOptions, registerCases } from './register.ts'
 
-/** A session, as far as it is tested. */
+/** The methods of a session that are tested. */
 export interface SessionSubject {
   getSessionId(): Promise<string>
   getItems(limit?: number): Promise<unknown[]>
   addItems(items: never[]): Promise<void>
   popItem(): Promise<unknown>
   clearSession(): Promise<void>
-  /** Where there is one, its cases are tested as well. */
+  /** If it is implemented, its cases are tested too. */
   applyHistoryTransaction?(change: never): Promise<void>
 }
 
@@ -100,7 +100,7 @@ function contentsOf(items: readonly unknown[]): string[] {
   return items.map((item) => (item as { content: string } | undefined)?.content ?? 'none').sort()
 }
 
-/** Registers tests of what the OpenAI Agents SDK expects of a `Session`. */
+/** Registers tests of the behaviour that the OpenAI Agents SDK expects of a `Session`. */
 export function sessionContract<Subject extends SessionSubject>(options: ContractOptions<Subject>): void {
   registerCases(options, cases)
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type Cases, type ContractOptions, registerCases } from './register.ts'
 
-/** A store of transcripts, as far as it is tested. Cases of an optional method are passed where there is none. */
+/** The methods of a transcript store that are tested. The cases of an optional method pass if the store does not have it. */
 export interface SessionStoreSubject {
   append(key: never, entries: never[]): Promise<void>
   load(key: never): Promise<unknown[] | null>
@@ -85,7 +85,7 @@ const cases: Cases<SessionStoreSubject> = {
   },
 }
 
-/** Registers tests of what the Claude Agent SDK expects of a `SessionStore`. */
+/** Registers tests of the behaviour that the Claude Agent SDK expects of a `SessionStore`. */
 export function sessionStoreContract<Subject extends SessionStoreSubject>(options: ContractOptions<Subject>): void {
   registerCases(options, cases)
 }

@@ -1,4 +1,4 @@
-/** What a model of the AI SDK gets of a tool's output. */
+/** The form of a tool's output that a model of the AI SDK gets. */
 
 import { type CallRecorder, failed, type ToolCall } from '../call-recorder.ts'
 
@@ -8,7 +8,7 @@ export type ModelOutput = { readonly type: string; readonly value?: unknown }
 export const RANGE = 'ai ^7.0.0'
 const SINGLE_VALUES: ReadonlySet<string> = new Set(['text', 'json', 'error-text', 'error-json'])
 
-/** What the model gets of an output, with placeholders for what is large. Stored once, in however many steps it comes. */
+/** Returns the output for the model, with placeholders for large texts. An output that appears in several steps is stored once. */
 export async function shorten(calls: CallRecorder, call: ToolCall, output: ModelOutput): Promise<ModelOutput> {
   const { type, value } = output
   if (type === 'content') {

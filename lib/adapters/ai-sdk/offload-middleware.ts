@@ -1,4 +1,4 @@
-/** `offloadMiddleware`: large tool outputs leave the prompts of a language model. */
+/** `offloadMiddleware`: replaces large tool outputs in the prompts of a language model. */
 
 import { type AdapterManager, type CallOptions, CallRecorder, unsupportedFramework } from '../call-recorder.ts'
 import { type ModelOutput, RANGE, shorten } from './model-output.ts'
@@ -9,17 +9,17 @@ export interface OffloadMiddleware {
   transformParams<Params extends { prompt: object }>(options: { params: Params; model: unknown }): Promise<Params>
 }
 
-/** A prompt of a model's specification `v4`, as far as this module reads it. */
+/** The part of a prompt of the specification `v4` that this module reads. */
 type Prompt = readonly { readonly role: string; readonly content: unknown }[]
 type Part = Readonly<Record<string, unknown>>
 
 /**
- * A middleware that replaces large tool outputs in the prompt, for conversations whose tools are not yours to wrap. The
- * conversation itself stays large: prefer `withContext` where you can.
+ * Returns a middleware that replaces large tool outputs in the prompt, for conversations whose tools you cannot wrap. The
+ * conversation itself keeps the large outputs: prefer `withContext` where possible.
  */
 export function offloadMiddleware(manager: AdapterManager, options?: CallOptions | null): OffloadMiddleware {
   const calls = new CallRecorder(manager, options)
-  /** What was made of the outputs of this conversation: each is shortened once. */
+  /** The shortened outputs of the conversation; each output is shortened only once. */
   const shortened = new WeakMap<object, Promise<ModelOutput>>()
   return {
     specificationVersion: 'v4',

@@ -1,8 +1,8 @@
-/** Calls of tools that give results on the way: `async *execute`. */
+/** Calls of tools that yield preliminary results: `async *execute`. */
 
 import type { CallRecorder, ToolCall } from '../call-recorder.ts'
 
-/** The results on the way pass unchanged; the last one, when it is large, is followed by its placeholder. */
+/** Preliminary results are passed on unchanged; a large last one is followed by its placeholder. */
 export async function* streamed(
   outputs: AsyncIterable<unknown>,
   calls: CallRecorder,
@@ -18,7 +18,7 @@ export async function* streamed(
       await calls.failure(call, error, performance.now() - start)
     }
   }
-  // The SDK may leave the results of an aborted call where they are, without a return().
+  // The SDK may stop reading the results of an aborted call without calling `return()`.
   const onAbort = () => void fail(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {

@@ -1,4 +1,4 @@
-/** `memoryHandlers`: the files of the memory tool in a `StateStore`, with the texts of the SDK's own local files. */
+/** `memoryHandlers`: stores the files of the memory tool in a `StateStore`, with the same answers as the SDK's own local implementation. */
 
 import { posix } from 'node:path'
 import { optional } from '../../arguments/checks.ts'
@@ -11,11 +11,11 @@ import { edited, fileView, insertLine, listing, replaceOnce } from './memory-tex
 
 /** Options of `memoryHandlers`. */
 export interface MemoryHandlersOptions {
-  /** Whose memory it is, such as `['user', userId]`: one does not see another. */
+  /** The namespace of the memory, such as `['user', userId]`. Memories in different namespaces are separate. */
   namespace?: readonly string[] | null | undefined
 }
 
-/** For `betaMemoryTool(handlers)`. What is refused is thrown, with the text that the model reads. */
+/** Handlers for `betaMemoryTool(handlers)`. A refused command throws an error whose message is the text for the model. */
 export interface MemoryHandlers {
   view(command: { path: string; view_range?: readonly number[] | undefined }): Promise<string>
   create(command: { path: string; file_text: string }): Promise<string>
@@ -27,14 +27,14 @@ export interface MemoryHandlers {
 
 /** The directory of the memory, as the model names it. */
 const MEMORY = '/memories'
-/** Paths are resolved below it: a path that leaves the memory does not come back in by its name. */
+/** Paths are resolved below this directory, so that a path such as `../memories` is recognised as leaving the memory. */
 const ABOVE = '/above'
 
 const memoryOptions = knownOptions<MemoryHandlersOptions>('MemoryHandlersOptions', { namespace: true })
 
 /**
- * Keeps what a model remembers: `betaMemoryTool(memoryHandlers(state))`. Any number of processes may share the memory; a change is
- * made as one step. Texts come back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * Returns handlers that store a model's memory: `betaMemoryTool(memoryHandlers(state))`. Any number of processes may share the
+ * memory; each change is atomic. Texts are read back unchanged: a `StateStore` does not redact by default.
  */
 export function memoryHandlers(state: StateStore, options?: MemoryHandlersOptions | null): MemoryHandlers {
   const { namespace } = optional(options, 'options', memoryOptions) ?? {}
@@ -159,7 +159,7 @@ function pathOf(given: string): string {
   return path.slice(root.length) || '/'
 }
 
-/** What is at a path. A file on the way to it is an error, whatever is done. */
+/** Finds the entry at a path. A file in the place of a parent directory is an error for every command. */
 async function locate(reader: StateFiles | FileChanges, path: string): Promise<Located> {
   const located = await reader.locate(path)
   if (located.obstacle?.isFile === true) {

@@ -1,4 +1,4 @@
-/** What the memory tool answers: the texts that models know from the SDK's local files. */
+/** The answers of the memory tool, in the same words as the SDK's local implementation. */
 
 import { posix } from 'node:path'
 import { contextError } from '../../arguments/errors.ts'
@@ -6,14 +6,14 @@ import type { StateFiles } from '../state-files.ts'
 
 const MAXIMUM_LINES = 999_999
 const NUMBER_WIDTH = String(MAXIMUM_LINES).length
-/** What local file systems report for a directory. */
+/** The size that local file systems report for a directory. */
 const DIRECTORY_SIZE = 4096
 const LISTED_LEVELS = 2
 const UNITS = ['B', 'K', 'M', 'G']
-/** Lines that are shown before and after a change. */
+/** The number of lines shown before and after a change. */
 const AROUND = 2
 
-/** A directory and what is in it, as the model named it. */
+/** Lists a directory and its contents, with the path as the model gave it. */
 export async function listing(files: StateFiles, directory: string, given: string): Promise<string> {
   const lines: string[] = [`${sizeOf(DIRECTORY_SIZE)}\t${given}`]
   const list = async (path: string, shown: string, level: number): Promise<void> => {
@@ -32,7 +32,7 @@ export async function listing(files: StateFiles, directory: string, given: strin
   return `${header}\n${lines.join('\n')}`
 }
 
-/** A file with line numbers, or the part of it that the model asks for. */
+/** Shows a file, or a range of it, with line numbers. */
 export function fileView(text: string, given: string, range: readonly number[] | undefined): string {
   const lines = text.split('\n')
   if (lines.length > MAXIMUM_LINES) {
@@ -47,7 +47,7 @@ export function fileView(text: string, given: string, range: readonly number[] |
   return `Here's the content of ${given} with line numbers:\n${shown}`
 }
 
-/** The text with one line changed, and that line's index. What is looked for has to be in exactly one line. */
+/** Replaces a text that must occur exactly once; returns the new text and the index of its line. */
 export function replaceOnce(
   text: string,
   oldText: string,
@@ -72,14 +72,14 @@ export function replaceOnce(
   return { text: text.replace(oldText, () => newText), line }
 }
 
-/** The answer to a change: the lines around it. */
+/** The answer to a change, with the lines around it. */
 export function edited(text: string, line: number): string {
   const start = Math.max(0, line - AROUND)
   const shown = numbered(text.split('\n').slice(start, line + AROUND + 1), start + 1)
   return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${shown}`
 }
 
-/** The text with another one after so many of its lines. */
+/** Inserts a text after a number of lines. */
 export function insertLine(text: string, line: number, inserted: string): string {
   const lines = text.split('\n')
   if (line < 0 || line > lines.length) {

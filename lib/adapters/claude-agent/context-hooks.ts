@@ -1,4 +1,4 @@
-/** `contextHooks`: tool calls of Claude are recorded, and large outputs leave the conversation. */
+/** `contextHooks`: tool calls of Claude are recorded, and large outputs are replaced by placeholders. */
 
 import { checkFilled, optional, readSignal } from '../../arguments/checks.ts'
 import type { OffloadOptions } from '../../index.ts'
@@ -8,11 +8,11 @@ import { type EventInput, RunningCalls } from './running-calls.ts'
 /** Options of `contextHooks`. An option that is `undefined` or `null` has its default. */
 export interface ContextHooksOptions extends CallOptions {
   /**
-   * The name of `contextServer` in `mcpServers`: placeholders name its tools with it.
+   * The name of `contextServer` in `mcpServers`, which is part of the tool names in placeholders.
    * @default 'context'
    */
   server?: string | null | undefined
-  /** That of the query's `abortController`: the calls that are running when it aborts are recorded as failed. */
+  /** The signal of the query's `abortController`. Calls that are running when it is aborted are recorded as failed. */
   signal?: AbortSignal | null | undefined
 }
 
@@ -42,13 +42,14 @@ interface HookInput extends EventInput {
   readonly is_interrupt?: boolean
 }
 
-/** Where Claude Code keeps the whole of a long output, which it shows in place of the text: of no use beside a placeholder. */
+/** Members with which Claude Code refers to its own copy of a long output; removed, because the placeholder replaces them. */
 const PERSISTED: readonly string[] = ['persistedOutputPath', 'persistedOutputSize']
 
 /**
- * Hooks that record every tool call and replace long texts in large outputs by placeholders, in the output's own shape, in the
- * request and in the transcript. The calls of a sub-agent are recorded with its id as their task, unless `taskId` says otherwise.
- * A call that is interrupted or refused is recorded when the agent's turn, or the session, ends.
+ * Returns hooks that record every tool call and replace long texts in large outputs by placeholders, in the request and in the
+ * transcript. The output keeps its shape. Calls of a sub-agent are recorded with its id as their task, unless the option
+ * `taskId` is set.
+ * An interrupted or refused call is recorded when the agent's turn, or the session, ends.
  *
  * @example
  * ```ts

@@ -7,16 +7,16 @@ import { type AdapterManager, checkAdapterManager, unsupportedFramework } from '
 
 export const CLAUDE_AGENT_RANGE = '@anthropic-ai/claude-agent-sdk ^0.3.300'
 
-/** The module `@anthropic-ai/claude-agent-sdk`, as far as it is used. */
+/** The members of the module `@anthropic-ai/claude-agent-sdk` that are used. */
 export interface ClaudeAgentSdk<Server> {
   createSdkMcpServer(options: { name: string; alwaysLoad: boolean; tools: never[] }): Server
-  /** Older ones neither store sessions elsewhere nor replace the outputs of all tools. */
+  /** Only used to detect older versions, which neither support session stores nor replace the outputs of all tools. */
   readonly InMemorySessionStore: unknown
 }
 
 /**
- * An MCP server in the process of the SDK, for `mcpServers: { context: contextServer(manager, sdk) }`. Its tools are in every
- * request, whatever Claude Code defers.
+ * Returns an MCP server in the process of the SDK, for `mcpServers: { context: contextServer(manager, sdk) }`. Its tools are in
+ * every request, even if Claude Code defers the loading of other tools.
  *
  * @param sdk `import * as sdk from '@anthropic-ai/claude-agent-sdk'`
  */

@@ -6,7 +6,7 @@ import { unsupportedFramework } from '../call-recorder.ts'
 import { allItems, checkState, deleteAll } from '../state-items.ts'
 import { CLAUDE_AGENT_RANGE } from './context-server.ts'
 
-/** Which transcript: of a session, or with a `subpath` of one of its sub-agents. */
+/** Identifies a transcript: that of a session, or with a `subpath` that of one of its sub-agents. */
 export interface SessionKey {
   projectKey: string
   sessionId: string
@@ -21,16 +21,16 @@ export interface SessionEntry {
   [member: string]: unknown
 }
 
-/** What the SDK shows of a session in a list. */
+/** The summary of a session, which the SDK shows in lists. */
 export interface SessionSummary {
   sessionId: string
-  /** When the session was last appended to, in ms since 1970. */
+  /** When the last entry was appended, in ms since 1970. */
   mtime: number
-  /** Opaque: made and read by the SDK. */
+  /** Opaque data of the SDK. */
   data: Record<string, unknown>
 }
 
-/** The module `@anthropic-ai/claude-agent-sdk`, as far as summaries need it. */
+/** The members of the module `@anthropic-ai/claude-agent-sdk` that summaries use. */
 export interface SessionSummaries {
   foldSessionSummary(
     previous: SessionSummary | undefined,
@@ -40,7 +40,7 @@ export interface SessionSummaries {
   ): SessionSummary
 }
 
-/** How many entries were appended, and the summary of all of them where one is kept. */
+/** The number of appended entries, and the summary of all of them if one is stored. */
 type Head = { length: number; summary?: JsonValue }
 /** An entry with its position. */
 type Saved = { at: number; entry: JsonValue }
@@ -49,20 +49,21 @@ const ROOT = 'claude-agent'
 const POSITION_DIGITS = 12
 
 /**
- * Keeps transcripts for the option `sessionStore` of `query`: a session is resumed by any process of this machine. An entry that is
- * appended again, by its `uuid`, is stored once. Entries come back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * Stores transcripts for the option `sessionStore` of `query`, so that any process of this machine can resume a session. An
+ * entry that is appended repeatedly, identified by its `uuid`, is stored once. Entries are read back unchanged: a `StateStore`
+ * does not redact by default.
  *
- * Claude Code mirrors its transcripts only when `CLAUDE_CONFIG_DIR` is set in the `env` that it is given.
+ * Claude Code mirrors its transcripts only if `CLAUDE_CONFIG_DIR` is set in its `env`.
  */
 export class ContextSessionStore {
   readonly #state: StateStore
-  /** Calls that do not wait for each other keep their order. */
+  /** Keeps the order of appends that the caller does not await. */
   #appends: Promise<unknown> = Promise.resolve()
   readonly #sdk: SessionSummaries | undefined
 
   /**
-   * @param sdk `import * as sdk from '@anthropic-ai/claude-agent-sdk'`: with it, each append keeps the session's summary, and the
-   * SDK lists sessions without reading their transcripts
+   * @param sdk `import * as sdk from '@anthropic-ai/claude-agent-sdk'`: with it, each append updates the session's summary, and
+   * the SDK lists sessions without reading their transcripts
    */
   constructor(state: StateStore, sdk?: SessionSummaries | null) {
     this.#state = checkState(state)
@@ -99,7 +100,7 @@ export class ContextSessionStore {
     })
   }
 
-  /** The summary after an append; none where what was appended before is in none. */
+  /** The summary after an append; none if earlier entries are not summarised. */
   #summaryOf(key: SessionKey, { length, summary }: Head, added: SessionEntry[]): Pick<Head, 'summary'> {
     if (this.#sdk === undefined || key.subpath !== undefined || (summary === undefined && length > 0)) {
       return {}
@@ -112,7 +113,7 @@ export class ContextSessionStore {
     return { summary: data as JsonValue }
   }
 
-  /** The entries in their order; `null` for what was never appended to. */
+  /** Returns the entries in their order; `null` for an unknown transcript. */
   async load(key: SessionKey): Promise<SessionEntry[] | null> {
     if ((await this.#state.get(...headOf(key))) === undefined) {
       return null
@@ -133,8 +134,8 @@ export class ContextSessionStore {
   }
 
   /**
-   * The summaries of the sessions that have one: those of which every append came with the SDK. Of the others the SDK reads the
-   * transcripts.
+   * Returns the summaries of the sessions that have one: those whose entries were all appended by a store with `sdk`. The SDK
+   * reads the transcripts of the others.
    */
   async listSessionSummaries(projectKey: string): Promise<SessionSummary[]> {
     const summaries: SessionSummary[] = []
@@ -155,7 +156,7 @@ export class ContextSessionStore {
     return subpaths
   }
 
-  /** Removes a transcript, and with that of a session those of its sub-agents. */
+  /** Removes a transcript; with a session's transcript, also those of its sub-agents. */
   async delete(key: SessionKey): Promise<void> {
     const { projectKey, sessionId, subpath } = key
     await this.#state.delete(...headOf(key))
@@ -166,12 +167,12 @@ export class ContextSessionStore {
   }
 }
 
-/** Where the entries of a transcript are. */
+/** The namespace of a transcript's entries. */
 function placeOf({ projectKey, sessionId, subpath }: SessionKey): string[] {
   return [ROOT, 'entries', projectKey, sessionId, subpath === undefined ? 'main' : `sub-agent ${subpath}`]
 }
 
-/** Where it is said that there is a transcript. */
+/** The namespace and key of a transcript's head. */
 function headOf({ projectKey, sessionId, subpath }: SessionKey): [namespace: string[], key: string] {
   return subpath === undefined
     ? [[ROOT, 'sessions', projectKey], sessionId]

@@ -1,10 +1,10 @@
-/** Calls of Claude that have begun: Claude Code reports no end of those that are interrupted or refused. */
+/** Tracks running calls, because Claude Code reports no end of calls that are interrupted or refused. */
 
-/** What the hooks read of every input. */
+/** The members that the hooks read from every input. */
 export interface EventInput {
   readonly hook_event_name: string
   readonly session_id: string
-  /** Of a sub-agent. */
+  /** The id of the sub-agent, if one made the call. */
   readonly agent_id?: string
 }
 
@@ -31,9 +31,9 @@ export class RunningCalls<Input extends EventInput & { readonly tool_use_id: str
   }
 
   /**
-   * Gives and forgets the calls that will not end any more.
+   * Returns and forgets the calls that will not end any more.
    *
-   * @param event what ends them: `SessionEnd` those of the session, others those of one agent; without it, all
+   * @param event the event that ends the calls: `SessionEnd` those of the session, other events those of one agent; without an event, all calls
    */
   takeUnended(event?: EventInput): Unended<Input>[] {
     const unended: Unended<Input>[] = []

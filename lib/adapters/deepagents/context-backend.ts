@@ -28,7 +28,7 @@ import type {
 
 /** Options of `ContextBackend`. */
 export interface ContextBackendOptions {
-  /** Whose files they are, such as `['user', userId]` or `['thread', threadId]`: one does not see another's. */
+  /** The namespace of the files, such as `['user', userId]` or `['thread', threadId]`. Files in different namespaces are separate. */
   namespace?: readonly string[] | null | undefined
 }
 
@@ -36,10 +36,10 @@ const DEFAULT_LINES = 500
 const backendOptions = knownOptions<ContextBackendOptions>('ContextBackendOptions', { namespace: true })
 
 /**
- * Keeps the files of deep agents, and with that the large outputs and old messages that deepagents moves to files:
- * `createDeepAgent({ backend: new ContextBackend(state) })`. Any number of processes may share them; a change is made as one step.
+ * Stores the files of deep agents, including the large outputs and old messages that deepagents moves to files:
+ * `createDeepAgent({ backend: new ContextBackend(state) })`. Any number of processes may share them; each change is atomic.
  *
- * Files come back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * Files are read back unchanged: a `StateStore` does not redact by default.
  */
 export class ContextBackend {
   readonly #files: StateFiles
@@ -50,14 +50,14 @@ export class ContextBackend {
     this.#files = new StateFiles(checkState(state), ['deepagents', ...below])
   }
 
-  /** What is directly in a directory. */
+  /** Lists the direct entries of a directory. */
   async ls(path: string): Promise<FilesResult> {
     const directory = await this.#directory(path)
     const entries = directory === undefined ? [] : await this.#files.children(directory)
     return { files: sorted(entries.map(infoOf)) }
   }
 
-  /** Lines of a text from an offset, or the whole of what is no text. */
+  /** Reads lines of a text file from an offset, or a whole binary file. */
   async read(filePath: string, offset = 0, limit = DEFAULT_LINES): Promise<ReadResult> {
     try {
       const path = pathOf(filePath)
@@ -90,7 +90,7 @@ export class ContextBackend {
     }
   }
 
-  /** Creates a file or replaces it. What is no text by its name is given in base64. */
+  /** Creates or replaces a file. The content of a file with a binary file type is base64. */
   async write(filePath: string, content: string): Promise<WriteResult> {
     try {
       const { isText } = mediaTypeOf(filePath)
@@ -101,7 +101,7 @@ export class ContextBackend {
     }
   }
 
-  /** Replaces a text in a file: the only occurrence, or all. */
+  /** Replaces a text in a file: its only occurrence, or with `replaceAll` all. */
   async edit(filePath: string, oldString: string, newString: string, replaceAll = false): Promise<EditResult> {
     try {
       const path = pathOf(filePath)
@@ -121,7 +121,7 @@ export class ContextBackend {
     }
   }
 
-  /** Removes a file, or a directory with all that is in it. */
+  /** Removes a file, or a directory with its contents. */
   async delete(filePath: string): Promise<DeleteResult> {
     try {
       const path = pathOf(filePath)
@@ -138,7 +138,7 @@ export class ContextBackend {
   }
 
   /**
-   * The lines that contain a text, in the text files below a path.
+   * Finds the lines that contain a text, in the text files below a path.
    *
    * @param glob of names; with a `/` of paths below the path
    */
@@ -167,7 +167,7 @@ export class ContextBackend {
     return { matches }
   }
 
-  /** The files below a directory whose paths fit a pattern. */
+  /** Finds the files below a directory whose paths match a pattern. */
   async glob(pattern: string, path = '/'): Promise<FilesResult> {
     const isWanted = globOf(pattern.replace(/^\//, ''), { dot: true })
     const files: FileInfo[] = []
@@ -181,7 +181,7 @@ export class ContextBackend {
     return { files: sorted(files) }
   }
 
-  /** Stores files as they are, whatever their names. */
+  /** Stores files unchanged, whatever their file types. */
   async uploadFiles(files: [path: string, content: Uint8Array][]): Promise<UploadedFile[]> {
     const responses: UploadedFile[] = []
     for (const [path, content] of files) {
@@ -231,14 +231,14 @@ export class ContextBackend {
     })
   }
 
-  /** The path of a directory that is there. */
+  /** The path of an existing directory. */
   async #directory(given: string): Promise<string | undefined> {
     const path = searchedPath(given)
     const entry = path === undefined ? undefined : (await this.#files.locate(path)).entry
     return entry?.isDirectory === true ? entry.path : undefined
   }
 
-  /** The files at a path and below it, with their paths from there. */
+  /** The files at a path and below it, with their relative paths. */
   async *#below(given: string): AsyncGenerator<{ entry: FileEntry; relative: string }> {
     const path = searchedPath(given)
     const entry = path === undefined ? undefined : (await this.#files.locate(path)).entry
@@ -254,7 +254,7 @@ export class ContextBackend {
   }
 }
 
-/** Where nothing can be, nothing is found. */
+/** The path to search; `undefined` for a path that cannot exist. */
 function searchedPath(given: string): string | undefined {
   try {
     return pathOf(given)

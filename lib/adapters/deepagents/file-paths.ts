@@ -1,4 +1,4 @@
-/** Paths of a backend, and why nothing is there: the texts that models know from files on disk. */
+/** Resolves the paths of a backend. The error texts are those that models know from files on disk. */
 
 import { posix } from 'node:path'
 import { checkModelText, type FileEntry, type Located } from '../state-files.ts'
@@ -10,7 +10,7 @@ const REASONS = {
   EEXIST: 'file already exists',
 }
 
-/** The path in the tree; throws where it may lead out of it. */
+/** Resolves a path; throws if it may lead out of the tree. */
 export function pathOf(given: string): string {
   checkModelText(given, 'path')
   const path = given.startsWith('/') ? given : `/${given}`
@@ -26,7 +26,7 @@ export function pathOf(given: string): string {
   return posix.normalize(path).replace(/(?<=.)\/$/, '')
 }
 
-/** What is at a path that has to be there. */
+/** The entry at a path; throws if there is none. */
 export function presentEntry({ entry, obstacle }: Located, path: string): FileEntry {
   if (entry === undefined) {
     throw fileError(obstacle?.isFile === true ? 'ENOTDIR' : 'ENOENT', 'stat', path)
@@ -34,7 +34,7 @@ export function presentEntry({ entry, obstacle }: Located, path: string): FileEn
   return entry
 }
 
-/** Throws where a file cannot be written. */
+/** Throws if a file cannot be written. */
 export function checkWritable({ entry, obstacle }: Located, path: string): void {
   if (entry?.isDirectory === true) {
     throw fileError('EISDIR', 'open', path)
@@ -45,7 +45,7 @@ export function checkWritable({ entry, obstacle }: Located, path: string): void 
   }
 }
 
-/** Whether there is something to delete; throws where a directory on the way is missing. */
+/** Whether there is an entry to delete; throws if a parent directory is missing. */
 export function isDeletable({ entry, obstacle }: Located, path: string): boolean {
   if (obstacle !== undefined && !obstacle.isFile) {
     throw fileError('ENOENT', 'lstat', obstacle.path)

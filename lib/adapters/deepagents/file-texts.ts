@@ -6,7 +6,7 @@ import type { ReadResult } from './results.ts'
 
 const EMPTY = 'System reminder: File exists but has empty contents'
 
-/** As a text: what is none has replacement characters. */
+/** Decodes content as text; invalid bytes become replacement characters. */
 export function textOf(content: FileContent): string {
   return typeof content === 'string' ? content : new TextDecoder('utf-8', { ignoreBOM: true }).decode(content)
 }
@@ -15,7 +15,7 @@ export function bytesOf(content: FileContent): Uint8Array {
   return typeof content === 'string' ? new TextEncoder().encode(content) : content
 }
 
-/** As it is stored: what is a text is found by its words. */
+/** Converts bytes to the stored form: a text if they are UTF-8, so that searches find it by its words. */
 export function contentOf(bytes: Uint8Array): FileContent {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -24,7 +24,7 @@ export function contentOf(bytes: Uint8Array): FileContent {
   }
 }
 
-/** So many lines of a text from an offset, and where they are in it. */
+/** Returns lines of a text from an offset, with their position. */
 export function linesOf(text: string, givenOffset: number, givenLimit: number): ReadResult {
   if (text.trim() === '') {
     return { content: EMPTY }
@@ -44,7 +44,7 @@ export function linesOf(text: string, givenOffset: number, givenLimit: number): 
   return { content, totalLines, startLine: offset + 1, endLine, ...next }
 }
 
-/** The text with another one in place of a part; a text that says why not. */
+/** Replaces a part of a text; returns an error text if that is not possible. */
 export function replaced(
   text: string,
   oldText: string,

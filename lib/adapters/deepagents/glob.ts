@@ -1,4 +1,7 @@
-/** Glob patterns: `*`, `**`, `?`, `[…]`, `{…,…}` and `\`. Takes no more steps than the pattern is long, for each character of a path. */
+/**
+ * Glob patterns: `*`, `**`, `?`, `[…]`, `{…,…}` and `\`. Matching takes at most as many steps per character of a path as the
+ * pattern has characters.
+ */
 
 type CharacterTest = (character: string) => boolean
 /** A character, or any number of characters. */
@@ -6,18 +9,18 @@ type Token = '*' | CharacterTest
 /** A name's tokens, or any number of directories. */
 type Segment = '**' | readonly Token[]
 
-/** A pattern of braces may mean so many; more of them match nothing. */
+/** The largest number of alternatives of a pattern with braces; a pattern with more matches nothing. */
 const MAXIMUM_ALTERNATIVES = 1000
 
 /**
- * A test of relative paths.
+ * Compiles a pattern to a test of relative paths.
  *
- * @param dot whether wildcards find names that begin with a dot
+ * @param dot whether wildcards match names that begin with a dot
  */
 export function globOf(pattern: string, { dot }: { dot: boolean }): (path: string) => boolean {
   const alternatives = expand(pattern).map((one) => {
     const parts = one.split('/').filter((part) => part !== '.')
-    // What is in a directory, not a file of its name.
+    // A final `**` matches the contents of a directory, not a file with its name.
     const last = parts.at(-1) === '**' ? ['*'] : []
     return [...parts, ...last].map((part): Segment => (part === '**' ? '**' : tokensOf(part)))
   })
@@ -33,12 +36,12 @@ function isCharacter(test: CharacterTest, character: string): boolean {
   return test(character)
 }
 
-/** A wildcard does not find a first dot. */
+/** Whether a segment matches a leading dot literally: a wildcard does not match it. */
 function isLiteralDot([first]: readonly Token[]): boolean {
   return typeof first === 'function' && LITERALS.has(first)
 }
 
-/** Whether items match a pattern in which a string matches any number of them. */
+/** Whether items match a pattern; a string in the pattern matches any number of items. */
 function matches<P, T>(
   pattern: readonly (P | '*' | '**')[],
   items: readonly T[],
@@ -107,7 +110,7 @@ function classOf(members: readonly string[]): Token {
   return (character) => ranges.some(([from, to]) => from <= character && character <= to) !== isNegated
 }
 
-/** The patterns that one with braces means. */
+/** Expands the braces of a pattern. */
 function expand(pattern: string): string[] {
   const done: string[] = []
   const open = [pattern]

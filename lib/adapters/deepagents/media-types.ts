@@ -1,4 +1,4 @@
-/** Media types by the endings of names: what is read as text, and what as bytes. */
+/** Determines media types by file extensions, and whether a file is read as text or as bytes. */
 
 const BINARY: readonly (readonly [mediaType: string, ...endings: string[]])[] = [
   ['image/png', 'png'],
@@ -40,7 +40,7 @@ const byEnding = (table: typeof BINARY) =>
 const binary = byEnding(BINARY)
 const text = byEnding(TEXT)
 
-/** The media type of a path as it was given: one that ends with `/` has no ending. */
+/** The media type of a path. A path that ends with `/` has no extension. */
 export function mediaTypeOf(path: string): { mimeType: string; isText: boolean } {
   const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
   const dot = name.lastIndexOf('.')

@@ -1,31 +1,31 @@
-/** What a backend answers: the results of `BackendProtocolV2`. A failure is an `error` with the text that the model reads. */
+/** The results of a backend, as `BackendProtocolV2` defines them. A failure is an `error` with the text for the model. */
 
 export interface FileInfo {
-  /** With a `/` at the end for a directory. */
+  /** The path; that of a directory ends with `/`. */
   path: string
   is_dir: boolean
-  /** Bytes; 0 for a directory. */
+  /** The size in bytes; 0 for a directory. */
   size: number
-  /** ISO 8601. */
+  /** When it was last changed, ISO 8601. */
   modified_at: string
 }
 
-/** Of `ls` and `glob`. */
+/** The result of `ls` and `glob`. */
 export interface FilesResult {
   files: FileInfo[]
 }
 
 export interface ReadResult {
   error?: string
-  /** Lines of a text, or the bytes of an image, audio, video or document. */
+  /** The lines of a text, or the bytes of an image, audio, video or document. */
   content?: string | Uint8Array
   mimeType?: string
-  /** Lines of the whole text. */
+  /** Number of lines of the whole text. */
   totalLines?: number
   /** The first and the last line of `content`, from 1. */
   startLine?: number
   endLine?: number
-  /** The offset of the line after them, where there is one. */
+  /** The offset of the next line, if there is one. */
   nextOffset?: number
 }
 
@@ -37,12 +37,12 @@ export interface RawFileResult {
 export interface WriteResult {
   error?: string
   path?: string
-  /** Nothing of a file is in the state of the graph. */
+  /** Always `null`: files are not stored in the state of the graph. */
   filesUpdate?: null
 }
 
 export interface EditResult extends WriteResult {
-  /** How often the text was replaced. */
+  /** The number of replacements. */
   occurrences?: number
 }
 
@@ -50,14 +50,14 @@ export interface DeleteResult extends WriteResult {}
 
 export interface GrepMatch {
   path: string
-  /** From 1. */
+  /** The line number, from 1. */
   line: number
   text: string
 }
 
 export interface GrepResult {
   matches: GrepMatch[]
-  /** Whether there are more than `maxCount`. */
+  /** Whether there are more matches than `maxCount`. */
   truncated?: boolean
 }
 

@@ -1,8 +1,8 @@
-/** Where LangGraph's data is in a `StateStore`: below segments of its own, beside the data of others. */
+/** The namespaces of LangGraph's data in a `StateStore`, separate from other data. */
 
 const ROOT = 'langgraph'
 
-/** What is at a place: the checkpoints of threads, the values of their channels, pending writes; the items of the memory. */
+/** The kinds of data: checkpoints of threads, values of their channels, pending writes, and items of the long-term memory. */
 export type Part = 'checkpoints' | 'values' | 'writes' | 'memory'
 
 export function placeOf(part: Part, ...segments: readonly string[]): string[] {

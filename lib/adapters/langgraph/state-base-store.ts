@@ -9,14 +9,14 @@ import { SUPPORTED_VERSIONS } from './supported-versions.ts'
 
 const DEFAULT_LIMIT = 10
 const PAGE = 1000
-/** The media type of items that were put with `index: false`: no search by words finds them. */
+/** The media type of items that were stored with `index: false`, which searches by words do not find. */
 const UNSEARCHED = 'application/json; index=false'
 
 /**
- * Keeps what agents remember across threads: `new StateGraph(…).compile({ store: new StateBaseStore(state) })`.
+ * Stores the long-term memory of agents across threads: `new StateGraph(…).compile({ store: new StateBaseStore(state) })`.
  *
- * `search` with a `query` gives the items that share a word with it first, best first, with a score; no embeddings are needed. The
- * words of the whole value count, whatever paths `index` names; with `index: false` an item has no score.
+ * `search` with a `query` returns the items that share a word with it first, best first, with a score; it needs no embeddings.
+ * It searches the words of the whole value, whatever paths `index` names; an item stored with `index: false` has no score.
  */
 export class StateBaseStore extends langgraph.BaseStore {
   readonly #state: StateStore
@@ -29,11 +29,11 @@ export class StateBaseStore extends langgraph.BaseStore {
     this.#state = checkState(state)
   }
 
-  /** Reads see what was there before the batch; all its writes are one transaction. */
+  /** The reads of a batch see the state before it; all its writes are one transaction. */
   async batch<Op extends langgraph.Operation[]>(operations: Op): Promise<langgraph.OperationResults<Op>> {
     operations.forEach(checkNamespace)
     const results = await Promise.all(operations.map((operation) => this.#read(operation)))
-    // Of several writes of a key the last one counts.
+    // The last of several writes of a key takes effect.
     const writes = new Map<string, StateOperation>()
     for (const operation of operations.filter(isPut)) {
       const { namespace, key, value, index } = operation
@@ -78,7 +78,7 @@ export class StateBaseStore extends langgraph.BaseStore {
       for (const hit of hits.filter(({ mediaType }) => mediaType !== UNSEARCHED)) {
         add(hit, hit.score)
       }
-      // What is excluded leaves room for others.
+      // Continues if excluded items leave room for more.
       isMore = found.size < wanted && hits.length === asked
     }
     if (found.size < wanted) {
@@ -110,7 +110,7 @@ export class StateBaseStore extends langgraph.BaseStore {
   }
 }
 
-/** The rules of LangGraph's own store, whose methods check only what does not come in a batch. */
+/** Applies the checks of LangGraph's own store, whose methods do not check the operations of a batch. */
 function checkNamespace(operation: langgraph.Operation): void {
   if ('namespacePrefix' in operation) {
     langgraph.validateNamespace(operation.namespacePrefix, { allowEmpty: true, allowReservedRoot: true })
@@ -138,7 +138,7 @@ function matches({ matchType, path }: langgraph.MatchCondition, namespace: reado
   return path.length <= namespace.length && path.every((label, at) => label === '*' || label === namespace[start + at])
 }
 
-/** The conditions that the store knows, and a check of those that it does not: `$nin`. */
+/** Splits conditions into those that the store supports and a check of the others (`$nin`). */
 function filterOf(given: Record<string, unknown>): { filter: StateFilter; isMatch: (item: StateItem) => boolean } {
   const excluded: [string, readonly unknown[]][] = []
   const filter = Object.entries(given).map(([member, condition]) => {
@@ -155,7 +155,7 @@ function filterOf(given: Record<string, unknown>): { filter: StateFilter; isMatc
   return { filter: Object.fromEntries(known) as StateFilter, isMatch }
 }
 
-/** An object without conditions would be compared as a value. */
+/** Whether a condition is an empty object, which the store would compare as a value. */
 function isEmpty(condition: unknown): boolean {
   return typeof condition === 'object' && condition !== null && Object.keys(condition).length === 0
 }

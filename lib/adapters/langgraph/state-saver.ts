@@ -18,10 +18,10 @@ type SavedWrite = { taskId: string; index: number; path: string; channel: string
 const NAMESPACE = 'ns:'
 
 /**
- * Keeps the checkpoints of LangGraph's threads: `new StateGraph(…).compile({ checkpointer: new StateSaver(state) })`. Any number of
+ * Stores the checkpoints of LangGraph's threads: `new StateGraph(…).compile({ checkpointer: new StateSaver(state) })`. Any number of
  * processes of one machine may share the store's file.
  *
- * Values come back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * Values are read back unchanged: a `StateStore` does not redact by default.
  */
 export class StateSaver extends langgraph.BaseCheckpointSaver {
   readonly #state: StateStore
@@ -112,7 +112,7 @@ export class StateSaver extends langgraph.BaseCheckpointSaver {
     const puts = writes.map(async ([channel, value], position) => {
       const index = langgraph.WRITES_IDX_MAP[channel] || position
       const write: SavedWrite = { taskId, index, path: taskPath, channel, value: await this.#dump(value) }
-      // What a task wrote before counts; special writes are replaced.
+      // Earlier writes of a task are kept; special writes are replaced.
       const options = index >= 0 ? { ifRevision: null } : {}
       try {
         await this.#state.put(place, `${taskId},${index}`, write, options)
@@ -125,12 +125,12 @@ export class StateSaver extends langgraph.BaseCheckpointSaver {
     await Promise.all(puts)
   }
 
-  /** Removes all that is stored of a thread. */
+  /** Removes all data of a thread. */
   async deleteThread(threadId: string): Promise<void> {
     for (const part of ['checkpoints', 'values', 'writes'] as const) {
       await deleteAll(this.#state, placeOf(part, threadId))
     }
-    // What is deleted leaves copies in the file until then.
+    // The file contains copies of deleted data until it is swept.
     await this.#state.sweep()
   }
 
@@ -195,7 +195,7 @@ export class StateSaver extends langgraph.BaseCheckpointSaver {
   }
 }
 
-/** Sorts after the texts that are greater: the latest checkpoint is the first one listed. */
+/** Converts an id so that greater ids sort first, which lists the latest checkpoint first. */
 function descending(id: string): string {
   return id.replace(/./gs, (unit) => String.fromCharCode(0xffff - unit.charCodeAt(0)))
 }

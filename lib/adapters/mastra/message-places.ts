@@ -1,11 +1,11 @@
-/** Where messages are in a `StateStore`: below their thread, which is found by the id of a message. */
+/** Stores messages in a `StateStore`: below their thread, with an index from message ids to threads. */
 
 import type { JsonValue, StateItem, StateOperation, StateStore } from '../../index.ts'
 import { allItems } from '../state-items.ts'
 import { inOrder, type SavedMessage } from './messages.ts'
 import { byTime, placeOf } from './place.ts'
 
-/** Items that one request reads or writes. */
+/** The number of items that one request reads or writes. */
 const BATCH = 1000
 
 export class MessagePlaces {
@@ -24,14 +24,14 @@ export class MessagePlaces {
     return this.#below(placeOf('messages'))
   }
 
-  /** The messages with these ids that there are, in the order of the ids. */
+  /** The existing messages with these ids, in the order of the ids. */
   async byId(ids: readonly string[]): Promise<SavedMessage[]> {
     const threads = await this.#get([...new Set(ids)].map((id) => ({ namespace: placeOf('message-threads'), key: id })))
     const items = await this.#get(threads.map(({ key, value }) => ({ namespace: placeOfThread(value as string), key })))
     return items.map(messageOf)
   }
 
-  /** Writes messages, and removes those of `before` that are elsewhere now or nowhere: in one transaction. */
+  /** Writes messages, and removes those of `before` that were moved or deleted, in one transaction. */
   async put(messages: readonly SavedMessage[], before: readonly SavedMessage[]): Promise<void> {
     const ids = new Set(messages.map(({ id }) => id))
     const moved = before.filter(
@@ -43,7 +43,7 @@ export class MessagePlaces {
         .filter(({ id }) => !ids.has(id))
         .map(({ id }) => ({ type: 'delete', namespace: placeOf('message-threads'), key: id }) as const),
     ]
-    // Of several messages with one id, the last one counts.
+    // The last of several messages with one id is written.
     for (const [id, message] of new Map(messages.map((one) => [one.id, one]))) {
       const value = message as unknown as JsonValue
       operations.push(
@@ -101,7 +101,7 @@ export class MessagePlaces {
   }
 }
 
-/** Messages may have no thread. */
+/** The namespace of a thread's messages; also for messages without a thread. */
 function placeOfThread(threadId: string): string[] {
   return placeOf('messages', `thread:${threadId}`)
 }

@@ -1,9 +1,9 @@
-/** Messages of Mastra as they are stored, and pages of them. */
+/** The stored form of Mastra's messages, and pages of messages. */
 
 import * as mastra from '@mastra/core/storage'
 import { byTime } from './place.ts'
 
-/** What is stored of a message: its position among the others decides where times are equal. */
+/** A stored message. Its position decides the order among messages with equal times. */
 export interface SavedMessage {
   id: string
   threadId: string
@@ -41,7 +41,7 @@ export function toMessage({ at, content, createdAt, ...message }: SavedMessage):
   return { ...message, content: parsed as mastra.MastraDBMessage['content'], createdAt: new Date(createdAt) }
 }
 
-/** The messages that a query asks for, a page of them, and those that it includes beside the page. */
+/** The page of messages that a query requests, with the messages that it includes additionally. */
 export function messagePage(
   messages: readonly SavedMessage[],
   included: readonly SavedMessage[],
@@ -77,14 +77,14 @@ export function messagePage(
   }
 }
 
-/** A page, and where it is. */
+/** Cuts a page out of a list, with its position. */
 export function cut<T>(all: readonly T[], page: number, given: number | false | undefined, size: number) {
   const { offset, perPage } = mastra.calculatePagination(page, given, size)
   const items = all.slice(offset, offset + size)
   return { items, total: all.length, page, perPage, hasMore: offset + items.length < all.length }
 }
 
-/** In the order in which they were stored first. */
+/** Sorts messages by the order in which they were first stored. */
 export function inOrder(messages: readonly SavedMessage[]): SavedMessage[] {
   return [...messages].sort((one, other) => one.at - other.at)
 }
@@ -93,7 +93,7 @@ export function timeOf(item: { createdAt: Date; updatedAt: Date }, field: Order[
   return item[field].getTime()
 }
 
-/** Messages of one time stay in their order. */
+/** Sorts messages by time; messages with equal times keep their order. */
 function sorted(messages: readonly SavedMessage[], { direction }: Order): SavedMessage[] {
   const sign = direction === 'ASC' ? 1 : -1
   return [...messages].sort((one, other) => sign * byTime(new Date(one.createdAt), new Date(other.createdAt)))

@@ -1,4 +1,4 @@
-/** `offloadProcessor`: tool calls of Mastra's agents are recorded, and large outputs leave the conversation. */
+/** `offloadProcessor`: tool calls of Mastra's agents are recorded, and large outputs are replaced by placeholders. */
 
 import { invalidArgument } from '../../arguments/errors.ts'
 import { type ContextTool, contextTools, toText } from '../../index.ts'
@@ -20,14 +20,14 @@ interface ReadBackTool {
 type Execute = (input: unknown, options?: { toolCallId?: unknown }) => unknown
 type ForModel = (output: unknown) => unknown
 
-/** What tools were made of: a step that is tried again brings them with it. */
+/** The key under which a wrapped tool refers to its original: a repeated step passes wrapped tools again. */
 const WRAPPED = Symbol('agent-context')
-/** A text of the manager. */
+/** Recognises a handle in a placeholder of the manager. */
 const PLACEHOLDER = /\bctx_[0-9a-f]{16}\b/
 
 /**
- * A processor that records every tool call of an agent, replaces large outputs by placeholders before they reach the messages, the
- * stream and the storage, and brings the tools with which the model reads them back.
+ * Returns a processor that records every tool call of an agent, and replaces large outputs by placeholders before they reach the
+ * messages, the stream and the storage. It adds the tools with which the model reads the outputs.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ function wrap(toolName: string, tool: unknown, calls: CallRecorder): unknown {
       const settle = (output: unknown, durationMs: number) => shorten(calls, call, output, durationMs)
       return calls.run(call, () => execute.call(tool, input, details), settle)
     },
-    // What the tool makes of its output for the model cannot be made of a placeholder.
+    // The tool's `toModelOutput` cannot process a placeholder.
     ...(toModelOutput && {
       toModelOutput: (output: unknown) =>
         typeof output === 'string' && PLACEHOLDER.test(output)
@@ -84,13 +84,13 @@ async function shorten(calls: CallRecorder, call: ToolCall, output: unknown, dur
   return isOffloaded ? text : output
 }
 
-/** What Mastra gives in place of an output when a tool's input or output does not fit its schema. */
+/** The error that Mastra returns instead of an output when a tool's input or output does not match its schema. */
 function errorOf(output: unknown): string | undefined {
   const { error, message } = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>
   return error === true && typeof message === 'string' ? message.slice(0, 2000) : undefined
 }
 
-/** The result of a tool of an MCP server. */
+/** Whether an output is the result of an MCP tool. */
 function hasBlocks(output: unknown): boolean {
   const { content } = (typeof output === 'object' && output !== null ? output : {}) as { content?: unknown }
   const isBlock = (block: unknown) => typeof (block as { type?: unknown } | null)?.type === 'string'

@@ -1,9 +1,9 @@
-/** Where Mastra's data is in a `StateStore`: below segments of its own, beside the data of others. */
+/** The namespaces of Mastra's data in a `StateStore`, separate from other data. */
 
 const ROOT = 'mastra'
 
 /**
- * What is at a place: threads by id; messages by id below their thread; the thread of each message; working memory by resource;
+ * The kinds of data: threads by id; messages by id below their thread; the thread of each message; working memory by resource;
  * runs by id below their workflow.
  */
 export type Part = 'threads' | 'messages' | 'message-threads' | 'resources' | 'workflows'
@@ -14,7 +14,7 @@ export function placeOf(part: Part, ...segments: readonly string[]): string[] {
 
 let last = 0
 
-/** Positions of items that are made one after the other; between processes, the clock decides. */
+/** Returns increasing positions for new items; between processes, the clock decides the order. */
 export function nextPosition(): number {
   last = Math.max(last + 1, Date.now() * 1000)
   return last

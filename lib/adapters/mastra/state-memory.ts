@@ -71,7 +71,7 @@ export class StateMemory extends mastra.MemoryStorage {
     }))
   }
 
-  /** One step across processes: what another one changes meanwhile is not lost. */
+  /** A transaction, so that concurrent changes of other processes are not lost. */
   override async updateThreadMetadata(change: {
     id: string
     resourceId?: string
@@ -91,7 +91,7 @@ export class StateMemory extends mastra.MemoryStorage {
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     await this.#state.delete(placeOf('threads'), threadId)
     await this.#messages.deleteThread(threadId)
-    // What is deleted leaves copies in the file until then.
+    // The file contains copies of deleted data until it is swept.
     await this.#state.sweep()
   }
 
@@ -159,7 +159,7 @@ export class StateMemory extends mastra.MemoryStorage {
     return { threads: items.map(({ thread }) => thread), ...rest }
   }
 
-  /** Copies a thread without its messages passing the caller. */
+  /** Copies a thread inside the store; the caller does not receive its messages. */
   override async copyThread(copy: mastra.StorageCloneThreadInput): Promise<mastra.StorageCopyThreadOutput> {
     const { sourceThreadId, newThreadId: id = randomUUID(), resourceId, title, metadata, options } = copy
     const source = await this.getThreadById({ threadId: sourceThreadId })
@@ -274,7 +274,7 @@ export class StateMemory extends mastra.MemoryStorage {
     })
   }
 
-  /** Threads whose messages have changed; the later one of two has the later time. */
+  /** Updates the times of threads whose messages have changed; times strictly increase. */
   async #touch(threadIds: readonly (string | undefined)[]): Promise<void> {
     for (const id of new Set(threadIds)) {
       if (!id) {

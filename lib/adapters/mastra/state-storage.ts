@@ -8,12 +8,12 @@ import { StateMemory } from './state-memory.ts'
 import { StateWorkflows } from './state-workflows.ts'
 
 /**
- * Keeps Mastra's threads, messages, resources (working memory) and workflow snapshots:
+ * Stores Mastra's threads, messages, resources (working memory) and workflow snapshots:
  * `new Mastra({ storage: new StateStorage(state) })`, `new Memory({ storage: new StateStorage(state) })`. Any number of processes of
  * one machine may share the store's file. Other domains of Mastra (traces, scores, …) need another storage:
  * `new MastraCompositeStore({ id, default: other, domains: new StateStorage(state).stores })`.
  *
- * What is stored comes back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * Stored data is read back unchanged: a `StateStore` does not redact by default.
  */
 export class StateStorage extends mastra.MastraCompositeStore {
   override readonly stores: { memory: mastra.MemoryStorage; workflows: mastra.WorkflowsStorage }

@@ -1,10 +1,10 @@
-/** Results of MCP: recorded, with placeholders for their long texts, and as the context tools give them. */
+/** Records MCP results and replaces their long texts by placeholders; converts answers of the context tools to MCP results. */
 
 import { type ContextTools, toText } from '../../index.ts'
 import { type CallRecorder, failed, type ToolCall, textOf } from '../call-recorder.ts'
 
 type CallResult = { readonly content?: unknown; readonly structuredContent?: unknown; readonly isError?: unknown }
-/** What handlers and clients get beside the input, in v2 (`mcpReq`) and v1. */
+/** The second argument of handlers and clients, in v2 (`mcpReq`) and v1. */
 export type RequestContext = {
   readonly mcpReq?: { readonly id?: unknown; readonly signal?: AbortSignal }
   readonly requestId?: unknown
@@ -12,18 +12,18 @@ export type RequestContext = {
   readonly sessionId?: unknown
 }
 
-/** What a tool of `contextTools` answers, as a result of MCP. */
+/** Calls a tool of `contextTools` and converts its answer to an MCP result. */
 export async function answer(tool: ContextTools[number], input: unknown, context: RequestContext): Promise<object> {
   const result = await tool.execute(input, { signal: context?.mcpReq?.signal ?? context?.signal })
   return { content: [{ type: 'text', text: toText(result) }], ...(result.success ? {} : { isError: true }) }
 }
 
-/** Records a result, and gives what the client gets of it. */
+/** Returns a function that records a result and returns the one for the client. */
 export function settler(calls: CallRecorder, call: ToolCall, keepsStructure: boolean) {
   return async (result: unknown, durationMs: number): Promise<unknown> => {
     const { content, structuredContent, isError } = (result ?? {}) as CallResult
     const hasContent = Array.isArray(content) && (content.length > 0 || structuredContent === undefined)
-    // A question to the user, or the form of an old protocol.
+    // A request for user input, or a result of an old protocol version.
     if (!hasContent && structuredContent === undefined) {
       return result
     }
@@ -38,7 +38,7 @@ export function settler(calls: CallRecorder, call: ToolCall, keepsStructure: boo
   }
 }
 
-/** The id of the request, with the session where there is one. */
+/** The id of the request, with the id of the session if there is one. */
 export function callIdOf(context: unknown): string | undefined {
   const { mcpReq, requestId, sessionId } = (context ?? {}) as RequestContext
   const id = mcpReq?.id ?? requestId

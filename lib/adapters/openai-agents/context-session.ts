@@ -9,11 +9,11 @@ import { checkState, deleteAll } from '../state-items.ts'
 
 /** Options of `contextSession`. */
 export interface ContextSessionOptions {
-  /** The conversation. */
+  /** The id of the conversation. */
   sessionId: string
 }
 
-/** A change of a session's history, as the SDK makes it: once, whatever the retries. */
+/** A change of a session's history by the SDK, which is applied once even if it is retried. */
 export interface HistoryTransaction<Item> {
   operationId: string
   transaction:
@@ -31,7 +31,7 @@ export interface ContextSession<Item extends object> {
   applyHistoryTransaction(change: HistoryTransaction<Item>): Promise<void>
 }
 
-/** How many items there are, and which operations count: those since the last `clearSession`. */
+/** The number of items, and the generation, which `clearSession` increases so that earlier operation ids are forgotten. */
 type Head = { length: number; generation: number }
 const HEAD = 'head'
 const INDEX_DIGITS = 12
@@ -39,7 +39,8 @@ const INDEX_DIGITS = 12
 const sessionOptions = knownOptions<ContextSessionOptions>('ContextSessionOptions', { sessionId: true })
 
 /**
- * The history of a conversation in a `StateStore`, for `run(agent, input, { session })`. Any number of processes may share it.
+ * Returns a session that stores the history of a conversation in a `StateStore`, for `run(agent, input, { session })`. Any
+ * number of processes may share it.
  */
 export function contextSession<Item extends object>(
   state: StateStore,
@@ -162,7 +163,7 @@ function keyOf(index: number): string {
   return String(index).padStart(INDEX_DIGITS, '0')
 }
 
-/** A value as it comes back from the store. */
+/** The form in which the store returns a value. */
 function asStored<T extends object>(value: T): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue
 }

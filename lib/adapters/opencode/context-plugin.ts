@@ -1,4 +1,4 @@
-/** `contextPlugin`: tool calls of opencode are recorded, and large outputs leave the conversation. */
+/** `contextPlugin`: tool calls of opencode are recorded, and large outputs are replaced by placeholders. */
 
 import { z } from 'zod'
 import { type ToolCall, unsupportedFramework } from '../call-recorder.ts'
@@ -20,7 +20,7 @@ interface ReadBackTool {
   execute(args: Record<string, unknown>, context: { sessionID: string; abort: AbortSignal }): Promise<string>
 }
 
-/** What the plugin does. */
+/** The hooks of the plugin. */
 export interface ContextPluginHooks {
   tool: Record<string, ReadBackTool>
   'tool.execute.before'(call: Call): Promise<void>
@@ -30,7 +30,7 @@ export interface ContextPluginHooks {
   dispose(): Promise<void>
 }
 
-/** A part of a message that says how a call went. */
+/** A part of a message with the state of a tool call. */
 interface ToolPart {
   readonly type?: unknown
   readonly sessionID: string
@@ -39,13 +39,13 @@ interface ToolPart {
   readonly state?: { readonly status?: unknown; readonly input?: unknown; readonly error?: unknown }
 }
 
-/** Of what is stored, so many are named when a conversation is compacted. */
+/** The number of stored outputs that are listed when a conversation is compacted. */
 const NAMED = 20
 
 /**
- * A plugin that records every tool call, replaces large outputs by placeholders before opencode stores them, and brings the tools with
- * which the model reads them back. Each session of opencode, a sub-agent's too, has a manager of its own. What fails is recorded from
- * the events of the session.
+ * Returns a plugin that records every tool call, replaces large outputs by placeholders before opencode stores them, and adds
+ * the tools with which the model reads them. Each session of opencode, including those of sub-agents, has its own manager.
+ * Failed calls are recorded from the events of the session.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export function contextPlugin(options?: SessionOptions | null): ContextPlugin {
 }
 
 function hooksOf(sessions: SessionManagers): ContextPluginHooks {
-  /** Failures are reported in several events. */
+  /** The ids of recorded failures, because opencode reports a failure in several events. */
   const failures = new Set<string>()
   return {
     tool: Object.fromEntries(TOOLS.map((tool) => [tool.name, readBackTool(tool, sessions)])),
@@ -80,7 +80,7 @@ function hooksOf(sessions: SessionManagers): ContextPluginHooks {
       const result = output as { output?: unknown; content?: unknown; isError?: unknown }
       const details = sessions.end(call)
       const outcome = { ...details.outcome, ...(result.isError === true ? { success: false } : {}) }
-      // Tools of MCP servers give content blocks.
+      // Tools of MCP servers return content blocks.
       if (Array.isArray(result.content)) {
         result.content = (await calls.blocks(call, result.content, { ...details, outcome })).value
       } else if (typeof result.output === 'string') {

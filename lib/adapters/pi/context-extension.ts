@@ -1,9 +1,9 @@
-/** `contextExtension`: tool calls of Pi are recorded, and large outputs leave the conversation. */
+/** `contextExtension`: tool calls of Pi are recorded, and large outputs are replaced by placeholders. */
 
 import { failed, type ToolCall, textOf, unsupportedFramework } from '../call-recorder.ts'
 import { checkSessionOptions, SessionManagers, type SessionOptions, TOOLS } from '../session-managers.ts'
 
-/** What is used of the `ExtensionAPI` of Pi. */
+/** The members of Pi's `ExtensionAPI` that are used. */
 export interface ExtensionHost {
   on(event: never, handler: never): unknown
   registerTool(tool: never): void
@@ -44,8 +44,9 @@ interface ToolResult {
 }
 
 /**
- * An extension that records every tool call, replaces long texts in large outputs by placeholders before Pi stores them, and brings
- * the tools with which the model reads them back. Each session of Pi has a manager of its own, which goes on when the session does.
+ * Returns an extension that records every tool call, replaces long texts in large outputs by placeholders before Pi stores them,
+ * and adds the tools with which the model reads them. Each session of Pi has its own manager, which is resumed when the session
+ * is resumed.
  *
  * @example
  * ```ts
@@ -67,7 +68,7 @@ export function contextExtension(options?: SessionOptions | null): ContextExtens
         name,
         label: name,
         description,
-        // Pi may add to it.
+        // A copy, because Pi may modify it.
         parameters: structuredClone(parameters),
         async execute(_, input, signal, __, { sessionManager }) {
           const text = await sessions.ask(sessionManager.getSessionId(), name, input, signal)

@@ -9,13 +9,13 @@ import { allItems, checkState } from '../state-items.ts'
 /** Options of `new ContextStorage()`. An option that is `undefined` or `null` has its default. */
 export interface ContextStorageOptions {
   /**
-   * What all keys begin with, in the store: agents that share a file have storages of their own.
+   * A prefix of all keys in the store, which separates the storages of agents that share a file.
    * @default ''
    */
   namespace?: string | null | undefined
 }
 
-/** What `search` finds. */
+/** A result of `search`. */
 export interface StorageHit {
   key: string
   score: number
@@ -23,18 +23,18 @@ export interface StorageHit {
 }
 
 const ROOT = 'strands'
-/** At most so many are found. */
+/** The largest number of results. */
 const HITS = 100
-/** Says that the keys have a prefix already, which Strands adds else. */
+/** Marks the storage as one whose keys already have a prefix; otherwise Strands adds one. */
 const NAMESPACED: unique symbol = Symbol.for('strands.storage.namespaced') as never
 
 const storageOptions = knownOptions<ContextStorageOptions>('ContextStorageOptions', { namespace: true })
 
 /**
- * Keeps what Strands stores: outputs of its `ContextOffloader`, snapshots of its `SessionManager`, what memory stores write. Any number of
+ * Stores the data of Strands: outputs of its `ContextOffloader`, snapshots of its `SessionManager`, and the data of memory stores. Any number of
  * processes of one machine may share the store's file.
  *
- * `search` ranks by words, in what is UTF-8 text. Bytes come back unchanged: a `StateStore` redacts nothing unless it is asked to.
+ * `search` ranks by words, in data that is UTF-8 text. Bytes are read back unchanged: a `StateStore` does not redact by default.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ const storageOptions = knownOptions<ContextStorageOptions>('ContextStorageOption
  */
 export class ContextStorage {
   readonly #state: StateStore
-  /** Segments that all keys begin with. */
+  /** The segments that precede all keys. */
   readonly #root: readonly string[]
 
   constructor(state: StateStore, options?: ContextStorageOptions | null) {
@@ -83,13 +83,13 @@ export class ContextStorage {
     return keys.sort()
   }
 
-  /** The items that answer a question best, best first. */
+  /** The items that match a query best, best first. */
   async search(query: string): Promise<StorageHit[]> {
     const hits = await this.#state.search(this.#root, query, { limit: HITS })
     return hits.map((hit) => ({ key: this.#keyOf(hit), score: hit.score, data: hit.value as Uint8Array }))
   }
 
-  /** The items whose keys begin with a prefix, without it: a search looks at no others. */
+  /** A storage of only the items whose keys begin with a prefix, with keys without the prefix. Searches are limited to these items. */
   namespace(prefix: string): ContextStorage {
     const namespace = [...this.#root.slice(1), ...segmentsOf(prefix, 'prefix')].join('/')
     return Object.assign(new ContextStorage(this.#state, { namespace }), { [NAMESPACED]: true })
@@ -109,7 +109,7 @@ export class ContextStorage {
   }
 }
 
-/** The parts of a path, by the rules of the storages of Strands. */
+/** Splits a path by the rules of Strands' storages. */
 function segmentsOf(path: string, parameter: string): string[] {
   const segments = typeof path === 'string' && !path.includes('\\') ? path.split('/').filter(Boolean) : ['..']
   if (segments.includes('..')) {
