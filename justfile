@@ -87,7 +87,7 @@ workflows:
 audit:
     npm run release:audit
 
-# Words that comments should not have, for each 1,000 lines.
+# Counts discouraged words in comments and documentation; fails at 5 or more per 1,000 lines.
 words *parameters:
     npm run words -- {{parameters}}
 

@@ -20,7 +20,7 @@ const ANY = Symbol('whatever it is')
 /** Values this large take their time, above all with a debug build. */
 const LONG = { timeout: 120_000 }
 
-/** A value made anew for each use, and what is stored of it. */
+/** A function that makes an invalid value for each use, and the form in which it is stored. */
 type Case = [name: string, make: () => unknown, expected: unknown, expectedAsArgument?: unknown]
 
 function cyclic(): unknown {

@@ -31,7 +31,7 @@ const SECRET = 'hunter2-and-more'
 
 const CASES: readonly Case[] = [
   { id: 'p0', text: `DB_PASSWORD=${SECRET}`, secret: SECRET, label: 1, tier: 'core', source: 'one', keep: [] },
-  // What nobody finds.
+  // A secret that no contender finds.
   { id: 'p1', text: `they say ${SECRET}`, secret: SECRET, label: 1, tier: 'core', source: 'two', keep: ['they'] },
   { id: 'n0', text: 'wombats dig', secret: '', label: 0, tier: 'clean', source: 'one', keep: ['dig'] },
   { id: 'n1', text: 'DB_PASSWORD=hunter3', secret: '', label: 0, tier: 'nearmiss', source: 'one', keep: ['hunter3'] },

@@ -30,14 +30,14 @@ const givenBy = ({ success, value, message }: ToolResult<string>): string =>
 const messageOf = ({ success, value, message }: ToolResult<string>): string =>
   !success && value === null ? message : assert.fail('no failure')
 
-/** What stands between the tags, and that there is one pair of them. */
+/** Returns the text between the tags, and asserts that there is exactly one pair of them. */
 function storedIn(text: string): string {
   const match = /^\[[^\n]+\]\n<(stored-output-[0-9a-f]{16})>\n([\s\S]*?)\n<\/\1>(?:\n\[[^\n]+\])?$/.exec(text)
   assert.equal(text.match(/<[\s/]*stored[-_]output/gi)?.length, 2, text)
   return match?.[2] ?? assert.fail(text)
 }
 
-/** The parameters of the call that a text tells to make next. */
+/** The parameters of the call that a text suggests. */
 function nextOf(text: string): { path: string; offset?: number } | undefined {
   const match = /context_read\((\{.*\})\)\]$/.exec(text)
   return match?.[1] === undefined ? undefined : (JSON.parse(match[1]) as { path: string; offset?: number })

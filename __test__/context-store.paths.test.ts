@@ -1,4 +1,4 @@
-/** No path that anybody passes, and no symbolic link that anybody plants, leads out of a context store. */
+/** Neither a path that a caller passes nor a symbolic link in the store leads out of a context store. */
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { inDirectory, rejectsWith } from './support/fixtures.ts'
 import { holds } from './support/processes.ts'
 import { daysAgo, entry, entryText, filesBelow, plant, storeIn } from './support/stores.ts'
 
-/** Windows lets hardly anybody make symbolic links. */
+/** Windows allows only privileged users to create symbolic links. */
 const LINKS = { skip: process.platform === 'win32' }
 
 const OUTSIDE = [
@@ -83,7 +83,7 @@ describe('paths', () => {
   }
 })
 
-/** A store with an entry of its own, beside a directory of somebody else. */
+/** A store with one entry, next to a directory that does not belong to it. */
 function beside(
   body: (store: ContextStore, path: string, outside: string, assertUntouched: () => void) => Promise<void>,
 ): Promise<void> {

@@ -30,7 +30,7 @@ describe('processes that share a store', () => {
       for (const child of children) {
         child.send('go')
       }
-      // Whoever reads meanwhile sees a whole entry, and never less than before.
+      // A concurrent reader always sees a complete entry, which never loses content.
       let seen = 0
       let reads = 0
       const over = Promise.all(children.map(({ ended }) => ended))
@@ -106,7 +106,7 @@ describe('processes that share a store', () => {
           assert.deepEqual(byPath.get(entry.supersededBy)?.links, [entry.path], 'half a supersession')
         }
       }
-      // What the dead were writing goes with housekeeping, once nobody can be writing it any more.
+      // Housekeeping removes the temporary files of ended processes after an hour.
       holds(!entries.some(({ path: name }) => TEMPORARY.test(name)), 'a temporary file is an entry')
     }),
   )

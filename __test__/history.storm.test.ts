@@ -13,7 +13,7 @@ const COMPACTIONS = 25
 const COMPACTED_WRITERS = 4
 /** In ms, after every append: writers without any write faster than one process can sum up. */
 const BREATH = 40
-/** Nobody writes so many before the storm is over. */
+/** More entries than any writer writes before the storm ends. */
 const ENDLESS = 1_000_000_000
 
 interface Storm {
@@ -64,7 +64,7 @@ function end(children: readonly Child[]): void {
   }
 }
 
-/** Whatever the body does, nobody goes on for ever. */
+/** Stops all processes at the end, whatever the test's body does. */
 async function beside(children: readonly Child[], body: () => Promise<void>): Promise<void> {
   try {
     await body()

@@ -1,4 +1,4 @@
-/** `offload` and `offloadAll`: what stands in the conversation, what is stored, what happens when storing fails. */
+/** `offload` and `offloadAll`: the text in the conversation, the stored output, and the behaviour when storing fails. */
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'

@@ -20,7 +20,7 @@ const ORDERS = {
   note: 'first\nsecond\nthird',
 }
 
-/** A manager with everything on disk alone, in a directory of its own. */
+/** A manager in its own directory, with all contexts on disk and none in memory. */
 function withManager(
   work: (manager: ContextManager, directory: string) => Promise<void>,
   options: ContextManagerOptions = { persistThreshold: 0 },

@@ -47,7 +47,7 @@ function leavesOf(value: unknown, path = '$'): string[] {
   return members.length === 0 ? [`${path} ${JSON.stringify(value)}`] : members
 }
 
-/** The response as a record tells it again: its members, where it was unwrapped, beside the result. */
+/** The response rebuilt from a record: the result, with the members that were stored separately if it was unwrapped. */
 function leavesIn(record: object, result: unknown): Set<string> {
   // An absent member of a record says as much as a null one of a response.
   const members = { success: null, error: null, message: null, ...record, result }

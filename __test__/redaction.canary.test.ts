@@ -22,7 +22,7 @@ const COUNT = 500
 const SEED = 5
 const { planted, variables, patterns } = plantSecrets(COUNT, SEED)
 
-/** What the caller tells beside what is built in. */
+/** The caller's rules in addition to the built-in ones. */
 const REDACTION: RedactionOptions = { patterns }
 const WATCHED_EVERY = 20 // ms
 const SHOWN_BY_ERRORS = 2000 // characters

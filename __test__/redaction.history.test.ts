@@ -199,7 +199,7 @@ describe('an entry that is too large', () => {
     }))
 })
 
-/** The file of a history with one entry, as it is without redaction. */
+/** The file of a history with one entry, written without redaction. */
 async function written(path: string, entry: ContextEntryInput): Promise<string> {
   await new ContextHistory({ path, redaction: false }).append(entry)
   return path

@@ -272,7 +272,7 @@ describe('sizes', () => {
       const name = canaries.token()
       const error = await rejectsWith(() => narrow.saveContext(name, {}, secrets), 'ERR_CONTEXT_TOO_LARGE', LABEL)
       canaries.assertAbsent(error.message, 'the message')
-      // What stands in their place is longer than these.
+      // Their replacement is longer than the secrets.
       const short = Array.from({ length: 30 }, () => ({ password: canaries.plant(randomText(9)) }))
       const grown = new ContextManager({ contextDir, retention: { maxResultBytes: JSON.stringify(short).length } })
       await rejectsWith(() => grown.saveContext('tool', {}, short), 'ERR_CONTEXT_TOO_LARGE')

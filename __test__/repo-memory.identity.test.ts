@@ -70,7 +70,7 @@ describe('RepoMemory.repoHash()', () => {
       rmSync(join(one ?? '', '.git'), { recursive: true })
       await see(4)
       plantRepository(one ?? '')
-      // Without a remote the path alone counts.
+      // Without a remote, the hash depends only on the path.
       await see(4)
       checkout(one ?? '', 'another')
       await see(4)

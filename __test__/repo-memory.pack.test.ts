@@ -103,7 +103,7 @@ describe('a context pack', () => {
               all.items.some((one) => one.length >= maxChars - 50 && one.startsWith(item.slice(0, -1)))
             holds(known.has(item) || isBeginning, `${maxChars}: ${item}`)
           }
-          // What is said is right; that nothing is said happens for lack of room alone.
+          // The last line is correct if it is there; it is missing only if the budget has no room for it.
           holds(leftOut === 0 || items.length + leftOut === records, `${items.length} + ${leftOut} of ${records}`)
           holds(leftOut > 0 || items.length === records || text.length > maxChars - 90, `${maxChars}: ${text}`)
           assert.equal(text === whole, maxChars >= whole.length, `${maxChars} of ${whole.length}`)

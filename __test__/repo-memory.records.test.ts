@@ -1,4 +1,4 @@
-/** Conventions, decisions and notes: added, changed, removed, and what else stands in `memory.json`. */
+/** Conventions, decisions and notes: added, changed and removed, and the other members of `memory.json`. */
 
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
@@ -96,7 +96,7 @@ describe('a repository memory', () => {
         const { updatedAt, ...rest } = after
         assert.deepEqual(rest, { id: added.id, createdAt: added.createdAt, ...changed })
         holds(updatedAt > added.updatedAt, updatedAt)
-        // Whoever opens it next sees the same.
+        // Another object that opens the memory sees the same records.
         const another = await memoryIn(root)
         assert.deepEqual(await another.getRepoMemory(), { ...NOTHING, [list]: [after] })
         for (const other of KINDS.filter((one) => one.kind !== kind)) {

@@ -92,7 +92,7 @@ describe('summaries', () => {
       }
       assert.deepEqual(steps((await memory.getRepoMemory()).summaries), ['s2', 's3', 's4'])
       assert.equal(linesOf(memory).length, 3)
-      // Whoever keeps fewer sees fewer, at once.
+      // An object with a smaller limit sees fewer summaries immediately.
       const strict = await memoryIn(root, { maxSummaries: 1 })
       assert.deepEqual(steps((await strict.getRepoMemory()).summaries), ['s4'])
       assert.equal(linesOf(memory).length, 3, 'reading removes nothing')

@@ -19,7 +19,7 @@ function tools(hits: readonly SearchHit[]): string[] {
   return hits.map((hit) => hit.toolName)
 }
 
-/** Every snippet stands where it says it does. */
+/** Asserts that every snippet occurs at the position that it names. */
 function checkPlaces(hit: SearchHit, text: string): void {
   for (const snippet of hit.snippets.filter(({ field }) => field === 'result')) {
     const { byteOffset = -1, line = -1, matches } = snippet

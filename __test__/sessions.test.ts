@@ -57,7 +57,7 @@ function leaveContexts(directory: string, count: number, sessionId = 'long dead'
   })
 }
 
-/** Files that are nobody's but the user's; returns a check that all are as they were. */
+/** Creates files that do not belong to this package; returns a check that all are unchanged. */
 function placeForeignFiles(directory: string): () => void {
   mkdirSync(directory, { recursive: true })
   const record = JSON.stringify({ toolName: 'read_file', args: {}, result: 1, sessionId: 'of somebody' })

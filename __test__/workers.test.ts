@@ -21,7 +21,7 @@ if (skip !== false) {
   console.warn(`workers.test.ts is SKIPPED: ${skip}`)
 }
 
-/** What a worker tells. */
+/** The messages of a worker. */
 interface Told {
   paths: string[]
   pointers: string[]

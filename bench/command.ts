@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { firstLine } from './peer-packages.ts'
 
-/** Runs a command with what stands behind its name. */
+/** Runs a command with the arguments after its name. */
 export async function runCommand(
   name: string,
   usage: string,

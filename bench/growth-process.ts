@@ -10,7 +10,7 @@ import { threadClock, threadTimeSince } from './thread-time.ts'
 
 export interface Growth {
   readonly pointers: number
-  /** Sessions of that many pointers: few pointers alone would weigh less than the noise. */
+  /** The number of sessions: the memory of a few pointers is smaller than the measurement noise. */
   readonly sessions: number
   /** µs per save. */
   readonly wall: number

@@ -19,7 +19,7 @@ export interface AppendLog {
 export interface AppendContender {
   readonly name: string
   readonly isSynchronous: boolean
-  /** Opens the log in `directory`, which other processes have open as well; `writer` tells them apart. */
+  /** Opens the log in `directory`, which other processes may have open too; `writer` identifies the process. */
   open(directory: string, writer: number): Promise<AppendLog>
 }
 
@@ -99,7 +99,7 @@ function lmdb(peers: Peers, durability: Durability): AppendContender[] {
     let number = 0
     return {
       append: (entry) => {
-        // In the order of time, whoever writes.
+        // The keys sort by time, whichever process writes.
         const committed = database.put([Date.now(), writer, number++], JSON.stringify(entry))
         return durability === 'full' ? committed.then(() => database.flushed) : committed
       },

@@ -1,4 +1,4 @@
-/** A writer of `history-writers.ts`: opens a log when it is told to, appends when it is told to, and reports. */
+/** A writer of `history-writers.ts`: opens a log and appends entries when its parent requests it, and reports the times. */
 
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'

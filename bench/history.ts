@@ -1,4 +1,4 @@
-/** The history: appending to a log, alone and among other processes, and getting entries back. */
+/** The history: appending to a log, with one and with several processes, and reading and searching entries. */
 
 import type { ContextEntry } from '../dist/index.js'
 import { type AppendContender, appendContenders, type Durability } from './history-contenders.ts'

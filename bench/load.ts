@@ -165,7 +165,7 @@ function tell(report: Report, name: string, title: string, samples: ReadonlyMap<
   const rows: string[][] = []
   for (const [contender, one] of samples) {
     report.measure({ section: 'load', case: name, contender, values: { ...one } })
-    // Whoever lists first is compared with whoever lists first.
+    // Contenders are compared by their first listing in each round.
     const reference = samples.get(contender === READ_LISTED ? LISTED : OURS)
     const isOurs = contender === OURS || contender === LISTED
     const compared = (key: 'wall' | 'cpu'): string => (isOurs ? '' : ratio(one[key], reference?.[key] ?? Number.NaN))

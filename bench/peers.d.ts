@@ -110,7 +110,7 @@ declare module '@langchain/langgraph-checkpoint-sqlite' {
 
 declare module '@secretlint/core' {
   interface Message {
-    /** Where the secret stands, in UTF-16 units. */
+    /** The position of the secret, in UTF-16 code units. */
     readonly range: readonly [start: number, end: number]
   }
   export function lintSource(parameters: {

@@ -19,7 +19,7 @@ interface Addon {
   readonly NativeRedactor: new () => NativeRedactor
 }
 
-/** Redaction by the addon in this file, by its rules alone, in a process of its own: two builds do not fit into one. */
+/** Redaction by the addon in another file, with its built-in rules, in a separate process: one process cannot load two builds. */
 export function loadBaseline(file: string): Redact {
   const child = fork(SCRIPT, [resolve(file)], { serialization: 'advanced', execArgv: process.execArgv })
   const ended = new Promise<never>((_, reject) => {

@@ -16,7 +16,7 @@ export const RULES_ALONE: RedactionOptions = { environment: false }
 export const SECRETLINT = 'secretlint, recommended preset'
 export const PLAIN_LIST = 'nine expressions and variables'
 
-/** As its documentation shows it for programs; it tells where secrets are, and they are cut out there. */
+/** As its documentation shows it for programs: it reports the positions of secrets, which are then removed here. */
 function secretlint(peers: Peers): RedactionContender[] {
   const core = peers.get('@secretlint/core')
   const preset = peers.get('@secretlint/secretlint-rule-preset-recommend')

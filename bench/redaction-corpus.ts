@@ -69,7 +69,7 @@ async function compare(path: string, text: string, before: Redact, context: numb
   }
 }
 
-/** Lines that one of the texts alone has, the first of them. */
+/** The first lines that only one of the two texts has. */
 function differences(old: string, now: string, context: number): string[] {
   const [oldLines, newLines] = [old.split('\n'), now.split('\n')]
   const [known, kept] = [new Set(oldLines), new Set(newLines)]

@@ -45,7 +45,7 @@ function measureMemory(kind: string, megabytes: number): PeakMemory {
   const text = Buffer.from(sample.repeat(Math.ceil(length / sample.length)).slice(0, length)).toString()
   redact(sample.slice(0, KIBIBYTE), RULES_ALONE)
   collectGarbage()
-  // Begins the count of the most memory anew, on Linux.
+  // Resets the peak memory counter, on Linux.
   writeFileSync('/proc/self/clear_refs', '5')
   const before = status('VmRSS')
   const { text: redacted } = redact(text, RULES_ALONE)

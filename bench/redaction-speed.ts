@@ -66,7 +66,7 @@ async function runAll(texts: readonly string[], redact: Redact): Promise<void> {
   }
 }
 
-/** Peers see the JSON text alone, without what escapes hide from them. */
+/** Peers get the JSON text, in which escapes hide parts of secrets from them. */
 function valueWays({ values }: Load, contenders: readonly RedactionContender[]): Way[] {
   const megabytes = values.reduce((sum, value) => sum + Buffer.byteLength(JSON.stringify(value)), 0) / MEGABYTE
   return contenders.map(({ name, redact }) => ({

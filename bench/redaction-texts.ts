@@ -141,11 +141,11 @@ function differences(bytes: number): string {
   })
 }
 
-/** JSON values as tools give them: the texts, in objects with what else is told of them. */
+/** JSON values as tools return them: the texts in objects with other members. */
 export function asValues(texts: readonly string[]): object[] {
   return texts.map((text, index) => {
     const rows = text.split('\n')
-    // One text as it is, one as rows: strings of all lengths.
+    // Alternately one text unchanged and one as rows, which gives strings of all lengths.
     return index % 2 === 0
       ? { path: `src/file-${index}.ts`, lines: rows.length, text }
       : { rows: rows.map((row, line) => ({ line, row })) }

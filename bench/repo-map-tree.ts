@@ -7,7 +7,7 @@ import { dirname, extname, join, relative, sep } from 'node:path'
 export const LANGUAGES = 'TypeScript, JavaScript, Python, Rust, Go, Java, C and C++'
 const ENDINGS = new Set('.ts .tsx .js .mjs .cjs .py .rs .go .java .c .h .cc .cpp .hpp'.split(' '))
 const REPOSITORY = dirname(import.meta.dirname)
-/** Generated tables and bundles are larger: nobody reads them. */
+/** The largest copied file in bytes. Generated tables and bundles are larger and are left out. */
 export const LARGEST = 512 * 1024
 
 export interface SourceTree {
@@ -73,7 +73,7 @@ function sourcesOf({ name, directory }: Origin): Source[] {
     .filter((path) => !path.split(sep).some((part) => part.startsWith('.')) && isText(join(directory, path)))
     .sort()
     .map((path) => ({
-      // Whoever walks a work tree passes over `node_modules`.
+      // All contenders skip `node_modules`.
       path: join(name, path).replaceAll('node_modules', 'packages'),
       original: join(directory, path),
     }))

@@ -24,7 +24,7 @@ const REPEATED = 5
 const TOO_LONG = 600_000 // ms
 const MEGABYTE = 2 ** 20
 
-/** ms each. Whoever keeps nothing takes the same time for all. */
+/** Times in ms. A contender without a cache takes the same time in all cases. */
 interface Times {
   /** Nothing is known yet. */
   readonly cold: number

@@ -1,4 +1,4 @@
-/** How the rows of a labelled set become contexts of this package: its public API alone. */
+/** Stores the rows of a labelled set as contexts, through the public API only. */
 
 import { join } from 'node:path'
 import { ContextManager, type Embed } from '../dist/index.js'
@@ -29,7 +29,7 @@ function callOf(row: Row): Call {
   if (isTurn(row)) {
     const { speaker, timestamp, text, caption } = row
     const result = caption === undefined ? text : `${text}\n${caption}`
-    // The time of a save is now; when it was said is known to the caller alone, who tells it as an argument.
+    // The time of the save is the current time; the original time of the row is passed as an argument of the call.
     return { toolName: 'message', args: { speaker, time: timestamp }, result, queryId }
   }
   return { toolName: 'document', args: row.title === undefined ? {} : { title: row.title }, result: row.text, queryId }

@@ -66,7 +66,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** The mean's 95 % interval, by drawing the queries anew (bootstrap); the same in every run. */
+/** The 95 % confidence interval of the mean, by resampling the queries (bootstrap). It is deterministic. */
 export function confidence(values: readonly number[]): [low: number, high: number] {
   return confidenceOfMean([values])
 }

@@ -20,7 +20,7 @@ export interface ToolCall extends Stored {
   readonly result?: unknown
 }
 
-/** What somebody said in a conversation. */
+/** The text of a turn of a conversation. */
 export interface Turn extends Stored {
   readonly speaker: string
   readonly timestamp: string

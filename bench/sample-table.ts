@@ -7,7 +7,7 @@ import { OURS } from './save-contenders.ts'
 /** The least that delays can be told apart by. */
 const DELAY_RESOLUTION = 0.1 // ms
 
-/** Tells one case: contenders with their samples; a contender other than `OURS` is compared with that. */
+/** Prints one case: the contenders with their samples, each compared with `OURS`. */
 export function tellSamples(
   report: Report,
   section: string,

@@ -26,7 +26,7 @@ export const OURS = 'agent-context'
 export const FLOOR = 'floor: raw tmp + write + rename'
 const nothing = (): undefined => undefined
 
-/** What survives the process: nobody waits for the medium. */
+/** Writes that survive the process; no contender waits for fsync. */
 export function processContenders(peers: Peers): SaveContender[] {
   const contenders = [ours('process'), writeFileSyncPretty, writeFilePromise]
   const writeFileAtomic = peers.get('write-file-atomic')
@@ -154,7 +154,7 @@ function lmdb(peers: Peers, name: string, waitsForMedium: boolean): SaveContende
   return [{ name, isSynchronous: false, open }]
 }
 
-/** The system calls alone: the bytes are made beforehand. */
+/** Only the system calls: the bytes are made beforehand. */
 function floor(): SaveContender {
   const bytesOf = new WeakMap<ToolRecord, Buffer>()
   return {

@@ -22,7 +22,7 @@ const TOO_LONG = 300_000
 const MEGABYTE = 2 ** 20
 /** Ours once more, with outputs that have no words: what is missing then is the indexing. */
 const BLANK = `${OURS}, nothing to index`
-/** The work of indexing alone. */
+/** The cost of indexing only. */
 export const INDEXING = `${OURS}: indexing`
 
 export const searchCase = (count: number): string => `${count} outputs`

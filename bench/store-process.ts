@@ -103,7 +103,7 @@ const CONTENDERS: Readonly<Record<string, (directory: string) => Contender>> = {
 }
 
 async function run(directory: string, name: string, rounds: number): Promise<StoreRun> {
-  // What the runtime does once is nobody's.
+  // One-time work of the runtime is not attributed to any contender.
   readdirSync(directory)
   await setTimeout(100)
   const before = process.memoryUsage.rss()

@@ -29,7 +29,7 @@ export class Workspace {
     }
   }
 
-  /** A directory that nobody has used, where new files are not slow. It holds the empty files of the test. */
+  /** An unused directory in which creating files is not slow. It contains the empty files of the check. */
   fresh(): string {
     for (let tries = 1; ; tries++) {
       const directory = join(this.root, String(this.#directories++))
@@ -40,7 +40,7 @@ export class Workspace {
     }
   }
 
-  /** Gives the room of a directory's files back and leaves the files. Whoever has them open must be done. */
+  /** Truncates the files of a directory to free their space, without removing them. No process may have them open. */
   empty(directory: string): void {
     for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
       if (entry.isFile()) {

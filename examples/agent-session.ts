@@ -1,6 +1,6 @@
 /**
- * An agent session without a model and without a network: real tools over a real code base, every output kept by
- * agent-context, a question at the end.
+ * An agent session without a model and without a network: real tools work on a real code base, agent-context stores every
+ * output, and a question is asked at the end.
  *
  *   npm run example -- [folder] [question]
  */
@@ -37,9 +37,9 @@ import { createTools } from './agent-session/tools.ts'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const QUESTION = 'How does the sweep know that a session is dead, and what does its lease file do?'
-/** An answer needs the best sources, not all that match. */
+/** The number of sources for the answer: the best ones, not all that match. */
 const MAXIMUM_SOURCES = 8
-/** What a source may take of the prompt. */
+/** The largest part of a source in the prompt. */
 const MAXIMUM_SOURCE_LENGTH = 8000
 
 async function main(folder = REPOSITORY, question?: string): Promise<void> {
@@ -51,7 +51,7 @@ async function main(folder = REPOSITORY, question?: string): Promise<void> {
   if (!isFolder) {
     throw new Error(`${root} is no folder. Usage: npm run example -- [folder] [question]`)
   }
-  // The default, ~/.agent/context, is shared by all your agents: an example stays out of it.
+  // The default directory, ~/.agent/context, is shared by all your agents; an example should not use it.
   const contextDir = await mkdtemp(join(tmpdir(), 'agent-context-example-'))
   const manager = new ContextManager({ contextDir, onDebug: reportProblems })
   note(`code base          ${root}`)
@@ -69,7 +69,7 @@ async function runSession(manager: ContextManager, root: string, givenQuestion: 
   heading('1. The agent works')
   note('(no model and no network: a script decides which of the real tools to call)')
   const recorder = createToolRecorder(manager)
-  // The agent's own callbacks stay what they are; the recorder joins them.
+  // The recorder's callbacks call the agent's own ones.
   const callbacks = recorder.wrap(ownCallbacks())
   const onToolEnd = timed(callbacks.onToolEnd)
   const agent = new Agent(createTools(root), { ...callbacks, onToolEnd: onToolEnd.run })
@@ -77,7 +77,7 @@ async function runSession(manager: ContextManager, root: string, givenQuestion: 
   const files = await agent.explore('Get to know this code base.')
   const question = givenQuestion ?? (root === resolve(REPOSITORY) ? QUESTION : questionAbout(wordsOfNames(files)))
   await agent.investigate(question)
-  // Saves run in the background while the agent works. Here the last ones arrive.
+  // Saves run in the background while the agent works. Wait for the last ones here.
   await recorder.flush()
   note(`${manager.size} tool outputs in ${ms(performance.now() - start)}\n`)
   const pointers = manager.getAllPointers()
@@ -163,7 +163,7 @@ function pointerOf(filepath: string, pointers: readonly ContextPointer[]): Conte
   return found
 }
 
-/** Why the ranker chose an output: it is asked about every word and every part of the pointer alone. */
+/** Shows why the ranker chose an output: it ranks each word of the query against each part of the pointer separately. */
 function reasons(manager: ContextManager, question: string, pointer: ContextPointer): string {
   const parts = [
     { filepath: 'name', toolName: pointer.toolName },
@@ -186,7 +186,7 @@ function reasons(manager: ContextManager, question: string, pointer: ContextPoin
   return [...found].map(([where, words]) => `${words.join(', ')} in ${where}`).join('; ')
 }
 
-/** One source of the prompt. A model gets long ones cut: the whole output stays one load away. */
+/** One source of the prompt. Long ones are cut; the model can still load the whole output. */
 function sourceText(context: StoredContext): string {
   const { success, error, result } = context
   const text = success === false ? `failed: ${error}` : typeof result === 'string' ? result : JSON.stringify(result)
@@ -194,7 +194,7 @@ function sourceText(context: StoredContext): string {
   return `## ${callText(context)}\n${isLong ? `${text.slice(0, MAXIMUM_SOURCE_LENGTH)}\n[cut]` : text}`
 }
 
-/** `loadContexts` skips what it cannot read, and says so here alone. */
+/** `loadContexts` skips contexts that it cannot read, and reports them only here. */
 function reportProblems(message: string): void {
   if (/not found|failed/i.test(message)) {
     process.stderr.write(`${message}\n`)

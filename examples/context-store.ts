@@ -1,6 +1,6 @@
 /**
- * What agents leave each other, without a model and without a network: a reviewer writes down what it found, a fixer finds
- * it, changes it and links to it, a summarizer takes the place of what is out of date, and somebody tidies up.
+ * Several agents share knowledge through a store, without a model and without a network: a reviewer writes a finding, a fixer
+ * finds, changes and links it, a summarizer supersedes outdated entries, and housekeeping removes old ones.
  *
  *   npm run example:store
  */

@@ -1,6 +1,6 @@
 /**
- * What an agent remembers from one run to the next, without a model and without a network: two runs over the same
- * history. The second finds in it what the first did, and need not do it again.
+ * An agent remembers its tool calls from one run to the next, without a model and without a network: two runs use the same
+ * history. The second run finds the calls of the first one and does not repeat them.
  *
  *   npm run example:history -- [folder]
  */
@@ -28,7 +28,7 @@ async function main(given = SOURCES): Promise<void> {
   }
 }
 
-/** Tools that tell a bus what they did; the history listens. */
+/** Tools that publish their calls on an event bus, from which the history records them. */
 async function firstRun(folder: string, path: string): Promise<void> {
   console.log(`First run: tools over ${folder}`)
   await using history = new ContextHistory({ path })

@@ -1,6 +1,5 @@
 /**
- * An agent reads a configuration with credentials in it: what it stores holds none of them, in no file, and the model that
- * reads it back sees where they stood.
+ * An agent reads a configuration with credentials: no stored file contains them, and a model that reads the stored output sees where they were.
  *
  *   npm run example:redaction
  */
@@ -12,7 +11,7 @@ import { join } from 'node:path'
 // In your project: import { ContextHistory, ContextManager, redact } from 'agent-context'
 import { ContextHistory, ContextManager, type RedactionReport, redact } from '../dist/index.js'
 
-/** Made up on the spot: no secret stands in this file, whole or in part. */
+/** Generated at run time, so that this file contains no secret, whole or in part. */
 const password = randomBytes(12).toString('base64url')
 const token = ['gh', 'p_', randomBytes(27).toString('hex').slice(0, 36)].join('')
 
@@ -39,7 +38,7 @@ async function work(directory: string): Promise<void> {
   await using manager = new ContextManager({ contextDir, redaction })
   await using history = new ContextHistory({ path: join(directory, 'history.jsonl'), redaction })
 
-  // What tools give back is stored as it comes.
+  // Outputs of tools are passed to the store unchanged.
   const path = await manager.saveContext('read_file', { path: 'deploy.env' }, CONFIGURATION)
   await history.append({ toolName: 'git_push', params: { remote: `https://${token}@github.com/shop/shop` } })
 
@@ -51,12 +50,12 @@ async function work(directory: string): Promise<void> {
   show('Counted', `${manager.stats().redactions} secrets were replaced by this manager`)
   show('On disk', `${await countOnDisk(directory)} of 2 secrets`)
 
-  // For what goes elsewhere: a log, a prompt.
+  // For texts that go elsewhere, such as a log or a prompt.
   const { text, findings } = redact(`curl -H "Authorization: Bearer ${token}" https://api.github.com/user`)
   show('A text', `${text} (${findings.length} rule)`)
 }
 
-/** How many of the secrets stand in any file, whatever its name. */
+/** Counts the secrets that occur in any stored file. */
 async function countOnDisk(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))

@@ -1,6 +1,6 @@
 /**
- * What an agent knows about a repository, without a model and without a network: conventions and decisions that last, a run
- * whose steps leave summaries, a map of the source files, and all of that within the room that a prompt has.
+ * A repository memory, without a model and without a network: lasting conventions and decisions, a run whose steps append
+ * summaries, a map of the source files, and a text with the most useful of these within a budget.
  *
  *   npm run example:memory
  */
@@ -50,7 +50,7 @@ async function work(workspace: string, root: string): Promise<void> {
   const note = await memory.upsertNote({ content: `CI pushes with ${token}`, source: 'agent' })
   show('Stored', note.content)
 
-  // A run: every step leaves a summary, and finds those of the steps before in its context.
+  // A run: every step appends a summary, and gets those of earlier steps in its context.
   const workflow = memory.workflow('run-42')
   await workflow.step('plan', () => 'Compare passwords in LoginForm.submit with timingSafeEqual.')
   const built = await workflow.step('build', async ({ context }) =>
@@ -69,7 +69,7 @@ async function work(workspace: string, root: string): Promise<void> {
   show('On disk', (await readFile(join(memory.directory, 'memory.json'), 'utf8')).split('\n').slice(0, 12).join('\n'))
 }
 
-/** Takes the place of a model: it has read its context. */
+/** Stands in for a model that has read its context. */
 function model(context: string): StepSummary {
   return {
     happened: context.includes('timingSafeEqual') ? 'Used timingSafeEqual, as planned.' : 'Did not know what to do.',

@@ -1,6 +1,5 @@
 /**
- * Finding one line among two hundred outputs, as a model would do it: without loading them, without a model and without
- * a network.
+ * Finds one line in two hundred outputs with the tools for models, without loading the outputs, and without a model or a network.
  *
  *   npm run example:retrieval
  */
@@ -14,7 +13,7 @@ import { ContextManager, contextTools } from '../dist/index.js'
 const SERVICES = ['billing', 'catalogue', 'checkout', 'search', 'sessions']
 const LINES = 400
 
-/** The log of a service on some day. One of them holds what is looked for. */
+/** The log of a service on one day. One of the logs contains the line to find. */
 function log(service: string, day: number): string {
   const lines = Array.from({ length: LINES }, (_, line) => `10:00:${line} ${service} handled request ${day}-${line}`)
   if (service === 'checkout' && day === 17) {
@@ -64,7 +63,7 @@ async function investigate(manager: ContextManager): Promise<void> {
   const { found } = await manager.grepContexts(/PaymentDeclined/, { filter: { toolName: 'read_log' }, before: 1 })
   console.log(`Grepped    ${found.map(({ lines }) => `line ${lines[0]?.line} after "${lines[0]?.before[0]}"`).join()}`)
 
-  // What a model is offered: its calls end up in `execute`.
+  // The tools that a model is offered; its calls are passed to `execute`.
   for (const tool of contextTools(manager)) {
     console.log(`Tool       ${tool.name}: ${tool.description.split('.')[0]}`)
   }

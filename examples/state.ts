@@ -1,6 +1,6 @@
 /**
- * A conversation that survives its process, without a model and without a network: an agent writes a checkpoint after each step and
- * is killed in the middle; another process takes the conversation up where it was.
+ * A conversation that survives its process, without a model and without a network: an agent writes a checkpoint after each step
+ * and is killed in the middle; another process resumes the conversation from the last checkpoint.
  *
  *   npm run example:state
  */
@@ -19,7 +19,7 @@ const STEPS = ['find flights', 'compare hotels', 'check the weather', 'draw up a
 
 type Checkpoint = { step: number; messages: string[] }
 
-/** The agent: goes on from the last checkpoint, one step after the other. */
+/** The agent: continues from the last checkpoint, one step after the other. */
 async function work(path: string): Promise<void> {
   await using store = new StateStore({ path })
   const saved = await store.get(THREAD, 'checkpoint')
@@ -29,7 +29,7 @@ async function work(path: string): Promise<void> {
   for (; step < STEPS.length; step++) {
     await setTimeout(100)
     messages = [...messages, `agent: ${STEPS[step]}: done`]
-    // Of two processes that work on one thread, the second one is refused here.
+    // If two processes work on one thread, the write of the second one is refused here.
     const item = await store.put(THREAD, 'checkpoint', { step: step + 1, messages }, { ifRevision: revision })
     revision = item.revision
     console.log(`  process ${process.pid}: ${STEPS[step]}`)

@@ -1,4 +1,4 @@
-// The records that storms of histories are made of: each tells who wrote it and as which, and can be told from a part of
+// The records of the history storms: each contains its writer and its number, and can be distinguished from a part of
 // it or a mixture with others.
 import { createHash } from 'node:crypto'
 

@@ -1,4 +1,4 @@
-// A session in another process: saves, prints the paths, then `ready`, and stays until it is told what to do.
+// A session in another process: saves, prints the paths, then `ready`, and waits for commands.
 // Parameters: directory, session ('' for an unnamed one), count, milliseconds between saves, end ('stay' or 'exit').
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'

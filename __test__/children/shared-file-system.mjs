@@ -1,4 +1,4 @@
-// Histories of one file in one injected file system share its queue, whoever of them is still there.
+// Histories of one file in one injected file system share its queue, even after the first of them was garbage-collected.
 // Run with --expose-gc.
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'

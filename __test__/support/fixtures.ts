@@ -55,7 +55,7 @@ export function filesIn(directory: string): string[] {
   return names.filter((name) => !/^\.([0-9a-f]+\.(lease|session)|handles)$/.test(name) && !isBytes(name)).sort()
 }
 
-/** No unfinished file, no stray one: contexts and leases alone. */
+/** Asserts that a directory contains only contexts and leases, and no temporary or unknown file. */
 export function assertNoTemporaryFile(directory: string): void {
   const strays = filesIn(directory).filter((name) => !name.endsWith('.json'))
   assert.deepEqual(strays, [], 'files that are no contexts')
@@ -190,7 +190,7 @@ export function nested(depth: number, wrap: (inner: unknown) => unknown): unknow
   return value
 }
 
-/** How deep the first children go, and what stands there; without recursion. */
+/** The depth of the chain of first children, and the value at its end; without recursion. */
 export function unwrap(value: unknown): { depth: number; core: unknown } {
   let depth = 0
   let core = value
@@ -317,7 +317,7 @@ export class RenamingFileSystem extends MemoryFileSystem {
 
 export const NOBODY = 65_534
 
-/** Whether this process may become somebody else. */
+/** Whether this process may change its user id. */
 export const isRoot = process.getuid?.() === 0
 
 /**
@@ -363,7 +363,7 @@ ${body}
   })
 }
 
-/** Installs what is needed to import the package in a folder that everybody can read. */
+/** Installs the files that an import of the package needs, in a folder that all users can read. */
 function installPackage(directory: string): void {
   const repository = fileURLToPath(new URL('../..', import.meta.url))
   // Deno reads the `imports` of an installed package, below a package.json.

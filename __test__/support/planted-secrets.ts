@@ -1,5 +1,5 @@
 /**
- * Secrets of all kinds, each as it stands in what tools give back. They are made when they are needed, the same ones in
+ * Secrets of all kinds, each in a typical output of a tool. They are generated when they are needed, the same ones in
  * every run: whole ones stand nowhere in the repository, hosting services refuse such pushes.
  */
 
@@ -8,7 +8,7 @@ import type { RedactionPattern } from '../../dist/index.js'
 import { TOKENS } from './planted-tokens.ts'
 import { SeededRandom } from './seeded-random.ts'
 
-/** A secret where it stands. */
+/** A secret with the text around it. */
 export interface Planted {
   readonly kind: string
   /** What a tool gives: a text, or a value with structure. */
@@ -30,7 +30,7 @@ export interface Surroundings {
 }
 
 const around = (value: (secret: string) => unknown, secret: string): Plant => [value(secret), secret]
-/** A secret that somebody chose, or that a machine made. */
+/** A secret that a person chose, or that a program generated. */
 const password =
   (value: (secret: string) => unknown): Maker =>
   (random) =>

@@ -1,4 +1,4 @@
-/** Tokens in the forms that providers give them. Only what they are made from stands here. */
+/** Tokens in the formats of providers. This file contains only the parts from which they are generated. */
 
 import type { SeededRandom } from './seeded-random.ts'
 

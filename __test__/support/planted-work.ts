@@ -23,7 +23,7 @@ const MEGABYTE = 2 ** 20
 /** Placeholders do not stand for what is shorter than they are. */
 const LONG = FILLER.repeat(120)
 const PREVIEW = 2048 // bytes
-/** Of a result that is alone in its file. */
+/** The size of a result that is stored in a file. */
 const LARGE = 40_000 // bytes
 const DEPTH = 40
 /** More entries than there are. */
@@ -67,7 +67,7 @@ function call({ text, value }: Planted) {
 
 type Call = ReturnType<typeof call>
 
-/** Where callbacks tell what they are told. */
+/** Collects the arguments of all callbacks. */
 export function listeners(sweep: SecretSweep, redaction: false | RedactionOptions) {
   const onDebug = (message: string, data?: unknown): void => {
     sweep.look('debug messages', `${message}\n${show(data)}`)
@@ -170,13 +170,13 @@ async function offload(manager: ContextManager, calls: readonly Call[], sweep: S
 type Offloaded = Awaited<ReturnType<ContextManager['offload']>>
 
 function lookAtOffloaded({ text, isOffloaded, handle, filepath, error }: Offloaded, sweep: SecretSweep): void {
-  // What could not be stored stays in the conversation as it is.
+  // An output that could not be stored stays unchanged in the conversation.
   assert.equal(isOffloaded, error === undefined, 'offloaded')
   sweep.look(isOffloaded ? 'placeholders' : 'errors', isOffloaded ? text : show(error))
   sweep.look('handles', `${handle} ${filepath}`)
 }
 
-/** What a recorder tells of failures. */
+/** The failures that a recorder reports. */
 function told(sweep: SecretSweep) {
   return { onError: (error: unknown, toolName: string) => void [toolName, sweep.look('errors', show(error))] }
 }

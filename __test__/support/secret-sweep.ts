@@ -47,7 +47,7 @@ class Windows {
     }
   }
 
-  /** Calls back with the plants of which a window stands in the bytes, and where. */
+  /** Calls back for every planted secret of which a part occurs in the bytes, with its position. */
   find(given: Buffer, report: (plant: number, at: number) => void): void {
     const filter = this.#filter
     let hash = 0
@@ -104,7 +104,7 @@ export class SecretSweep {
   readonly #windows: Windows
   /** In names of files other characters are replaced. */
   readonly #inNames: Windows
-  /** By where it was: the plants found there, with what stands around one of them. */
+  /** By place: the planted secrets that were found there, with the text around one of them. */
   readonly found = new Map<string, Map<number, string>>()
 
   constructor(planted: readonly Planted[]) {

@@ -17,7 +17,7 @@ export function randomText(length: number): string {
 export class Canaries {
   readonly #planted: string[] = []
 
-  /** A secret that is known by its form alone: a token as GitHub documents them. */
+  /** A secret that is recognised only by its form: a token as GitHub documents them. */
   token(): string {
     return this.plant(['gh', 'p_', randomText(36)].join(''))
   }
@@ -31,7 +31,7 @@ export class Canaries {
     return this.#planted.length
   }
 
-  /** None of them stands in a text. */
+  /** Asserts that a text contains none of them. */
   assertAbsent(text: string, where: string): void {
     for (const [number, secret] of this.#planted.entries()) {
       // What is left of a secret that was cut is one as well.

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { ContextStore, type ContextStoreOptions, type NewStoreEntry } from '../../dist/index.js'
 
 const VARIABLES = ['SFA_CONTEXT_STORE', 'SFA_SESSION_ID']
-// Whoever runs the tests may have them.
+// The user who runs the tests may have set them.
 for (const name of VARIABLES) {
   delete process.env[name]
 }

@@ -147,7 +147,7 @@ export function wrong(history: ContextHistory): void {
   new ContextHistory({ file: 'a.jsonl' })
   // @ts-expect-error an observer needs a history
   autoRecord()
-  // @ts-expect-error a bus tells objects
+  // @ts-expect-error the events of a bus are objects
   autoRecord(history)('grep')
   // @ts-expect-error a limit is a number
   void readContextTool(history).execute({ limit: '10' })

@@ -149,7 +149,7 @@ export async function flow(): Promise<string> {
   return [...messages, ...timestamps, String(results.length), String(DEFAULT_PERSIST_THRESHOLD)].join('\n')
 }
 
-/** The class stands where the specification's does, and its types where the specification's do. */
+/** The class and its types can be used in place of the specification's. */
 export const asSpecified: Spec2ContextManager = new ContextManager()
 export const asSpecifiedWithOptions = (options: Spec2Options): Spec2ContextManager => new ContextManager(options)
 export const asPointer = (pointer: ContextPointer): Spec2Pointer => pointer

@@ -5,7 +5,7 @@
 
 import { ContextManager, type ContextPointer, type StoredContext } from '../../dist/index.js'
 
-// The specification's own types, word for word; what it calls static stands beside.
+// The specification's own types, word for word; its static members are declared separately.
 
 interface Spec3Pointer {
   filepath: string

@@ -208,7 +208,7 @@ export function wrong(store: ContextStore): void {
   void store.housekeep({ retention: { a: 30 } })
   // @ts-expect-error list() gives no texts
   void store.list().then(([entry]) => entry?.content)
-  // @ts-expect-error nobody removes a single entry
+  // @ts-expect-error there is no method that removes a single entry
   store.remove('a/b.md')
   // @ts-expect-error read only
   store.agent = 'another'

@@ -29,7 +29,7 @@ export class Agent {
     this.#callbacks = callbacks
   }
 
-  /** First turn: looks around, and gives back the files it saw. */
+  /** First turn: lists files, and returns them. */
   async explore(query: string): Promise<FileEntry[]> {
     const turn = this.#start(query)
     const { listTree, readText, searchText, runCommand } = this.#tools
@@ -73,7 +73,7 @@ export class Agent {
     await turn.callAll(readText, unread.slice(0, CALLS_AT_ONCE), (path) => ({ path }))
   }
 
-  /** The callbacks are told of every turn and every call: this is all that the recorder needs to see. */
+  /** The callbacks receive every turn and every call; the recorder needs nothing else. */
   #start(query: string) {
     const traceId = randomUUID()
     const callbacks = this.#callbacks

@@ -50,7 +50,7 @@ export function oneLine(text: string): string {
   return line.length > 110 ? `${line.slice(0, 109)}…` : line
 }
 
-/** One row per tool: what it produced, from the pointers alone. */
+/** One row per tool with its outputs, computed from the pointers without loading contexts. */
 export function printOutputs(pointers: readonly ContextPointer[]): void {
   const row = (name: string, ...cells: string[]) =>
     `${name.padEnd(14)}${cells.map((cell) => cell.padStart(11)).join('')}`

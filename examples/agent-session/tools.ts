@@ -1,4 +1,4 @@
-/** Four real tools over one folder. Nothing here knows of agent-context: this is what an agent brings along. */
+/** Four real tools over one folder. They do not use agent-context: they stand for the tools that an agent already has. */
 
 import { execFile } from 'node:child_process'
 import { readdir, readFile, stat } from 'node:fs/promises'
@@ -23,7 +23,7 @@ export interface Match {
   text: string
 }
 
-/** What others made: in most trees it outweighs the project's own files a hundredfold. */
+/** Directories with files of others, which in most trees are a hundred times as large as the project's own. */
 const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', 'target'])
 
 // Tools of real agents are bounded too: a model asks for the whole disk sooner or later.

@@ -25,7 +25,7 @@ export interface ArgumentRow {
   readonly name: string
   readonly description: string
   readonly isOptional?: boolean
-  /** Takes all that is left; the last one alone. */
+  /** Takes all remaining words; only the last argument may do so. */
   readonly isVariadic?: boolean
   readonly choices?: readonly string[]
 }

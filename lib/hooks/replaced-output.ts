@@ -6,7 +6,7 @@ export interface LargestText {
   with(placeholder: string): unknown
 }
 
-/** Deeper parts are left alone. */
+/** The depth to which texts are searched; deeper parts are not changed. */
 const DEEPEST = 6
 /** Where a client keeps the whole of what it showed cut: of no use beside a placeholder. */
 const DROPPED = new Set(['persistedOutputPath', 'persistedOutputSize'])

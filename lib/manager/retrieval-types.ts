@@ -132,7 +132,7 @@ export interface ScoreParts {
 
 /** The contribution of one term of the query to a score. */
 export interface MatchedTerm {
-  /** The term as it is indexed: lower case, stemmed. */
+  /** The term in the form of the index: lower case, stemmed. */
   term: string
   /** Every field that contains the term. */
   fields: ('name' | 'description' | 'arguments' | 'result')[]
@@ -222,7 +222,7 @@ export interface SearchSnippet {
 
 /**
  * Which part of a stored result to read. The text that is read is the result itself if it is a string (with U+FFFD in place of a
- * lone surrogate), otherwise its JSON exactly as it is stored. Where the result is `null` and the call has an error or a
+ * lone surrogate), otherwise its JSON exactly as stored. Where the result is `null` and the call has an error or a
  * message, the text consists of these, each on separate lines. With `jsonPath`, the other options apply to the selected values.
  * Give at most one of `lines`, `bytes` and `grep`; without them, reading starts at the beginning, and `next` continues by bytes,
  * or by lines where `jsonPath` selects several values.

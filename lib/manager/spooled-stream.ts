@@ -25,7 +25,7 @@ export class SpooledStream {
   /** The JSON of values that are not yet passed on; `undefined` while all chunks are text or bytes. */
   #values: string[] | undefined
   #waiting = 0
-  /** The size of all chunks, as far as it is known here. */
+  /** The size of all chunks, as far as known here. */
   #bytes = 0
   /** Whether a part of the stream was dropped. */
   isCut = false

@@ -9,7 +9,7 @@ import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts'
 import { answer, type ServerTool } from './server-tool.ts'
 import type { Stores } from './stores.ts'
 
-/** Lists change with a new version alone. */
+/** How long clients may cache lists, in ms: lists change only with a new version. */
 const LIST_TTL = 3_600_000
 const INSTRUCTIONS =
   'Tool outputs, the history of calls, entries that agents share, and the memory of the repository. Look before running a slow tool again: list_contexts, search_contexts. Placeholders name an id: read it with read_context_slice.'

@@ -21,7 +21,7 @@
  * operations[1]      U: how many units of the strings come before the key texts
  * operations[2 .. T] the value, depth first
  * operations[T ..]   the key lists, in the order of their numbers; each is a count n and n lengths. Their texts follow
- *                    each other from unit U on, every key finished as it stands in JSON: "name":
+ *                    each other from unit U on, every key in its final JSON form: "name":
  * ```
  *
  * Each operation of a value is `payload << 4 | code`:

@@ -64,7 +64,7 @@ export interface RedactionReport {
    * (convention, decision or note) or `memorySummary` of a repository memory, or the value of an item of a `state` store.
    */
   kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state'
-  /** The name of the tool as it is stored; only for a `context` and an `entry`. */
+  /** The stored name of the tool; only for a `context` and an `entry`. */
   toolName?: string
   /** The agent that wrote or changed the `storeEntry`. */
   agent?: string

@@ -217,7 +217,7 @@ export class RepoMemory {
    * processes are not lost. Changes and removals of records take effect in the order of the calls, even if a call is not awaited
    * before the next.
    *
-   * @returns the convention as it is stored
+   * @returns the stored convention
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when a required member of a new convention is missing;
    * `ERR_CONTEXT_CONFLICT` when another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when
    * `memory.json` is not valid (the file is not changed); `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`.

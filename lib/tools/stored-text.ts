@@ -31,7 +31,7 @@ export function describePointer(pointer: ContextPointer<TaskId>): string {
   ].join(' | ')
 }
 
-/** Describes how a call ended, as far as it is known: `failed: reason`, the exit code, the message of the tool. */
+/** Describes how a call ended, as far as known: `failed: reason`, the exit code, the message of the tool. */
 export function describeOutcome({
   success,
   error,

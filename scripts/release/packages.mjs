@@ -41,7 +41,7 @@ export function platformsOf(manifest) {
   })
 }
 
-/** The main package's manifest as it is published: every platform is an optional dependency of exactly this version. */
+/** The published manifest of the main package: every platform is an optional dependency of exactly this version. */
 export function publishedManifest(manifest) {
   const published = Object.fromEntries(Object.entries(manifest).filter(([name]) => !OF_CLONES.includes(name)))
   return {

@@ -5,7 +5,7 @@ import type { JsonValue, StateItem, StateStore, StateView } from '../../index.ts
 import { allItems, deleteAll } from '../state-items.ts'
 import { byTime, placeOf } from './place.ts'
 
-/** A run as it is stored: below the name of its workflow, under its id. */
+/** The stored form of a run: below the name of its workflow, under its id. */
 interface SavedRun {
   resourceId?: string | undefined
   snapshot: mastra.WorkflowRunState | string

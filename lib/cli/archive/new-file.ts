@@ -1,4 +1,4 @@
-/** Writes a file that was not there, whole and for the owner alone; never replaces one. */
+/** Writes a new file atomically, with access for the owner only; never replaces an existing one. */
 
 import { randomBytes } from 'node:crypto'
 import { link, lstat, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'

@@ -21,7 +21,7 @@ interface Part {
   readonly path: string
   readonly checked: number
   readonly problems: readonly Problem[]
-  /** Of the history alone. */
+  /** The state of the index; only for the history. */
   readonly index?: string
 }
 
