@@ -1,16 +1,23 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+/** The count of discouraged words, `npm run words`. */
 
-const { commentLines, countWords, rateOf } = (await import(
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const { commentLines, countWords, proseLines, rateOf } = (await import(
   new URL('../scripts/comment-words.mjs', import.meta.url).href
 )) as {
   commentLines(source: string): string[]
   countWords(lines: readonly string[]): string[]
+  proseLines(markdown: string): string[]
   rateOf(files: readonly { lines: number; words: readonly string[] }[]): number
 }
 
-describe('the lines of comments', () => {
-  test('are those of line, block and doc comments, without their markers', () => {
+describe('commentLines', () => {
+  test('returns line, block and doc comments without their markers', () => {
     const source = `//! of a module
 /// of an item
 fn f<'a>(x: &'a str) {} // behind code
@@ -22,7 +29,7 @@ fn f<'a>(x: &'a str) {} // behind code
     assert.deepEqual(commentLines(source), ['of a module', 'of an item', 'behind code', 'of a function', 'short'])
   })
 
-  test('are not what looks like one in a text', () => {
+  test('ignores comment markers in string and regular expression literals', () => {
     const source = String.raw`
 const url = 'http://nobody', other = "// nobody", third = ${'`'}/* nobody */${'`'}
 let raw = r#"// "nobody" "#;
@@ -33,8 +40,52 @@ const pattern = /["'] \/\/ nobody/
   })
 })
 
-describe('the words', () => {
-  test('are counted as often as they are there, whole, in any case, across lines', () => {
+describe('proseLines', () => {
+  test('returns the prose of Markdown without code', () => {
+    const markdown = `# Title
+
+A line with \`nobody\` and \`\`a \` nobody\`\` as code.
+
+\`\`\`ts
+// nobody
+\`\`\`
+
+- an item
+  ~~~text
+  nobody
+  ~~~
+<!-- nobody -->
+The end.
+`
+    assert.deepEqual(proseLines(markdown), ['# Title', 'A line with  and  as code.', '- an item', 'The end.'])
+  })
+})
+
+describe('npm run words', () => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+
+  test('fails from 5 words per 1,000 lines, in comments and in prose', () => {
+    const folder = mkdtempSync(join(root, '__test__', 'words-'))
+    try {
+      const run = (name: string, first: string, line: string) => {
+        writeFileSync(join(folder, name), `${first}\n${`${line}\n`.repeat(199)}`)
+        return spawnSync(process.execPath, [join(root, 'scripts', 'words.mjs'), relative(root, join(folder, name))])
+      }
+      for (const [name, line] of [
+        ['prose.md', 'A line.'],
+        ['source.ts', '// A line.'],
+      ] as const) {
+        assert.equal(run(name, line, line).status, 0)
+        assert.equal(run(name, `${line} Anew.`, line).status, 1)
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+describe('countWords', () => {
+  test('returns every whole word, in any case, and phrases across lines', () => {
     assert.deepEqual(countWords(['Whoever is', 'told tells nobody', 'standalone, standstill']), [
       'whoever',
       'is told',
@@ -43,8 +94,10 @@ describe('the words', () => {
     ])
     assert.deepEqual(countWords(['it stays as it is, at hand, alone']), ['as it is', 'at hand', 'alone'])
   })
+})
 
-  test('their rate is for each 1,000 lines', () => {
+describe('rateOf', () => {
+  test('is the number of words per 1,000 lines', () => {
     assert.equal(
       rateOf([
         { lines: 400, words: ['anew'] },

@@ -1,4 +1,4 @@
-/** The package as it is installed: in applications of both module systems, under the compiler, and through bundlers. */
+/** The installed package: in applications of both module systems, under the compiler, and through bundlers. */
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

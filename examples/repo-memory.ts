@@ -69,7 +69,7 @@ async function work(workspace: string, root: string): Promise<void> {
   show('On disk', (await readFile(join(memory.directory, 'memory.json'), 'utf8')).split('\n').slice(0, 12).join('\n'))
 }
 
-/** Stands in for a model that has read its context. */
+/** A placeholder for a model that has read its context. */
 function model(context: string): StepSummary {
   return {
     happened: context.includes('timingSafeEqual') ? 'Used timingSafeEqual, as planned.' : 'Did not know what to do.',

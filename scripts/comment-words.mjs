@@ -1,4 +1,4 @@
-// The lines of comments in Rust, TypeScript and JavaScript, and which words of a private dialect they have.
+// Extracts the comments of Rust, TypeScript and JavaScript sources and the prose of Markdown, and counts discouraged words in them.
 
 const WORDS = [
   'whoever',
@@ -16,7 +16,7 @@ const WORDS = [
   'alone',
 ]
 const PATTERN = new RegExp(`\\b(?:${WORDS.join('|').replaceAll(' ', '\\s+')})\\b`, 'gi')
-/** What comments are recognised beside: texts, so that a `//` in one is no comment. Rust's lifetimes are not texts. */
+/** The tokens of a source: comments, and the string literals in which a `//` is not a comment. A lifetime of Rust is not a literal. */
 const TOKEN = new RegExp(
   [
     String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)`,
@@ -24,13 +24,13 @@ const TOKEN = new RegExp(
     String.raw`"(?:[^"\\]|\\[\s\S])*"`,
     String.raw`'(?:[^'\\\n]|\\[^\n])*'(?!\w)`,
     '`(?:[^`\\\\]|\\\\[\\s\\S])*`',
-    // A regular expression of JavaScript, which may hold quotes.
+    // A regular expression literal of JavaScript, which may contain quotes.
     String.raw`(?<=[=(,:[!&|?{};]\s*)\/(?![*\/])(?:[^\/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/`,
   ].join('|'),
   'g',
 )
 
-/** The lines of a source's comments, doc comments included, without their markers; empty ones are left out. */
+/** Returns the non-empty lines of a source's comments, including doc comments, without comment markers. */
 export function commentLines(source) {
   return [...source.matchAll(TOKEN)]
     .flatMap(({ groups }) => (groups?.comment ?? '').split('\n'))
@@ -38,12 +38,23 @@ export function commentLines(source) {
     .filter((line) => line !== '')
 }
 
-/** The words that are to be replaced, each as often as it is there; a phrase may be spread over two lines. */
+/** Returns the non-empty lines of a Markdown text, without fenced code blocks, code spans and HTML comments. */
+export function proseLines(markdown) {
+  return markdown
+    .replace(/^( *)(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\2`*[ \t]*$/gm, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/g, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** Returns every occurrence of a discouraged word, in lower case. A phrase may span two lines. */
 export function countWords(lines) {
   return [...lines.join('\n').matchAll(PATTERN)].map(([word]) => word.toLowerCase().replace(/\s+/g, ' '))
 }
 
-/** How many there are for each 1,000 lines of comments. */
+/** Returns the number of discouraged words per 1,000 lines of all files together. */
 export function rateOf(files) {
   const lines = files.reduce((sum, file) => sum + file.lines, 0)
   const words = files.reduce((sum, file) => sum + file.words.length, 0)

@@ -87,7 +87,10 @@ export function checkObject<T>(value: T, name: string): T {
   return value
 }
 
-/** Checks the arguments of a tool call. */ export function checkArguments(value: Record<string, unknown>, name: string): void {
+/** Checks the arguments of a tool call. */ export function checkArguments(
+  value: Record<string, unknown>,
+  name: string,
+): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidArgument(name, 'an object', value)
   }

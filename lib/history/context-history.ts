@@ -68,7 +68,9 @@ export class ContextHistory {
   readonly #closeTimeout: number
   readonly #hooks: Hooks
 
-  /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: ContextHistoryOptions | null) {
+  /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
+    options?: ContextHistoryOptions | null,
+  ) {
     const given = optional(options, 'options', historyOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)

@@ -98,7 +98,8 @@ export interface ContextEntry {
   queryId?: string
   /**
    * The id of the span in a distributed trace. */ spanId?: string /** The id that the model or the framework assigned to the
-   * call. */ callId?: string /** How long the call took, in ms.
+   * call. */
+  callId?: string /** How long the call took, in ms.
    */
   durationMs?: number
   /** The id of the operation that appended the entry, see `ContextEntryInput`. */

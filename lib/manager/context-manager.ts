@@ -86,7 +86,9 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #selecting: Selecting<Task>
   readonly #sessions: Sessions
 
-  /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: ContextManagerOptions | null) {
+  /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
+    options?: ContextManagerOptions | null,
+  ) {
     const given = optional(options, 'options', managerOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
@@ -190,7 +192,9 @@ export class ContextManager<Task extends TaskId = number> {
    * and a handle; equal calls with equal outputs get equal placeholders, so that prompt caches stay valid. An output that cannot
    * be stored is returned unchanged, with the `error`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offload<T>(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offload<
+    T,
+  >(
     toolName: string,
     args: Record<string, unknown>,
     result: T,
@@ -213,7 +217,9 @@ export class ContextManager<Task extends TaskId = number> {
    * output and the JSON path of the text. Short members, such as ids and types, and instances of classes are kept. A value
    * without long texts is returned unchanged whatever its size: check `shownBytes`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offloadValue<T>(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offloadValue<
+    T,
+  >(
     toolName: string,
     args: Record<string, unknown>,
     value: T,

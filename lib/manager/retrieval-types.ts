@@ -375,8 +375,8 @@ export interface GrepContextsHit {
   lines: GrepLine[]
 }
 
-/** A matching line. */ export interface GrepLine { /** The line number, counted from 1 as `readContext` does. */
-  line: number
+/** A matching line. */ export interface GrepLine {
+  /** The line number, counted from 1 as `readContext` does. */ line: number
   /** The offset of the line in the whole text, in bytes. */
   byteOffset: number
   /** The line without its end. */

@@ -73,7 +73,9 @@ export class StateStore {
   readonly #hooks: Hooks
   readonly #watchers = new Set<Watcher>()
 
-  /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options?: StateStoreOptions | null) {
+  /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
+    options?: StateStoreOptions | null,
+  ) {
     const given = optional(options, 'options', stateStoreOptions) ?? {}
     const redaction = checkRedaction(given.redaction ?? false, 'redaction')
     this.#options = checkStateOptions(given)

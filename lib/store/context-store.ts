@@ -63,7 +63,9 @@ export class ContextStore {
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
-  /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(options: ContextStoreOptions) {
+  /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
+    options: ContextStoreOptions,
+  ) {
     storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
     const { checked, prefix } = checkStoreOptions(options, redaction)
