@@ -59,10 +59,10 @@ interface SweepReport {
   removals?: Array<SweepRemoval>
 }
 
-/** Types that every area uses: identifiers, points in time, errors. */
-/** A task's identifier. Code written for numbers and code written for strings both work. */
+/** Types that all parts of the package use: identifiers, points in time, errors. */
+/** The id of a task: a number or a string. */
 type TaskId = number | string;
-/** A value that JSON can hold. */
+/** A value that JSON can represent. */
 type JsonValue = string | number | boolean | null | JsonValue[] | {
     [key: string]: JsonValue;
 };
@@ -70,58 +70,59 @@ type JsonValue = string | number | boolean | null | JsonValue[] | {
 type ContextErrorCode = 
 /** An argument has the wrong type or an impossible value; the message names it. */
 'ERR_CONTEXT_INVALID_ARGUMENT'
-/** There is no context, or no entry of a store, behind this path; no such workspace; nothing to migrate. */
+/** The context, store entry or workspace does not exist, or there is no memory to migrate. */
  | 'ERR_CONTEXT_NOT_FOUND'
 /** The path leads outside the context directory or the store, or through a symbolic link. */
  | 'ERR_CONTEXT_OUTSIDE_DIRECTORY'
-/** The file is there but holds no whole context record, or no entry; a memory or git's configuration is not understood. */
+/** The file exists but does not hold a complete record or entry; or the file of a memory, or git's configuration, is invalid. */
  | 'ERR_CONTEXT_CORRUPT'
-/** The file system refused; `cause` is its error. */
+/** A file system call failed; `cause` is its error. */
  | 'ERR_CONTEXT_IO'
 /** The value is larger than `retention.maxResultBytes`, `maxEntryBytes`, a memory's texts or than a string can be. */
  | 'ERR_CONTEXT_TOO_LARGE'
 /**
- * The context belongs to another session that is alive, the history's file was replaced meanwhile, the store's entry has
- * another revision, another agent's directory differs in case alone, or another convention has the title.
+ * The state is not the one that the call requires: the context belongs to another live session, the history's file was
+ * replaced, the entry or item has another revision, the directory of another agent has a name that differs only in case, or
+ * another convention has the title.
  */
  | 'ERR_CONTEXT_CONFLICT'
 /** Another process held the file's lock longer than `lockTimeout`. */
  | 'ERR_CONTEXT_LOCK_TIMEOUT'
-/** The changes after a watcher's cursor are not in the state store any more. */
+/** The changes after a watcher's cursor are no longer recorded in the state store. */
  | 'ERR_CONTEXT_CURSOR_EXPIRED'
-/** The file system lacks what the call needs, such as locks, or the memory does: a workspace, a branch that can be read. */
+/** A requirement of the call is missing: file locks, a workspace, or a readable branch. */
  | 'ERR_CONTEXT_UNSUPPORTED'
-/** It could not be told what is secret in a value, and so it was not written. */
+/** A value could not be redacted reliably and was therefore not written. */
  | 'ERR_CONTEXT_REDACTION'
 /** The directory belongs to another user, who can read and replace what is stored there. See `allowShared`. */
  | 'ERR_CONTEXT_UNSAFE_DIRECTORY'
-/** Thrown by the import: the addon of this platform is missing or cannot be loaded, or Node.js is too old. */
+/** Thrown when the package is imported: the native addon of this platform is missing or cannot be loaded, or Node.js is too old. */
  | 'ERR_CONTEXT_ADDON'
-/** This package failed by an error of its own. Please report it. */
+/** An internal error of this package. Please report it. */
  | 'ERR_CONTEXT_INTERNAL';
-/** What this package throws and rejects with. */
+/** The errors that this package throws and rejects with. */
 interface ContextError extends Error {
-    /** Stable, for programs. */
+    /** The code, which does not change between versions. */
     code: ContextErrorCode;
     /** The file system's error, or what an injected file system threw. */
     cause?: unknown;
 }
-/** Options of calls that may take long. */
+/** Options of calls that can be aborted. */
 interface CancellationOptions {
     /** Rejects the call with the signal's reason and stops the work. */
     signal?: AbortSignal | null | undefined;
 }
-/** A point in time: a date, ISO 8601 (UTC where it names no zone), or ms since 1970. */
+/** A point in time: a `Date`, an ISO 8601 text (UTC where it has no time zone), or ms since 1970. */
 type Time = Date | string | number;
 
 /** The file system that a caller can inject. */
 /**
- * A file system that takes the place of the local disk: an in-memory map in tests, a sandbox, a
- * remote store. Methods may be synchronous or asynchronous and are looked up on the object at every
- * call. There are no locks and no fsync here: what survives a crash is up to the implementation.
+ * A file system that is used instead of the local disk, such as an in-memory map in tests, a sandbox, or a remote store. Methods
+ * may be synchronous or asynchronous and are looked up on the object at every call. The interface has no locks and no fsync:
+ * which writes survive a crash depends on the implementation.
  */
 interface IFileSystem {
-    /** The file's text. Rejects when it cannot be read, best with `code: 'ENOENT'` when it is missing. */
+    /** Returns the file's text. Rejects if it cannot be read, preferably with `code: 'ENOENT'` if it does not exist. */
     readFile(path: string): Promise<string>;
     writeFile(path: string, content: string): Promise<void>;
     exists(path: string): Promise<boolean>;
@@ -135,25 +136,25 @@ interface IFileSystem {
     getCwd(): string;
     dirname(filePath: string): string;
     unlink(path: string): Promise<void>;
-    /** File names only. */
+    /** Returns the names in a directory, without paths. */
     readdir(path: string): Promise<string[]>;
-    /** With it, readers see a new file whole or not at all. */
+    /** Renames a file. If it is implemented, files are replaced atomically: readers never see a partial file. */
     rename?(oldPath: string, newPath: string): Promise<void>;
-    /** Adds text at a file's end, creating the file. With it, appending costs no reading and rewriting. */
+    /** Appends text to a file, and creates the file if needed. If it is not implemented, an append reads and rewrites the file. */
     appendFile?(path: string, content: string): Promise<void>;
 }
 
 /** Public types of redaction. */
-/** A rule of your own: an expression, or texts that are secret wherever they occur. */
+/** A custom rule: a regular expression, or texts that are secret wherever they occur. */
 type RedactionPattern = {
-    /** Stands in replacements and reports: 1 to 64 letters, digits, `-`, `_` and `.`. */
+    /** The rule's name in replacements and reports: 1 to 64 letters, digits, `-`, `_` and `.`. */
     name: string;
     /**
-     * What is secret: what the expression matches, or only its group `(?<secret>…)` where it has one. It is matched in
-     * linear time: look-around and back references are refused.
+     * The expression. Its whole match is secret, or only its group `(?<secret>…)` if it has one. It is matched in linear time:
+     * look-around and back references are refused.
      */
     pattern: string | RegExp;
-    /** Flags of the expression, in place of those of a `RegExp`. */
+    /** Flags of the expression; they override the flags of a `RegExp`. */
     flags?: string | null | undefined;
 } | {
     name: string;
@@ -161,123 +162,123 @@ type RedactionPattern = {
     literals: readonly string[];
 };
 /**
- * What is redacted, and how. An object of options is read once, when it is first used: pass the same one again and nothing
- * is compiled twice.
+ * Options of redaction. An options object is read once, when it is first used: pass the same object again to avoid compiling the
+ * rules twice.
  */
 interface RedactionOptions {
-    /** Further rules. */
+    /** Custom rules, in addition to the built-in ones. */
     patterns?: readonly RedactionPattern[] | null | undefined;
-    /** What is never redacted: exact texts, and expressions that are matched against what was found. */
+    /** Texts that are never redacted: a finding is kept if it equals one of these strings or matches one of these expressions. */
     allow?: readonly (string | RegExp)[] | null | undefined;
-    /** Names of built-in rules that are not used. */
+    /** Names of built-in rules to disable. */
     disable?: readonly string[] | null | undefined;
-    /** Further names of members, variables, headers and so on whose values are secret. */
+    /** Additional names (of object keys, variables, headers and the like) whose values are secret. */
     keys?: readonly string[] | null | undefined;
     /**
-     * Whether the values of this process's environment variables whose names look secret are secret wherever they occur.
-     * They are read at every call, once per run of synchronous code.
+     * Whether values of environment variables with secret-looking names (such as `API_KEY`) are redacted wherever they occur. The
+     * variables of this process are read at each call, at most once per run of synchronous code.
      * @default true
      */
     environment?: boolean | null | undefined;
     /**
-     * What takes a secret's place: `'label'` is `[REDACTED:<rule>]`, `'mask'` as many `*` as the secret has UTF-16 units
-     * (line breaks stay).
+     * The replacement of a secret: `'label'` is `[REDACTED:<rule>]`; `'mask'` is one `*` for each UTF-16 code unit of the secret
+     * (line breaks are kept).
      * @default 'label'
      */
     replacement?: 'label' | 'mask' | null | undefined;
     /**
-     * Told what was redacted in something that was stored, before the promise of the call settles. Not called by `redact`
-     * and `redactValue`, which return it. What it throws is swallowed.
+     * Called with the findings for a stored record, before the promise of the call settles. Not called by `redact` and
+     * `redactValue`, which return the findings. Errors that it throws are ignored.
      */
     onRedaction?: ((report: RedactionReport) => void) | null | undefined;
 }
-/** How many secrets a rule found. */
+/** The number of secrets that one rule found. */
 interface RedactionFinding {
-    /** The rule's name, which stands in the replacement as well. */
+    /** The rule's name, as in the replacement. */
     rule: string;
     count: number;
 }
-/** What was redacted in something that was stored. Never a secret. */
+/** A report of what was redacted in a stored record. It contains no secret. */
 interface RedactionReport {
     /**
-     * A `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, or of a repository's memory a
-     * `memoryRecord` (a convention, decision or note) or a `memorySummary`; the value of an item of a `state` store.
+     * The kind of record: a `context` of a manager, an `entry` of a history, a `storeEntry` of a context store, a `memoryRecord`
+     * (convention, decision or note) or `memorySummary` of a repository memory, or the value of an item of a `state` store.
      */
     kind: 'context' | 'entry' | 'storeEntry' | 'memoryRecord' | 'memorySummary' | 'state';
-    /** The tool that the output is of, as it is stored; of a `context` and an `entry` alone. */
+    /** The stored name of the tool; only for a `context` and an `entry`. */
     toolName?: string;
-    /** Who wrote the `storeEntry`, or changed it. */
+    /** The agent that wrote or changed the `storeEntry`. */
     agent?: string;
-    /** The context's path, the history's file, the store entry's file, or that of the memory or the state store. */
+    /** The path of the context, or of the file of the history, the store entry, the memory or the state store. */
     filepath: string;
     /** The id of the entry, or of the `memoryRecord`. */
     entryId?: string;
     /** The key of the item of a `state` store. */
     key?: string;
-    /** By rule, in the order of their first finds; never empty. */
+    /** The findings by rule, in the order of their first occurrence; never empty. */
     findings: RedactionFinding[];
 }
-/** What `redact` gives. */
+/** The result of `redact`. */
 interface RedactedText {
-    /** The text without its secrets; the very text given where it has none. */
+    /** The redacted text; the given text if it contains no secret. */
     text: string;
-    /** By rule; empty where nothing was found. */
+    /** The findings by rule; empty if the input contains no secret. */
     findings: RedactionFinding[];
 }
-/** What `redactValue` gives. */
+/** The result of `redactValue`. */
 interface RedactedValue<T = unknown> {
-    /** A new value, as it would be stored and loaded again. */
+    /** The redacted copy of the value, as it would be after storing and loading it. */
     value: T;
-    /** By rule; empty where nothing was found. */
+    /** The findings by rule; empty if the input contains no secret. */
     findings: RedactionFinding[];
 }
 
 /** Public types of the context history. */
 
-/** Options of `new ContextHistory()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
 interface ContextHistoryOptions {
     /**
-     * The file, created on demand with its directory for the owner alone. Relative paths count from the working directory
-     * at the time of construction; `~` is expanded. Any number of histories and processes may share it.
+     * The file. It is created when needed, together with its directory, with access for the owner only. A relative path is resolved
+     * against the working directory at construction; `~` is expanded. Any number of histories and processes may share it.
      * @default '.wink/context.jsonl'
      */
     path?: string | null | undefined;
-    /** Takes the place of the local disk. */
+    /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
     /**
-     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-     * it may still come.
+     * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+     * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+     * call may still take effect.
      * @default 10000
      */
     fileSystemTimeout?: number | null | undefined;
     /**
-     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-     * resolves. The local disk is always waited for.
+     * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+     * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
      * @default 30000
      */
     closeTimeout?: number | null | undefined;
     /**
-     * What an acknowledged entry survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-     * as well.
+     * What an entry survives after its `append` has resolved: with `'process'`, the end or crash of the process; with `'full'`,
+     * also a power failure.
      * @default 'process'
      */
     durability?: 'process' | 'full' | null | undefined;
     /**
-     * How long to wait for the file's lock while other processes hold it, in ms. Then calls reject with
+     * How long to wait for the file's lock while other processes hold it, in ms. After that, calls reject with
      * `ERR_CONTEXT_LOCK_TIMEOUT`.
      * @default 10000
      */
     lockTimeout?: number | null | undefined;
     /**
-     * Vouches that the locks of the file system exclude every process that can reach the history, on other hosts and mounts
-     * as well. Without it, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
-     * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+     * Asserts that file locks exclude every process that can access the history, including processes on other hosts and mounts.
+     * Without this option, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED` on FUSE, 9p, SMB and unknown file systems. See
+     * docs/durability.md.
      * @default false
      */
     trustLocks?: boolean | null | undefined;
     /**
-     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+     * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
      * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
      * @default false
      */
@@ -288,38 +289,40 @@ interface ContextHistoryOptions {
      */
     maxEntryBytes?: number | null | undefined;
     /**
-     * The history compacts itself in the background when an append finds the file larger than so many bytes: the oldest entries go
-     * until the rest has 80 % of it; the latest one stays. No append waits for it, one process does it at a time, and `onDebug`
-     * is told. Until it is done the file is larger. Not where `compact` is refused, see `trustLocks`.
+     * File size in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
+     * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at a
+     * time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
+     * `compact` is refused, see `trustLocks`.
      * @default Infinity
      */
     maxBytes?: number | null | undefined;
     /**
-     * As `maxBytes`, for a number of entries. They are counted after every sixteenth part of it that this history has appended.
+     * The same as `maxBytes`, for the number of entries. This history counts the entries of the file each time it has appended
+     * `maxEntries / 16` of them.
      * @default Infinity
      */
     maxEntries?: number | null | undefined;
     /**
-     * What is taken out of every line before it is written. `false`: nothing is.
+     * The rules by which secrets are removed from every line before it is written. `false` disables redaction.
      * @default the built-in rules, and the values of environment variables whose names look secret
      */
     redaction?: false | RedactionOptions | null | undefined;
-    /** Told what happens, for logs. What it throws is swallowed. */
+    /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
     onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
 }
 /** An entry of a history: a tool call, a decision or a summary. */
 interface ContextEntry {
-    /** Unique; of a line without one, derived from the line's content. */
+    /** A unique id. For a line without an id, it is derived from the line's content. */
     id: string;
     toolName: string;
-    /** What the tool was called with. */
+    /** The arguments of the tool call. */
     params: unknown;
-    /** What the tool gave back. */
+    /** The output of the tool. */
     result: unknown;
     success: boolean;
-    /** What happened, in a sentence. */
+    /** One sentence about the call, or `null`. */
     summary: string | null;
-    /** ISO 8601; `null` only where a line of another program has none. */
+    /** ISO 8601; `null` only for a line that another program wrote without a timestamp. */
     timestamp: string | null;
     /** Why the call failed. */
     error?: string;
@@ -327,23 +330,23 @@ interface ContextEntry {
     sessionId?: string;
     /** The query that the call belongs to. */
     queryId?: string;
-    /** The span of the trace. */
+    /** The id of the span in a distributed trace. */
     spanId?: string;
-    /** The call's id, as the model or the framework gave it. */
+    /** The id that the model or the framework assigned to the call. */
     callId?: string;
     /** How long the call took, in ms. */
     durationMs?: number;
-    /** The operation that appended the entry, see `ContextEntryInput`. */
+    /** The id of the operation that appended the entry, see `ContextEntryInput`. */
     operationId?: string;
     /**
-     * `true` where `append` returns the first entry of an operation and a compaction has removed that entry: `params`, `result`
-     * and `summary` are `null`.
+     * `true` where `append` finds that an operation was done before and a compaction has removed its entry. `params`, `result` and
+     * `summary` are `null` then.
      */
     compacted?: boolean;
-    /** What else the line says. */
+    /** Other members of the line. */
     [key: string]: unknown;
 }
-/** What `append` takes. `undefined` and `null` mean absent. An entry that was read can be appended again. */
+/** The entry that `append` takes. A member that is `undefined` or `null` counts as absent. An entry that was read can be appended again. */
 interface ContextEntryInput {
     toolName: string;
     /** @default null */
@@ -355,11 +358,11 @@ interface ContextEntryInput {
     /** @default null */
     summary?: string | null | undefined;
     /**
-     * ISO 8601 (UTC where it names no zone), a date, or ms since 1970, in the years 0 to 9999.
+     * An ISO 8601 text (UTC where it has no time zone), a `Date`, or ms since 1970, in the years 0 to 9999.
      * @default now
      */
     timestamp?: Date | string | number | null | undefined;
-    /** @default a fresh UUID */
+    /** @default a new UUID */
     id?: string | null | undefined;
     /** Why the call failed. */
     error?: string | null | undefined;
@@ -367,145 +370,149 @@ interface ContextEntryInput {
     sessionId?: string | null | undefined;
     /** The query that the call belongs to. */
     queryId?: string | null | undefined;
-    /** The span of the trace. */
+    /** The id of the span in a distributed trace. */
     spanId?: string | null | undefined;
-    /** The call's id, as the model or the framework gave it. */
+    /** The id that the model or the framework assigned to the call. */
     callId?: string | null | undefined;
     /** How long the call took, in ms. */
     durationMs?: number | null | undefined;
     /**
-     * Makes a repeated append harmless: where the file has an entry with this id, `append` writes nothing and returns that entry,
-     * whichever process wrote it. At most 256 characters. Of a file's latest 262 144 ids, each is known for as long as
-     * its entry is there. A compaction keeps the ids of the entries that it removes: the latest 10 000 of them, of 2 MiB together,
-     * and no more than an eighth of its `maxBytes`.
+     * Makes a repeated append idempotent: where the file has an entry with this id, `append` writes nothing and returns that entry,
+     * whichever process wrote it. At most 256 characters. The latest 262 144 ids of a file are recognised, each while its entry is
+     * in the file. A compaction keeps the ids of the entries that it removes: the latest 10 000, up to 2 MiB together and up to an
+     * eighth of its `maxBytes`.
      */
     operationId?: string | null | undefined;
-    /** The line's spelling of `toolName`, which would be there twice. */
+    /** Not allowed: lines have `toolName` under this key. */
     tool_name?: never;
-    /** Anything else is kept beside the rest. */
+    /** Other members are stored unchanged. */
     [key: string]: unknown;
 }
 /** Options of `append`. */
 interface AppendOptions {
     /**
-     * The `id` of the entry that has to be the file's last one, `null` where there has to be none; `undefined` means no condition.
-     * When another entry is the last one, nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
+     * Appends only when the last entry of the file has this `id`; with `null`, only when the file has no entry; `undefined` means
+     * no condition. Otherwise nothing is written and `append` rejects with `ERR_CONTEXT_CONFLICT`.
      */
     ifLast?: string | null | undefined;
 }
 /** Options of `read`. */
 interface ReadOptions extends CancellationOptions {
     /**
-     * Entries before the one with which they take so many bytes of JSON are left out.
-     * @default no bound
+     * Stops reading further back once the returned entries take this many bytes of JSON. The entry that exceeds the limit is still
+     * returned.
+     * @default no limit
      */
     maxBytes?: number | null | undefined;
 }
-/** Options of `tail`. `undefined` and `null` mean the default. */
+/** Options of `tail`. An option that is `undefined` or `null` has its default. */
 interface TailOptions extends CancellationOptions {
     /**
-     * Begins with the last so many entries that are there already.
+     * How many of the existing entries, counted from the end of the file, are yielded first.
      * @default 0
      */
     last?: number | null | undefined;
-    /** Begins behind the entry with this id, so that following goes on where it ended before. Not with `last`. */
+    /** Starts after the entry with this id, to continue an earlier `tail`. Cannot be combined with `last`. */
     after?: string | null | undefined;
 }
-/** Which entries `search` finds: those that meet every condition given. */
+/** The conditions of `search`. An entry must meet all that are given. */
 interface HistoryFilter extends CancellationOptions {
-    /** The tool, or one of several. */
+    /** The entry's tool is this one, or one of these. */
     toolName?: string | readonly string[] | null | undefined;
     success?: boolean | null | undefined;
-    /** At this time or later: ISO 8601 (UTC where it names no zone), a date, or ms since 1970. */
+    /** The entry's time is not before this one: an ISO 8601 text (UTC where it has no time zone), a `Date`, or ms since 1970. */
     since?: Date | string | number | null | undefined;
-    /** At this time or before. */
+    /** The entry's time is not after this one. */
     until?: Date | string | number | null | undefined;
     /**
-     * Appears in the tool's name, the parameters, the result or the summary, in upper or lower case. With `ranked`, a question
-     * that entries have to share a word with.
+     * A text that occurs in the tool's name, the parameters, the result or the summary, ignoring case. With `ranked`, a query of
+     * which an entry must contain at least one word.
      */
     text?: string | null | undefined;
     /**
-     * Ranks by how well an entry answers `text`, which is needed then: best first, equally good ones the most recent first.
-     * The 10 000 most recent entries that meet the other conditions are ranked (fewer when they have more than 64 MiB of
-     * text), by their tool's name, summary, the first 8 KiB of their parameters' text and 32 KiB of their result's.
+     * Ranks entries by how well they match `text`, which is required then: best first; entries with equal scores, the most recent
+     * first. Ranks the 10 000 most recent entries that meet the other conditions (fewer when they have more than 64 MiB of text),
+     * by the tool's name, the summary, the first 8 KiB of the parameters' text and the first 32 KiB of the result's text.
      * @default false
      */
     ranked?: boolean | null | undefined;
     /**
-     * At most this many, the most recent ones; with `ranked`, the best ones.
+     * The largest number of entries: the most recent ones, or with `ranked` the best ones.
      * @default 50
      */
     limit?: number | null | undefined;
 }
-/** What `compact` keeps: entries that meet every bound given. At least one is needed. */
+/** The entries that `compact` keeps: those that meet every limit given. At least one limit is required. */
 interface CompactPolicy extends CancellationOptions {
-    /** The most recent so many. */
+    /** Keeps this many of the most recent entries. */
     keepLast?: number | null | undefined;
     /**
-     * Those not older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a time that can be read have
-     * no age, and stay.
+     * Keeps entries that are not older than this duration: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a valid
+     * timestamp are kept.
      */
     maxAge?: string | null | undefined;
-    /** The most recent ones whose lines take no more than so many bytes. */
+    /** Keeps the most recent entries whose lines take at most this many bytes together. */
     maxBytes?: number | null | undefined;
     /**
-     * Sums up the entries that go. What it gives becomes one entry, `summary`, at the file's head. May be asked again when
-     * another process changed the file meanwhile. Nothing is locked while it works.
+     * Called with the entries to be removed. The text that it returns becomes one entry with the tool name `summary` at the
+     * beginning of the file. It is called again when another process compacted the file in the meantime. No lock is held while it
+     * runs.
      */
     summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined;
     /**
-     * How long `summarise` may take, in ms; `Infinity` means no bound. Then nothing is removed, as when it fails.
+     * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, nothing is removed and
+     * `compact` rejects.
      * @default 10000
      */
     summariseTimeout?: number | null | undefined;
 }
-/** What `compact` did. */
+/** The result of `compact`. */
 interface CompactReport {
-    /** Entries that stayed. */
+    /** Number of entries that were kept. */
     keptEntries: number;
-    /** Entries that went. */
+    /** Number of entries that were removed. */
     droppedEntries: number;
-    /** Lines without an entry that went with them. */
+    /** Number of lines without an entry that were removed with them. */
     droppedBadLines: number;
     /** Size of the file before, in bytes. */
     bytesBefore: number;
     /** Size of the file after, in bytes. */
     bytesAfter: number;
-    /** The entry that sums up those that went. */
+    /** The entry that `summarise` made; `null` without `summarise`, or where nothing was removed. */
     summaryEntry: ContextEntry | null;
 }
-/** What `verify` found. */
+/** The result of `verify`. */
 interface VerifyReport {
-    /** Whole entries. */
+    /** Number of valid entries. */
     entries: number;
     /** Size of the file, in bytes. */
     bytes: number;
-    /** Lines that are no entries, a torn last line included. `read` and `search` skip them. */
+    /** Number of lines that do not hold an entry, including an incomplete last line. `read` and `search` skip them. */
     badLines: number;
-    /** The first 100 of them. */
+    /** The first 100 of these lines. */
     problems: {
-        /** Number of the line, from 1. */
+        /** The line number, from 1. */
         line: number;
-        /** Where it begins, in bytes. */
+        /** The offset of the line's first byte in the file. */
         offset: number;
         reason: string;
     }[];
-    /** The last line is not whole: its writer was interrupted, or is writing. `badLines` counts it as well. */
+    /** Whether the last line is incomplete: its writer was interrupted, or is still writing. `badLines` counts this line too. */
     hasTornTail: boolean;
     /**
-     * The index beside the file, which only makes searching faster. `valid`: it is right as far as it goes. `stale`: it describes
-     * a file that is no longer there, or was written with another `maxEntryBytes` or by another version. `damaged`: part of it is
-     * not what was written. The next search of a file of 256 KiB or more makes what is missing, stale or found damaged again.
+     * The state of the index file, a cache that makes searching faster. `valid`: it agrees with the part of the history that it
+     * covers. `stale`: it describes a replaced file, or was written with another `maxEntryBytes` or by another version. `damaged`:
+     * its checksums do not match. The next search of a file of 256 KiB or more rebuilds an index that is missing, stale or found
+     * damaged.
      */
     index: 'missing' | 'valid' | 'stale' | 'damaged';
 }
 
-/** `ContextHistory`: the public face of the native history. */
+/** `ContextHistory`: the public class of the history, over the native implementation. */
 
 /**
- * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may read and
- * append to as well. Any number of histories, in any number of processes, may share a file.
+ * An append-only log of tool calls and decisions: one JSON object per line in a file, which other programs may also read and
+ * append to. Any number of `ContextHistory` objects, in any number of processes, may share a file.
  *
  * @example
  * ```ts
@@ -517,55 +524,57 @@ interface VerifyReport {
  */
 declare class ContextHistory {
     #private;
-    /** Touches no file: the first append creates it. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options?: ContextHistoryOptions | null);
-    /** The file, absolute, as it was given (symbolic links are not resolved). */
+    /** The absolute path of the file. Symbolic links are not resolved. */
     get path(): string;
     /**
-     * Appends an entry. Its values are taken as they are now: later changes to them do not count.
+     * Appends an entry. Its values are copied before `append` returns: later changes to them have no effect.
      *
-     * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. What JSON cannot hold is written as
-     * `JSON.stringify` does it; where that throws, the rest is written with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
-     * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`).
+     * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. Values that JSON cannot represent are written as
+     * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
+     * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested deeper
+     * than 10 000 levels (`[Too deep]`).
      *
-     * @returns the entry, completed, once its line is in the file, whole, at the chosen durability. `params`, `result` and
-     * unknown keys are the very values given, not what reading gives back of them. Where secrets were taken out (see
-     * `redaction`) it is the entry as it was written and as reading gives it back; the values given are never touched. Where the
-     * file has an entry with the same `operationId`, it is that entry as reading gives it back, and nothing is written.
-     * Processes exclude each other by the file's lock: where locks do not bind all of them (see `trustLocks`), and with a
-     * `fileSystem`, `operationId` and `ifLast` hold for one process.
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` for `ifLast`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     * @returns the completed entry, after its whole line is in the file at the chosen durability. `params`, `result` and additional
+     * members are the values that were passed, not copies read from the file. Where secrets were removed (see `redaction`), the
+     * returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the file already has an
+     * entry with the same `operationId`, nothing is written and that entry is returned as reading returns it. Processes exclude
+     * each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see
+     * `trustLocks`), `operationId` and `ifLast` work within one process only.
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` when another entry than `ifLast` is the last one,
+     * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry>;
     /**
-     * Appends a decision, so that it is recalled with the tool calls around it.
+     * Appends a decision as an entry, so that reading and searching return it together with the tool calls around it.
      *
      * @param summary the decision
-     * @param details what led to it, kept as `params`
+     * @param details the reasons or data behind the decision, stored as `params`
      */
     recordDecision(summary: string, details?: unknown): Promise<ContextEntry>;
     /**
-     * The most recent entries, oldest first. Lines that are no entries are skipped and reported to `onDebug`.
+     * The most recent entries, oldest first. Lines that do not hold an entry are skipped and reported to `onDebug`.
      *
-     * @param limit at most this many, 50 by default
+     * @param limit the largest number of entries, 50 by default
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
     read(limit?: number | null, options?: ReadOptions | null): Promise<ContextEntry[]>;
     /**
-     * The most recent entries that meet every condition of the filter, oldest first; with `ranked`, those that answer its
+     * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its
      * `text` best, best first.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
     search(filter: HistoryFilter): Promise<ContextEntry[]>;
     /**
-     * Entries as they are appended, by any process, in their order, until the caller stops or the signal is aborted. Goes on while
-     * the file is compacted or replaced, and where there is none yet; new entries are looked for up to ten times a second. Nothing
-     * is missed, except entries that are appended and removed again by the second of two compactions within that time.
+     * Yields entries as any process appends them, in their order in the file, until the caller stops or the signal is aborted. It
+     * continues while the file is compacted or replaced, and waits where no file exists yet. It polls for new entries up to ten
+     * times a second. No entry is missed, except one that is appended and then removed by the second of two compactions between
+     * two polls.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the entry `after` is not there, such as after a
-     * compaction; `ERR_CONTEXT_IO`; the signal's reason
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when the file has no entry with the id `after`,
+     * for example because a compaction removed it; `ERR_CONTEXT_IO`; the signal's reason
      * @example
      * ```ts
      * for await (const entry of history.tail({ last: 10, signal })) {
@@ -575,83 +584,84 @@ declare class ContextHistory {
      */
     tail(options?: TailOptions | null): AsyncGenerator<ContextEntry, void, undefined>;
     /**
-     * Removes the entries that the policy does not keep, and the lines without an entry before the first that stays. The
-     * file is replaced at once: readers see the old one or the new one, and what others append meanwhile is kept.
+     * Removes the entries that the policy does not keep, and the lines without an entry that precede the first kept entry. The file
+     * is replaced atomically: readers see the old file or the new one, and entries that other processes append during the
+     * compaction are kept.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`): nothing is
-     * changed then; `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`, and nothing is changed
-     * either; `ERR_CONTEXT_REDACTION`, likewise; `ERR_CONTEXT_CONFLICT` when others replace the file again and again; `ERR_CONTEXT_UNSUPPORTED`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`);
+     * `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`; `ERR_CONTEXT_REDACTION`;
+     * `ERR_CONTEXT_CONFLICT` when other processes replace the file at each attempt. A rejected call has changed nothing. Also
+     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     compact(policy: CompactPolicy): Promise<CompactReport>;
-    /** Reads the whole file, and tells what is in it and what is wrong with it. Changes nothing. */
+    /** Reads the whole file and reports its contents and its damaged lines. Changes nothing. */
     verify(options?: CancellationOptions | null): Promise<VerifyReport>;
     /**
-     * Waits for every append called before, whether it succeeds or fails, and for a compaction in the background that one of those
-     * that are done has started; for those that wait for a `fileSystem`, no longer
-     * than `closeTimeout`. The history can be used again afterwards.
+     * Waits until every earlier `append` has succeeded or failed, and for a background compaction that a completed append started.
+     * Waits for pending calls of a `fileSystem` for `closeTimeout` at most. The history can be used again afterwards.
      */
     close(): Promise<void>;
-    /** `await using`: the block waits for its appends. */
+    /** For `await using`: calls `close()` at the end of the block. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Checks the options of a history, and completes them with the defaults. */
+/** Checks the options of a history and adds the defaults. */
 
 declare const DEFAULT_HISTORY_PATH = ".wink/context.jsonl";
 
 /** Public types of the context manager: its options, pointers and stored contexts. */
 
-/** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
+/** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
 interface ContextPointer<Task extends TaskId = number> {
-    /** The context's file (or the one it will have, while only memory holds it): what the load methods take. */
+    /** The path of the context's file, which the load methods take. For an output that is only in memory, the path that its file would have. */
     filepath: string;
     /** The file's name, for display. */
     filename: string;
     /** The tool that made the output. */
     toolName: string;
-    /** What the tool did, for people and rankers. */
+    /** A short text about the call, which is shown to people and used for ranking. */
     toolDescription: string;
-    /** The tool's arguments, up to 4 KB of JSON; see `argsTruncated`. */
+    /** The arguments of the call, up to 4 KB of JSON; see `argsTruncated`. */
     args: Record<string, unknown>;
     /** The task the output belongs to. */
     taskId?: Task;
     /** The query that caused the call. */
     queryId?: string;
-    /** The session that saved it. */
+    /** The session that saved the output. */
     sessionId?: string;
     /** Time of the call, ms since 1970. */
     timestamp: number;
-    /** Size of the stored JSON in bytes, and of the bytes that are stored beside it. */
+    /** Size in bytes of the stored JSON and of the binary data that is stored next to it. */
     sizeBytes: number;
-    /** Whether the tool succeeded, where that was told. */
+    /** Whether the call succeeded; absent if the caller did not say. */
     success?: boolean;
-    /** Why it failed, up to 512 bytes; the stored context has it whole. */
+    /** Why the call failed, cut at 512 bytes; the stored context has the full text. */
     error?: string;
-    /** What the tool said about the call, up to 512 bytes; the stored context has it whole. */
+    /** The message of the tool about the call, cut at 512 bytes; the stored context has the full text. */
     message?: string;
-    /** `args` is cut: the stored context has it whole. */
+    /** Whether `args` is incomplete; the stored context has all arguments. */
     argsTruncated?: boolean;
-    /** The result's own `sourceUrls`, so that an answer can cite without loading. */
+    /** The `sourceUrls` of the result, so that an answer can cite them without loading the context. */
     sourceUrls?: string[];
     /**
-     * A short name of the call and its output, which placeholders show: the same for the same call with the same output. What takes
-     * a path takes it as well, in every process that opens the directory, for as long as the file is there; of several equal
-     * outputs it means the latest. Absent only in listings of files that releases without handles wrote.
+     * The handle `ctx_` and 16 hexadecimal digits, which placeholders show. It is derived from the call and its output: equal calls
+     * with equal outputs have the same handle. Methods that take a path also take a handle, in every process that opens the
+     * directory, while the file exists. If several outputs share a handle, it refers to the latest. Absent only for files that a
+     * release without handles wrote.
      */
     handle?: string;
-    /** The id that the caller gave the call. */
+    /** The id that the model or the framework assigned to the call. */
     callId?: string;
-    /** How long the call took, in ms, where that was told. */
+    /** How long the call took, in ms, if the caller said it. */
     durationMs?: number;
-    /** The exit code of the program that the tool ran, where that was told. */
+    /** The exit code of the program that the tool ran, if the caller said it. */
     exitCode?: number;
-    /** The media type of the result, where the caller named one. */
+    /** The media type of the result, if the caller gave one. */
     mediaType?: string;
-    /** The result is the beginning of what the tool gave. */
+    /** `true` where the stored result is only the beginning of the tool's output. */
     cut?: boolean;
 }
-/** A stored tool output, whole. */
+/** A stored tool output, complete with its arguments and result. */
 interface StoredContext<T = unknown, Task extends TaskId = number> {
     toolName: string;
     toolDescription: string;
@@ -662,30 +672,30 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     queryId?: string;
     sessionId?: string;
     sourceUrls?: string[];
-    /** Whether the tool succeeded, where that was told. */
+    /** Whether the call succeeded; absent if the caller did not say. */
     success?: boolean;
-    /** Why it failed. */
+    /** Why the call failed. */
     error?: string;
-    /** What the tool said about the call. */
+    /** The message of the tool about the call. */
     message?: string;
     /** See {@link ContextPointer.handle}. */
     handle?: string;
-    /** The id that the caller gave the call. */
+    /** The id that the model or the framework assigned to the call. */
     callId?: string;
     /** How long the call took, in ms. */
     durationMs?: number;
     /** The exit code of the program that the tool ran. */
     exitCode?: number;
-    /** The span of the trace in which the call was made. */
+    /** The id of the span in a distributed trace. */
     spanId?: string;
-    /** The media type that the caller named. */
+    /** The media type of the result, if the caller gave one. */
     mediaType?: string;
-    /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
+    /** `true` where the result is incomplete: a stream was longer than `maxResultBytes`, failed, or was not read to its end. */
     cut?: boolean;
-    /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
+    /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
     result: T;
 }
-/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
+/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
 interface SelectablePointer {
     filepath: string;
     toolName?: string | null | undefined;
@@ -695,229 +705,239 @@ interface SelectablePointer {
     queryId?: string | null | undefined;
     timestamp?: number | null | undefined;
 }
-/** Bounds of what dead sessions leave in a directory, and of any single result. */
+/** Limits for the contexts of ended, paused and live sessions in a directory, and for the size of one result. */
 interface RetentionOptions {
     /**
-     * Contexts of dead sessions older than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+     * Contexts of ended sessions are removed when they are older than this: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
      * @default '7d'
      */
     maxAge?: string | null | undefined;
     /**
-     * Contexts of dead sessions beyond this number go, oldest first.
+     * The largest number of contexts of ended sessions; beyond it, the oldest are removed first.
      * @default 10000
      */
     maxFiles?: number | null | undefined;
     /**
-     * Contexts of dead sessions beyond this many bytes go, oldest first.
+     * The largest total size of the contexts of ended sessions, in bytes; beyond it, the oldest are removed first.
      * @default 1073741824 (1 GiB)
      */
     maxBytes?: number | null | undefined;
     /**
-     * A paused session that was not used for so long is over: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Noted with the session, so
-     * that processes with other options keep it as long.
+     * A paused session that was not used for this long ends: a number with `ms`, `s`, `m`, `h`, `d` or `w`. The value is stored
+     * with the session, so that processes with other options respect it.
      * @default '7d'
      */
     keepPaused?: string | null | undefined;
     /**
-     * Paused sessions of the directory whose contexts take more bytes together end, least recently used first.
+     * The largest total size of the contexts of paused sessions, in bytes; beyond it, the least recently used sessions end first.
      * @default 1073741824 (1 GiB)
      */
     maxPausedBytes?: number | null | undefined;
     /**
-     * Contexts of this session that take more bytes on disk go, least recently used first; pinned ones and the latest stay.
-     * @default no bound
+     * The largest total size of this session's contexts on disk, in bytes; beyond it, the least recently used are removed first.
+     * Pinned contexts and the latest one are kept.
+     * @default no limit
      */
     maxLiveBytes?: number | null | undefined;
     /**
-     * Contexts of this session on disk beyond this number go, least recently used first; pinned ones and the latest stay.
-     * @default no bound
+     * The largest number of this session's contexts on disk; beyond it, the least recently used are removed first. Pinned contexts
+     * and the latest one are kept.
+     * @default no limit
      */
     maxLiveFiles?: number | null | undefined;
     /**
-     * A result whose JSON is longer than this many bytes is refused with `ERR_CONTEXT_TOO_LARGE`; of a stream its beginning is stored.
+     * A result whose JSON is longer than this many bytes is rejected with `ERR_CONTEXT_TOO_LARGE`; of a longer stream, the
+     * beginning is stored.
      * @default 67108864 (64 MiB)
      */
     maxResultBytes?: number | null | undefined;
 }
-/** Options of `new ContextManager()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextManager()`. An option that is `undefined` or `null` has its default. */
 interface ContextManagerOptions {
     /**
-     * The directory, created on demand for the owner alone. `~` is expanded. Several sessions,
-     * managers and processes may share it.
+     * The context directory. It is created when needed, with access for the owner only; `~` is expanded. Several sessions, managers
+     * and processes may share it.
      * @default '~/.agent/context'
      */
     contextDir?: string | null | undefined;
     /**
-     * Results whose JSON takes at least this many bytes are large: they are not kept in memory.
+     * Results whose JSON takes at least this many bytes are large: they are stored on disk and not cached in memory.
      * @default 32768
      */
     persistThreshold?: number | null | undefined;
     /**
-     * `'all'` also writes small outputs, so that nothing is lost with the process and other processes
-     * see them. `'large'` keeps small ones in memory alone until the budget pushes them out.
+     * `'all'` writes every output to disk, so that outputs survive the process and other processes see them. `'large'` writes only
+     * large outputs; small ones are in memory only, until `memoryBudget` forces the manager to write them to disk.
      * @default 'all'
      */
     persist?: 'all' | 'large' | null | undefined;
     /**
-     * Bytes of small outputs kept in memory; the least recently used leave first.
+     * Size in bytes of the memory cache for small outputs. Beyond it, the least recently used outputs are evicted first.
      * @default 67108864 (64 MiB)
      */
     memoryBudget?: number | null | undefined;
     /**
-     * Memory of the index of stored outputs, in bytes. Beyond it, the oldest outputs are found by their names, descriptions
-     * and arguments, no more by their results.
+     * Memory for the full-text index of stored outputs, in bytes. Beyond it, the oldest outputs are indexed by tool name,
+     * description and arguments only, no longer by their results.
      * @default 134217728 (128 MiB)
      */
     indexBudget?: number | null | undefined;
     /**
-     * The session. Managers that share an id are one session, in any number of processes: clearing one clears all. The id shows
-     * in file names when you give it, and the session is paused, not over, when its last process is gone: see `resume`.
-     * @default a fresh id
+     * The id of the session. Managers with the same id, in any number of processes, share one session: `clear()` on one clears it
+     * for all. A given id appears in file names, and the session is paused instead of ended when its last process exits: see
+     * `resume`.
+     * @default a new id
      */
     sessionId?: string | null | undefined;
     /**
-     * Restores the pointers that earlier processes of the session left, in the order of their calls. They, and `size`, are complete
-     * once `resume()` resolves; asynchronous methods wait for it. An unknown id begins a new session. Needs `sessionId`.
+     * Restores the pointers that earlier processes of the session left, in the order of their calls. Pointers and `size` are
+     * complete when `resume()` has resolved; asynchronous methods wait for it. An unknown id starts a new session. Requires
+     * `sessionId`.
      * @default false
      */
     resume?: boolean | null | undefined;
-    /** Overrides the threshold for one output; `sizeBytes` is the size of the result's JSON. Not asked of streams that are written to files. */
+    /**
+     * Decides whether one output counts as large, instead of `persistThreshold`; `sizeBytes` is the size of the result's JSON. Not
+     * called for streams that are written to temporary files.
+     */
     shouldPersist?: ((toolName: string, args: Record<string, unknown>, sizeBytes: number) => boolean) | null | undefined;
-    /** Bounds of what dead sessions leave behind, and of any single result. */
+    /** Limits for stored contexts and for the size of one result. */
     retention?: RetentionOptions | null | undefined;
     /**
-     * What an acknowledged save survives: `'process'` the end of the process however it comes,
-     * `'full'` the loss of power as well (file and directory are synchronised).
+     * What an output survives after its save has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a
+     * power failure (file and directory are synchronised to the disk).
      * @default 'process'
      */
     durability?: 'process' | 'full' | null | undefined;
     /**
-     * Vouches that the locks of the file system exclude every process that can reach the directory, on other hosts and mounts
-     * as well. Without it, sessions whose lease names another host or mount count as alive until `retention.maxAge`, and on
-     * FUSE, 9p, SMB and unknown file systems free locks of older leases prove nothing. See docs/durability.md.
+     * Asserts that file locks exclude every process that can access the directory, including processes on other hosts and mounts.
+     * Without this option, a session whose lease names another host or mount counts as live until `retention.maxAge`. On FUSE, 9p,
+     * SMB and unknown file systems, a free lock of an older lease does not prove that its session has ended. See
+     * docs/durability.md.
      * @default false
      */
     trustLocks?: boolean | null | undefined;
     /**
-     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+     * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
      * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
      * @default false
      */
     allowShared?: boolean | null | undefined;
-    /** Takes the place of the local disk. */
+    /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
     /**
-     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-     * it may still come.
+     * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+     * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+     * call may still take effect.
      * @default 10000
      */
     fileSystemTimeout?: number | null | undefined;
     /**
-     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-     * resolves. The local disk is always waited for.
+     * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+     * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
      * @default 30000
      */
     closeTimeout?: number | null | undefined;
     /**
-     * Replaces the description of an output. `result` is what the tool returned, absent where that is a stream that is written to files; `outcome`
-     * is how the call ended.
+     * Returns the description of an output, instead of the default one. `result` is the value that the tool returned, absent where
+     * that is a stream that is written to temporary files; `outcome` says how the call ended.
      */
     describe?: ((toolName: string, args: Record<string, unknown>, result: unknown, outcome: ToolOutcome | undefined) => string) | null | undefined;
-    /** Which outputs `offload` and `offloadAll` replace in the conversation. */
+    /** Decides which outputs `offload`, `offloadAll` and `offloadValue` replace in the conversation. */
     offload?: OffloadPolicy | null | undefined;
     /**
-     * What is taken out of everything before it is stored, in memory and on disk. `false`: nothing is.
+     * The rules by which secrets are removed from everything before it is stored, in memory and on disk. `false` disables
+     * redaction.
      * @default the built-in rules, and the values of environment variables whose names look secret
      */
     redaction?: false | RedactionOptions | null | undefined;
-    /** Told what happens, for logs. What it throws is swallowed. */
+    /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
     onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
 }
-/** How a tool call ended, stored beside its result. */
+/** How a tool call ended; stored with its result. */
 interface ToolOutcome {
-    /** Whether the tool succeeded. */
+    /** Whether the call succeeded. */
     success?: boolean | null | undefined;
-    /** Why it failed. */
+    /** Why the call failed. */
     error?: string | null | undefined;
-    /** What the tool said about the call. */
+    /** The message of the tool about the call. */
     message?: string | null | undefined;
     /** How long the call took, in ms: a finite number from 0 up. */
     durationMs?: number | null | undefined;
-    /** The exit code of the program that the tool ran: a whole number of 32 bits. */
+    /** The exit code of the program that the tool ran: a 32-bit integer. */
     exitCode?: number | null | undefined;
 }
-/** What `saveContext` stores beside a call's output, and how. */
+/** Options of `saveContext`: facts about the call that are stored with its output, and how it is stored. */
 interface SaveOptions extends ToolOutcome {
-    /** The id of the call, as the model or the framework gave it. */
+    /** The id that the model or the framework assigned to the call. */
     callId?: string | null | undefined;
-    /** The span of the trace in which the call was made. */
+    /** The id of the span in a distributed trace. */
     spanId?: string | null | undefined;
     /**
-     * When the call began, ms since 1970 or a date.
+     * When the call began: ms since 1970 or a `Date`.
      * @default now
      */
     startedAt?: number | Date | null | undefined;
     /** The media type of the result, such as `'text/csv'`. */
     mediaType?: string | null | undefined;
     /**
-     * Writes nothing when the session has an output with the same handle already: the same tool, arguments and result. The path of that one is
-     * given then.
+     * Writes nothing when the session already has an output with the same handle (the same tool, arguments and result), and returns
+     * the path of that output.
      * @default false
      */
     ifAbsent?: boolean | null | undefined;
 }
-/** Options of `recordStream`. `undefined` and `null` mean the default. */
+/** Options of `recordStream`. An option that is `undefined` or `null` has its default. */
 interface RecordStreamOptions extends SaveOptions {
     taskId?: TaskId | null | undefined;
     queryId?: string | null | undefined;
 }
-/** Whether a session's contexts are kept for it. */
+/** The state of a session, see `SessionInfo.state`. */
 type SessionState = 'live' | 'paused' | 'ended';
 /** A session of a context directory. */
 interface SessionInfo {
     id: string;
     /**
-     * `'live'`: a process holds it, or may hold it. `'paused'`: no process does, and it stays for when it is resumed. `'ended'`: what
-     * it left is kept within the bounds of `retention`.
+     * `'live'`: a process uses the session, or may use it. `'paused'`: no process uses it; its contexts are kept so that it can be
+     * resumed. `'ended'`: its contexts are kept only within the limits of `retention`.
      */
     state: SessionState;
-    /** When it began, ms since 1970; where that was not noted, when its first context was made. */
+    /** When the session began, ms since 1970; if that was not recorded, when its first context was saved. */
     createdAt: number;
-    /** When it was last used, ms since 1970. */
+    /** When the session was last used, ms since 1970. */
     lastUsedAt: number;
-    /** Its contexts on disk. */
+    /** Number of its contexts on disk. */
     contexts: number;
-    /** Their bytes. */
+    /** Size of these contexts in bytes. */
     bytes: number;
-    /** The processes that hold it. */
+    /** Number of processes that use the session. */
     processes: number;
 }
 /** Options of `sweep`. */
 interface SweepOptions extends CancellationOptions {
     /**
-     * Removes nothing, and reports in `removals` what would be removed and why.
+     * Removes nothing, and lists in `removals` what would be removed and why.
      * @default false
      */
     dryRun?: boolean | null | undefined;
 }
-/** Which contexts `forget` removes: those that meet every condition given, of which one is needed. */
+/** The conditions of `forget`. A context is removed when it meets all that are given; at least one is required. */
 interface ForgetFilter {
-    /** Made by this tool, or one of several. */
+    /** The output of this tool, or of one of these. */
     toolName?: string | readonly string[] | null | undefined;
     /** Saved before this time. */
     before?: Time | null | undefined;
     /** Saved after this time. */
     after?: Time | null | undefined;
-    /** Saved with this `queryId`, or one of several. */
+    /** The context has this `queryId`, or one of these. */
     queryId?: string | readonly string[] | null | undefined;
-    /** Saved with this `taskId`, or one of several. */
+    /** The context has this `taskId`, or one of these. */
     taskId?: TaskId | readonly TaskId[] | null | undefined;
-    /** Saved with this `callId`, or one of several. */
+    /** The context has this `callId`, or one of these. */
     callId?: string | readonly string[] | null | undefined;
     /**
-     * Of this session, which must be this one or one that is over.
-     * @default this session
+     * Contexts of this session, which must be the manager's own or an ended one.
+     * @default the manager's session
      */
     sessionId?: string | null | undefined;
 }
@@ -929,13 +949,13 @@ interface ForgetOptions {
      */
     dryRun?: boolean | null | undefined;
 }
-/** What `forget` removed, or would remove. */
+/** The contexts that `forget` removed, or with `dryRun` would remove. */
 interface ForgetReport {
-    /** How many contexts. */
+    /** Number of contexts. */
     deletedFiles: number;
-    /** Their bytes. */
+    /** Size of these contexts in bytes. */
     deletedBytes: number;
-    /** Each of them. */
+    /** The contexts, one element for each. */
     contexts: {
         filepath: string;
         handle?: string;
@@ -943,104 +963,114 @@ interface ForgetReport {
         sizeBytes: number;
     }[];
 }
-/** Whose contexts come into question: this manager's, those of every session of the directory, or those of the sessions with these ids. */
+/**
+ * Which sessions' contexts are considered: `'own'`, those of this manager's session; `'all'`, those of every session of the
+ * directory; an array, those of the sessions with these ids.
+ */
 type SessionScope = 'own' | 'all' | readonly string[];
 /** Options of `findContext`. */
 interface FindOptions extends CancellationOptions {
     /**
-     * Calls that are older are not found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
-     * @default no bound
+     * The largest age of a call that is found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+     * @default no limit
      */
     maxAge?: string | number | null | undefined;
     /**
-     * Whose calls count. `'own'`: this session's.
+     * Which sessions' calls are considered. `'own'`: those of this session.
      * @default 'own'
      */
     sessions?: SessionScope | null | undefined;
 }
 
-/** Public types of offloading: outputs, messages and arguments on their way into a conversation. */
+/** Public types of offloading: replacing large outputs, messages and arguments in a conversation by placeholders. */
 
-/** What a text is to a conversation: what a tool gave back, what a user or the model said, what the model passed to a tool. */
+/**
+ * The role of a text in the conversation: the output of a tool, a message of the user or the model, or the arguments that the
+ * model passed to a tool.
+ */
 type ContextKind = 'output' | 'message' | 'arguments';
 /**
- * Options of `offload`. `undefined` and `null` mean the default. The `signal` rejects a call that has not begun, and stops reading a
- * stream; what is being stored is stored.
+ * Options of `offload`. An option that is `undefined` or `null` has its default. An aborted `signal` rejects a call that has not
+ * started and stops the reading of a stream; a write that has started is completed.
  */
 interface OffloadOptions extends CancellationOptions {
     taskId?: TaskId | null | undefined;
     queryId?: string | null | undefined;
-    /** Outputs of at least so many bytes are offloaded; takes the place of what the manager's options say. */
+    /** Offloads the output if it has at least this many bytes; overrides the thresholds of the manager's options. */
     threshold?: number | null | undefined;
-    /** Outputs of at least so many tokens are offloaded, by `countTokens` of the manager's options; takes the place of `threshold`. */
+    /** Offloads the output if it has at least this many tokens, as `countTokens` of the manager's options counts them; overrides `threshold`. */
     maxTokens?: number | null | undefined;
     /**
-     * What the text is. The placeholder says so: it calls outputs data of a tool, and neither messages nor arguments.
+     * The role of the text, which the placeholder names. Only the placeholder of an `'output'` says that the text is data of a
+     * tool.
      * @default 'output'
      */
     kind?: ContextKind | null | undefined;
     /** The id of the call, as the model or the framework gave it. */
     callId?: string | null | undefined;
     /**
-     * Writes nothing when the session has an output with the same handle already.
+     * Writes nothing when the session already has an output with the same handle.
      * @default false
      */
     ifAbsent?: boolean | null | undefined;
-    /** How the call ended, stored beside the output. */
+    /** How the call ended; stored with the output. */
     outcome?: ToolOutcome | null | undefined;
-    /** The media type of the output, such as `'text/csv'`. It is stored, and named in the placeholder. */
+    /** The media type of the output, such as `'text/csv'`. It is stored and shown in the placeholder. */
     mediaType?: string | null | undefined;
     /**
-     * What the names of the context tools begin with where the model sees them, such as `mcp__context__`; takes the place of what the
-     * manager's options say.
+     * The prefix of the context tools' names as the model sees them, such as `mcp__context__`; overrides `offload.prefix` of the
+     * manager's options.
      */
     prefix?: string | null | undefined;
 }
-/** What `offload` does with which output; an option of the manager. */
+/** Options of the manager that decide which outputs are offloaded, and how placeholders look. */
 interface OffloadPolicy {
     /**
-     * Outputs of at least so many bytes of text are offloaded, others stay as they are.
+     * Outputs of at least this many bytes of text are offloaded; smaller ones are returned unchanged.
      * @default 8192
      */
     threshold?: number | null | undefined;
-    /** Outputs of at least so many tokens are offloaded; takes the place of `threshold`. */
+    /** Outputs of at least this many tokens are offloaded; overrides `threshold`. */
     maxTokens?: number | null | undefined;
-    /** Thresholds of single tools in bytes, by name; `Infinity`: never because of their size. */
+    /** Thresholds for individual tools in bytes, by tool name. With `Infinity`, the size never causes offloading. */
     toolThresholds?: Readonly<Record<string, number>> | null | undefined;
     /**
-     * Tools whose outputs are stored and always stay as they are. What the tools of this package give back stays as well, and is
-     * not stored again: those of `contextTools(manager)` under any name, the others (`read_context`, `context_search`, `context_read`) under their own.
+     * Tools whose outputs are stored but never replaced. Answers of this package's tools are neither replaced nor stored again:
+     * those of `contextTools(manager)` under any tool name, those of `read_context`, `context_search` and `context_read` under
+     * these names.
      */
     exemptTools?: readonly string[] | null | undefined;
     /**
-     * All outputs of one call of `offloadAll` together take no more bytes than this in the conversation: the largest are
-     * offloaded first, whatever their thresholds. More is only taken by exempt tools, by what could not be stored, and when
-     * even placeholders take more.
-     * @default no bound
+     * The largest size of all outputs of one `offloadAll` call in the conversation, in bytes. To meet it, the largest outputs are
+     * offloaded first, whatever their thresholds. It can be exceeded by outputs of exempt tools, by outputs that could not be
+     * stored, and when the placeholders themselves are larger.
+     * @default no limit
      */
     turnBudget?: number | null | undefined;
-    /** As `turnBudget`, in tokens; takes its place. */
+    /** The same as `turnBudget` in tokens; overrides it. */
     turnTokens?: number | null | undefined;
     /**
-     * Length of the placeholder's preview in bytes, head and tail together.
+     * Length of the preview in a placeholder, in bytes, beginning and end together.
      * @default 1024
      */
     previewBytes?: number | null | undefined;
-    /** As `previewBytes`, in tokens of 4 bytes; takes its place. */
+    /** The same as `previewBytes` in tokens of 4 bytes; overrides it. */
     previewTokens?: number | null | undefined;
     /**
-     * Counts the tokens of a text, where a bound is given in tokens: a finite number from 0 up. What it throws rejects the call.
-     * @default an estimate, a quarter of the bytes: English text and code come near it, other writing takes more tokens
+     * Returns the number of tokens of a text: a finite number, 0 or greater. Used where a limit is given in tokens. An error that
+     * it throws rejects the call.
+     * @default an estimate, a quarter of the bytes: close for English text and code, too low for other
+     * scripts
      */
     countTokens?: ((text: string) => number) | null | undefined;
     /**
-     * What the names of the context tools begin with where the model sees them: placeholders name the tools so.
+     * The prefix of the context tools' names as the model sees them. Placeholders name the tools with this prefix.
      * @default ''
      */
     prefix?: string | null | undefined;
     /**
-     * `false`: placeholders show the output as the tool gave it, secrets included, while what is stored and read back is redacted. A
-     * framework that persists messages then persists those secrets.
+     * With `false`, placeholders show the tool's output including its secrets, while stored outputs are still redacted. A framework
+     * that persists messages then persists those secrets.
      * @default true
      */
     redactPlaceholders?: boolean | null | undefined;
@@ -1052,78 +1082,78 @@ interface ToolOutput {
     result: unknown;
     options?: OffloadOptions | null | undefined;
 }
-/** Options of `offloadAll`. `undefined` and `null` mean the default. */
+/** Options of `offloadAll`. An option that is `undefined` or `null` has its default. */
 interface OffloadAllOptions {
     /**
-     * Tokens that the conversation takes without these outputs. While they and the outputs stay below `startAt` of the `window`, nothing is
-     * offloaded, whatever its size; all is stored.
-     * @default outputs are offloaded whatever the conversation takes
+     * Number of tokens of the conversation without these outputs. While the conversation and the outputs together are below
+     * `startAt * window`, outputs are stored but not offloaded, whatever their size.
+     * @default outputs are offloaded whatever the
+     * size of the conversation
      */
     contextTokens?: number | null | undefined;
     /**
-     * The share of the window from which outputs are offloaded, from 0 to 1. Needs `contextTokens`.
+     * The share of the window at which offloading starts, from 0 to 1. Requires `contextTokens`.
      * @default 0.6
      */
     startAt?: number | null | undefined;
     /**
-     * Tokens that the model's window holds. Needs `contextTokens`.
+     * Size of the model's context window in tokens. Requires `contextTokens`.
      * @default 200000
      */
     window?: number | null | undefined;
 }
-/** What the conversation gets in place of an output. */
+/** The result of `offload`: the text for the conversation. */
 interface OffloadedContext<T = unknown> {
     /** The text for the model: a placeholder, or the output itself (a string unchanged, anything else as JSON). */
     text: string;
-    /** `text` is a placeholder. */
+    /** Whether `text` is a placeholder. */
     isOffloaded: boolean;
-    /** Where the output is stored; absent when it could not be, or is not meant to be. */
+    /** The path of the stored output; absent if it could not be stored, or was not to be stored. */
     filepath?: string;
-    /** The handle in the placeholder: what `loadContext` and `readContext` take as well. The same for the same call. */
+    /** The handle in the placeholder, which `loadContext` and `readContext` also take. Equal calls with equal outputs have the same handle. */
     handle?: string;
     /** Size of the output's text in bytes. */
     sizeBytes: number;
-    /** The output, untouched, when it is not offloaded. */
+    /** The unchanged output, if it is not offloaded. */
     result?: T;
-    /** Why it could not be stored. */
+    /** The error, if it could not be stored. */
     error?: Error;
 }
-/** Options of `offloadValue`. `undefined` and `null` mean the default. */
+/** Options of `offloadValue`. An option that is `undefined` or `null` has its default. */
 interface OffloadValueOptions extends OffloadOptions {
     /**
-     * What becomes of blocks with images, audio and files. `'keep'`: they stay. `'reference'`: a block of at least 1024 characters of data becomes a text block that says
-     * what it is and where it is stored.
+     * How content blocks with images, audio and files are treated. `'keep'`: they are not changed. `'reference'`: a block with at
+     * least 1024 characters of data is replaced by a text block that describes it and says where it is stored.
      * @default 'keep'
      */
     blocks?: 'keep' | 'reference' | null | undefined;
 }
-/** What the conversation gets in place of a value. */
+/** The result of `offloadValue`: the value for the conversation. */
 interface OffloadedValue<T = unknown> {
-    /** The value in the same shape, with placeholders in place of long texts; the value itself when there are none. */
+    /** The value in the same shape, with placeholders in place of long texts; the passed value itself if nothing was replaced. */
     value: T;
-    /** Placeholders are in it. */
+    /** Whether `value` contains placeholders. */
     isOffloaded: boolean;
-    /** Where the whole value is stored; absent when it could not be, or is not meant to be. */
+    /** The path of the stored value; absent if it could not be stored, or was not to be stored. */
     filepath?: string;
     /** The handle in the placeholders. */
     handle?: string;
     /** Size of the value's JSON in bytes. */
     sizeBytes: number;
-    /** Size of the JSON of what the conversation gets in bytes. */
+    /** Size in bytes of the JSON of the returned `value`. */
     shownBytes: number;
-    /** Why it could not be stored. */
+    /** The error, if it could not be stored. */
     error?: Error;
 }
 
-/** The options of redaction, and redaction of single texts and values. */
+/** Checks the options of redaction, and redacts single texts and values (`redact`, `redactValue`). */
 
 /**
- * Takes the secrets out of a text, with the rules by which everything is redacted before it is stored. Synchronous: a text
- * of 1 MB keeps the thread busy for some milliseconds.
+ * Removes the secrets from a text, by the same rules by which everything is redacted before it is stored. Synchronous: a text of
+ * 1 MB occupies the thread for some milliseconds.
  *
- * @param options `false` gives the text as it is
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
- * @example
+ * @param options `false` returns the text unchanged
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_REDACTION` when the text cannot be redacted reliably @example
  * ```ts
  * const { text, findings } = redact(log)
  * // findings: [{ rule: 'github-token', count: 2 }]
@@ -1131,168 +1161,170 @@ interface OffloadedValue<T = unknown> {
  */
 declare function redact(text: string, options?: RedactionOptions | false | null): RedactedText;
 /**
- * What a value would become if it were stored and loaded again: JSON without its secrets, where what JSON cannot hold is
- * treated as `saveContext` does. The value itself is never touched. Synchronous, as {@link redact}.
+ * Returns a value as it would be after storing and loading it: its JSON without secrets. Values that JSON cannot represent are
+ * converted as `saveContext` does. The passed value is not modified. Synchronous, as {@link redact}.
  *
- * @param options `false` takes nothing out
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for what has more JSON than a string can hold;
- * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret
+ * @param options `false` removes nothing
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE` for a value whose JSON is longer than a string can be;
+ * `ERR_CONTEXT_REDACTION` when the value cannot be redacted reliably
  */
 declare function redactValue<T = unknown>(value: unknown, options?: RedactionOptions | false | null): RedactedValue<T>;
 
-/** `recordStream`: a stream on its way through, which is stored as it was read. */
+/** `recordStream`: passes a stream through to its reader and stores the chunks that were read. */
 
-/** A stream that is recorded while it is read. */
+/** A stream that is stored while it is read. */
 interface RecordedStream<T> extends AsyncIterableIterator<T> {
-    /** The path of the context, once the stream has ended, failed or was abandoned, and what came of it is stored. */
+    /** Resolves to the path of the context after the stream has ended, failed or was abandoned, and the read part is stored. */
     readonly stored: Promise<string>;
 }
 
 /** Public types of selecting, searching, slicing and offloading stored outputs. */
 
-/** Which contexts come into question: those that meet every condition given. An empty array is met by none. */
+/** Conditions for contexts. A context must meet all that are given. An empty array matches no context. */
 interface ContextFilter {
-    /** Saved with this `queryId`, or one of several. */
+    /** The context has this `queryId`, or one of these. */
     queryId?: string | readonly string[] | null | undefined;
-    /** Saved with this `taskId`, or one of several. */
+    /** The context has this `taskId`, or one of these. */
     taskId?: TaskId | readonly TaskId[] | null | undefined;
-    /** Made by this tool, or one of several. */
+    /** The output of this tool, or of one of these. */
     toolName?: string | readonly string[] | null | undefined;
-    /** Saved with this `callId`, or one of several. */
+    /** The context has this `callId`, or one of these. */
     callId?: string | readonly string[] | null | undefined;
-    /** At this time or later. */
+    /** The context's time is not before this one. */
     since?: Time | null | undefined;
-    /** At this time or before. */
+    /** The context's time is not after this one. */
     until?: Time | null | undefined;
 }
-/** Options of `selectContexts`. `undefined` and `null` mean the default. */
+/** Options of `selectContexts`. An option that is `undefined` or `null` has its default. */
 interface SelectOptions extends ContextFilter, CancellationOptions {
     /**
-     * `'own'`: what this manager has pointers of. `'all'`: every context file of the directory. An array: those of the sessions with
-     * these ids. Beyond `'own'`, not together with `pointers` or `embed`.
+     * Which contexts are considered. `'own'`: those that this manager has pointers of. `'all'`: every context file of the
+     * directory. An array: those of the sessions with these ids. Only `'own'` can be combined with `pointers` or `embed`.
      * @default 'own'
      */
     sessions?: SessionScope | null | undefined;
     /**
-     * At most this many pointers.
+     * The largest number of contexts that are selected.
      * @default no limit
      */
     limit?: number | null | undefined;
-    /** Choose among these contexts only, by their `filepath`; what the manager does not know is ignored. */
+    /** Selects only among these contexts, identified by `filepath`. Contexts that the manager has no pointer of are ignored. */
     pointers?: readonly SelectablePointer[] | null | undefined;
     /**
-     * Leave out what scores less, from 0 to 1. With a bound above 0 nothing is chosen when nothing matches.
+     * The smallest score of a selected context, from 0 to 1. With a value above 0, nothing is selected when nothing matches.
      * @default 0
      */
     minScore?: number | null | undefined;
     /**
-     * The chosen contexts take no more bytes than this (the sum of `sizeBytes`). Taken best first; one that does not fit is
-     * passed over.
-     * @default no bound
+     * The largest sum of `sizeBytes` of the selected contexts. Contexts are taken best first; one that does not fit is skipped.
+     * @default no limit
      */
     maxBytes?: number | null | undefined;
     /**
-     * The chosen contexts take no more tokens than this, by `countTokens`.
-     * @default no bound
+     * The largest number of tokens of the selected contexts together, as `countTokens` counts them.
+     * @default no limit
      */
     maxTokens?: number | null | undefined;
     /**
-     * Tokens that a context takes in the prompt: a finite number from 0 up. Asked best first, with `maxTokens` alone, until that
-     * is used up. What it throws rejects the call.
-     * @default a third of `sizeBytes`, rounded up: more than usual text takes
+     * Returns the tokens that a context takes in the prompt: a finite number, 0 or greater. Called only with `maxTokens`, best
+     * contexts first, until the budget is used up. An error that it throws rejects the call.
+     * @default a third of `sizeBytes`,
+     * rounded up, which is more than ordinary text takes
      */
     countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined;
     /**
-     * Choose what does not match as well, the latest first, with `score` 0: after what matches, and in a store of some dozens of
-     * outputs some of the latest before weak matches. A store that fits into the budgets is chosen whole. `minScore` above 0
-     * leaves them out. With `true` a `selector` is offered them as well, and where nothing matches the latest are first.
+     * Fills the remaining budget with contexts that do not match, the latest first, with `score` 0. They follow the matches; among
+     * a few dozen outputs, some of the latest precede weak matches. If all contexts fit into the budgets, all are selected. A
+     * `minScore` above 0 excludes them. With `true`, a `selector` is offered these contexts too, and when nothing matches, the
+     * latest come first.
      * @default true with `maxBytes` or `maxTokens`, false without
      */
     fill?: boolean | null | undefined;
     /**
-     * How much the latest outputs are preferred: the share of the best score that the latest output gets on top, from 0 to 1.
-     * Among few outputs it counts more: twice among ninety, six times among ten.
+     * How much recent outputs are preferred: the latest output gets this share of the best score in addition, from 0 to 1. Among
+     * few outputs the weight is increased: doubled among 90 outputs, six times among 10.
      * @default 0.15
      */
     recencyWeight?: number | null | undefined;
     /**
-     * Adds so many outputs of the same query (else task) from just before and just after each strong hit (at least half the
-     * best score), after it, 100 at most. They need no score of their own, and count for the limit and the budgets.
+     * For each strong match (at least half the best score), also selects this many outputs saved immediately before and after it
+     * with the same query id (or, without one, task id); 100 at most. They follow the match, need no score of their own, and count
+     * towards the limit and the budgets.
      * @default 0
      */
     neighbours?: number | null | undefined;
     /**
-     * A model that chooses among the candidates which the ranker found, 50 at most (all in question when nothing matches, of
-     * more than 50 the latest). Limit and budgets apply to its choice, in its order; an empty one is one. Anything it does
-     * wrong falls back to the ranker and is reported to `onDebug`.
+     * A function that asks a model to choose among the candidates of the ranker: at most the 50 best, or, when nothing matches, the
+     * latest 50 that meet the filter. The limit and the budgets apply to the model's choice, in its order; an empty choice is
+     * valid. If the function fails or its answer is invalid, the ranker's choice is used and `onDebug` reports it.
      */
     selector?: ContextSelector | null | undefined;
     /**
-     * How long `selector` may take, in ms; `Infinity` means no bound. Then the ranker chooses.
+     * Timeout of `selector`, in ms; `Infinity` disables it. When it expires, the ranker's choice is used.
      * @default 60000
      */
     selectorTimeout?: number | null | undefined;
     /**
-     * Turns texts into vectors of one length, in their order. Their cosine similarity is fused with the ranker, so that what
-     * shares no word with the query can be chosen. Called with up to 64 contexts that have no vector yet (the description
-     * and the beginning of the result, 2 000 characters), latest first, as often as it takes, then with the query. Vectors
-     * are kept until their contexts go, the latest 64 MiB of them: stay with one model for a manager. A failure falls back
-     * to the ranker and is reported to `onDebug`. Calls at the same time share the work and do not wait for each other's
-     * `embed`: one of them may embed again what another has not finished.
+     * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined with
+     * the ranker's score, so that a context that shares no word with the query can be selected. The function is called with batches
+     * of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters), latest
+     * first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding model
+     * per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls share the
+     * work and do not wait for each other's `embed`; a text may be embedded twice.
      */
     embed?: Embed | null | undefined;
     /**
-     * How long each call of `embed` may take, in ms; `Infinity` means no bound. Then the ranker chooses alone.
+     * Timeout of each call of `embed`, in ms; `Infinity` disables it. When it expires, the ranker selects without vectors.
      * @default 10000
      */
     embedTimeout?: number | null | undefined;
     /**
-     * Say of each pointer which terms of which field counted, and which part of the score came from where.
+     * Adds to each selected context the matched terms with their fields, and the parts of its score.
      * @default false
      */
     explain?: boolean | null | undefined;
 }
-/** A pointer that `selectContexts` chose. */
+/** A pointer that `selectContexts` selected. */
 interface SelectedContext<Task extends TaskId = number> extends ContextPointer<Task> {
-    /** How good it is, from 0 (nothing of the query) to 1 (all of it, often). */
+    /** The score, from 0 (no word of the query matches) to 1 (all words match, often). */
     score: number;
-    /** Chosen for standing beside a strong hit. */
+    /** `true` where it was selected as the neighbour of a strong match, see `neighbours`. */
     isNeighbour?: boolean;
-    /** With `explain`: what counted, most first. */
+    /** With `explain`: the matched terms, the largest share of the score first. */
     explain?: MatchedTerm[];
-    /** With `explain`: where the score comes from. All are 0 where nothing matches. */
+    /** With `explain`: the parts of the score. All are 0 where nothing matches. */
     scoreParts?: ScoreParts;
 }
-/** The parts of a score: their sum is the score, which is cut at 1. */
+/** The parts of a score. The score is their sum, at most 1. */
 interface ScoreParts {
-    /** The words of the query. */
+    /** Matches of the query's words. */
     text: number;
-    /** Nearness by `embed`. */
+    /** Similarity of the vectors from `embed`. */
     embedding: number;
-    /** What was saved just before and just after. */
+    /** Matches of the outputs that were saved immediately before and after. */
     neighbours: number;
-    /** What the outputs of the same query (else task) match together. */
+    /** Matches of the outputs with the same query id (or, without one, task id), taken together. */
     group: number;
-    /** How late it was saved. */
+    /** How recently it was saved. */
     recency: number;
 }
-/** What a term of the query contributed to a score. */
+/** The contribution of one term of the query to a score. */
 interface MatchedTerm {
-    /** The term as it is indexed: lower case, stemmed. */
+    /** The term in the form of the index: lower case, stemmed. */
     term: string;
-    /** Where it stands: every field that has it. */
+    /** Every field that contains the term. */
     fields: ('name' | 'description' | 'arguments' | 'result')[];
-    /** Its share of the score that the text alone gives, from 0 to 1. */
+    /** The term's share of `ScoreParts.text`, from 0 to 1. */
     share: number;
 }
 /**
- * Asks a model which contexts a query needs. Answers with `{ context_ids: number[] }`, best first: the object, its JSON, or that
- * in a Markdown fence.
+ * Asks a model which contexts a query needs. It returns `{ context_ids: number[] }`, best first: as an object, as JSON text, or
+ * as JSON text in a Markdown code fence.
  */
 type ContextSelector = (request: SelectorRequest) => unknown | Promise<unknown>;
-/** What a selector is given. */
+/** The argument of a selector. */
 interface SelectorRequest {
-    /** The whole prompt: the query, and every candidate with its id. The same for the same query and candidates. */
+    /** The complete prompt: the query, and every candidate with its id. Equal queries and candidates give equal prompts. */
     prompt: string;
     /** A JSON Schema of the answer: `{ context_ids: number[] }`. */
     schema: Readonly<Record<string, unknown>>;
@@ -1301,220 +1333,226 @@ interface SelectorRequest {
     candidates: readonly ContextPointer<TaskId>[];
     signal?: AbortSignal;
 }
-/** Turns texts into vectors of one length, in their order. */
+/** Returns an embedding vector for each text, in order; all vectors have the same length. */
 type Embed = (texts: readonly string[], options: {
     signal?: AbortSignal;
 }) => readonly ArrayLike<number>[] | Promise<readonly ArrayLike<number>[]>;
-/** Options of `search`. `undefined` and `null` mean the default. */
+/** Options of `search`. An option that is `undefined` or `null` has its default. */
 interface SearchOptions extends ContextFilter, CancellationOptions {
     /**
-     * `'own'`: what this manager has pointers of. `'all'`: every context in the directory. An array: those of the sessions with
-     * these ids.
+     * Which contexts are searched. `'own'`: those that this manager has pointers of. `'all'`: every context in the directory. An
+     * array: those of the sessions with these ids.
      * @default 'own'
      */
     sessions?: SessionScope | null | undefined;
     /**
-     * At most this many hits.
+     * The largest number of hits.
      * @default 20
      */
     limit?: number | null | undefined;
     /**
-     * Snippets of each hit, at most; up to 100.
+     * The largest number of snippets per hit, up to 100.
      * @default 3
      */
     snippets?: number | null | undefined;
     /**
-     * Length of a snippet in characters, about: from 20 to 10 000.
+     * The approximate length of a snippet in characters, from 20 to 10 000.
      * @default 200
      */
     snippetLength?: number | null | undefined;
 }
 /** A stored output that a search found. */
 interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
-    /** How good it is, from 0 to 1; 1 for all when the query has filters and exclusions only. */
+    /** The score, from 0 to 1; 1 for every hit of a query that has only filters and exclusions. */
     score: number;
     /**
-     * Present where only words that are similar to those of the query were found: of words that occur nowhere, those that one or two
-     * letters tell apart, that hold them, or that have most groups of three letters in common. Such hits come after all others.
+     * Present where the hit matches only words that are similar to a word of the query that occurs nowhere: words at an edit
+     * distance of one or two letters, words that contain it, or words that share most of its three-letter sequences. Such hits
+     * follow all others.
      */
     matchedBy?: 'fuzzy';
     /**
-     * The places that show best what was searched for, best first. Empty when only the name or the description matches, and
-     * when the query has filters and exclusions only.
+     * The passages that match best, best first. Empty when only the tool's name or the description matches, and when the query has
+     * only filters and exclusions.
      */
     snippets: SearchSnippet[];
 }
 /** A piece of a stored output around a match. */
 interface SearchSnippet {
-    /** Where it was found; `'outcome'` is the error and the message of the call. */
+    /** The field that contains the snippet; `'outcome'` is the error and the message of the call. */
     field: 'arguments' | 'result' | 'outcome';
-    /** The text as it stands there: of a result that is no string, and of arguments, JSON. */
+    /** The text of the passage, unchanged. Arguments, and results that are not strings, are shown as JSON. */
     text: string;
-    /** Matches within `text`: start and end, in UTF-16 units as JavaScript counts. */
+    /** The positions of the matches in `text`: start and end (exclusive), in UTF-16 code units. */
     matches: [start: number, end: number][];
-    /** In a result, and in an outcome without a result: the line of the first match, from 1, as `readContext` counts. */
+    /** The line of the first match, counted from 1 as `readContext` does. Present for a result, and for an outcome without a result. */
     line?: number;
-    /** Likewise: where the snippet begins, in bytes of its text, as `readContext` counts. */
+    /** The offset of the snippet in bytes, counted as `readContext` does. Present in the same cases as `line`. */
     byteOffset?: number;
 }
 /**
- * What to read of a stored result. The text that is sliced is the result itself when it is a string (half of a surrogate
- * pair, which UTF-8 has no bytes for, as U+FFFD), and otherwise its JSON exactly as it is stored. Where the result is `null` and the
- * call has an error or a message, the text is those, each on lines of its own. With `jsonPath`, the other
- * slices apply to what it finds. One of `lines`, `bytes` and `grep` at a time; none of them means from the start: by bytes, several
- * values by lines.
+ * Which part of a stored result to read. The text that is read is the result itself if it is a string (with U+FFFD in place of a
+ * lone surrogate), otherwise its JSON exactly as stored. Where the result is `null` and the call has an error or a message, the
+ * text consists of these, each on separate lines. With `jsonPath`, the other options apply to the selected values. Give at most
+ * one of `lines`, `bytes` and `grep`; without them, reading starts at the beginning, and `next` continues by bytes, or by lines
+ * where `jsonPath` selects several values.
  */
 interface SliceOptions extends CancellationOptions {
     /**
-     * Lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
-     * goes on by bytes.
+     * The lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
+     * continues by bytes.
      */
     lines?: SliceRange | null | undefined;
     /**
-     * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Whole characters are given: a place within a
-     * character counts as the place before it, so that ranges side by side give every character once.
+     * Bytes (UTF-8) from `from` up to, not including, `to`, counted from 0. Characters are returned whole: an offset inside a
+     * character is moved to the character's start, so that adjacent ranges return each character exactly once.
      */
     bytes?: SliceRange | null | undefined;
-    /** Lines that match a regular expression: a pattern, a `RegExp`, or with options. */
+    /** The lines that match a regular expression, given as a pattern, a `RegExp`, or an object with options. */
     grep?: string | RegExp | GrepOptions | null | undefined;
     /**
-     * A JSON path (RFC 9535) into the result, also on through a string that holds the JSON of an object or an array. Where it finds one value, that is the text: a string itself, anything else as
-     * its JSON. Where it finds several, the text is their JSON, a line for each. Where it finds none, the text is empty.
+     * A JSONPath expression (RFC 9535) on the result. It also continues into a string that holds the JSON of an object or an array.
+     * If it selects one value, the text is that value: a string itself, any other value as JSON. If it selects several, the text is
+     * the JSON of each on a line of its own. If it selects none, the text is empty.
      */
     jsonPath?: string | null | undefined;
     /**
-     * No more bytes of text are given at once, at least 4.
+     * The largest number of bytes of text that one call returns, at least 4.
      * @default 32768
      */
     maxBytes?: number | null | undefined;
     /**
-     * Contexts of other sessions are not found. `'own'`: this session's.
+     * Which sessions' contexts can be read; for others, the call rejects with `ERR_CONTEXT_NOT_FOUND`. `'own'`: those of this
+     * session.
      * @default 'all'
      */
     sessions?: SessionScope | null | undefined;
 }
-/** A range of lines or bytes. `undefined` and `null` mean its natural end. */
+/** A range of lines or bytes. A bound that is `undefined` or `null` is the beginning or the end of the text. */
 interface SliceRange {
     from?: number | null | undefined;
     to?: number | null | undefined;
 }
 /**
- * Options of `grep`. The expression is of the linear-time kind (no look-around, no back references) and is matched line by
- * line, without the line's end. A string is written as for ripgrep and Rust's `regex`; a `RegExp` means what it means in
- * JavaScript, by characters as with `u`; its flags `d`, `g` and `m` change nothing.
+ * Options of `grep`. The expression is matched in linear time, so look-around and back references are not supported. It is
+ * matched against each line without its line end. A string has the syntax of ripgrep and Rust's `regex`; a `RegExp` has the
+ * meaning it has in JavaScript with the flag `u`; its flags `d`, `g` and `m` have no effect.
  */
 interface GrepOptions {
     pattern: string | RegExp;
-    /** Upper and lower case are the same. */
+    /** Ignores case. */
     ignoreCase?: boolean | null | undefined;
-    /** Lines of context before each match. */
+    /** Number of lines to show before each match. */
     before?: number | null | undefined;
-    /** Lines of context after each match. */
+    /** Number of lines to show after each match. */
     after?: number | null | undefined;
-    /** Where to begin, as `next` of the slice before says: a line from 1. */
+    /** The line to start at, counted from 1; taken from `next` of the previous slice. */
     from?: number | null | undefined;
-    /** Where to begin within that line, as `next` of the slice before says, when the line is long: in bytes of the text. */
+    /** The byte offset in the text to start at within a long line; taken from `next` of the previous slice. */
     fromByte?: number | null | undefined;
 }
 /** A part of a stored result. */
 interface ContextSlice {
     /** The context's path, as given. */
     filepath: string;
-    /** Whether the tool succeeded, where that is known. */
+    /** Whether the call succeeded; absent if the caller did not say. */
     success?: boolean;
-    /** Why it failed, up to 512 bytes. */
+    /** Why the call failed, cut at 512 bytes. */
     error?: string;
-    /** What the tool said about the call, up to 512 bytes. */
+    /** The message of the tool about the call, cut at 512 bytes. */
     message?: string;
     /** The exit code of the tool's process. */
     exitCode?: number;
     /**
-     * The part. Of `grep`: as ripgrep writes it, `12:match` and `13-context`, `--` between groups; of a long line a piece
-     * around the match, with `…` where it is cut.
+     * The text of the part. With `grep`, in the form of ripgrep: `12:match` and `13-context`, with `--` between groups; of a long
+     * line, an excerpt around the match with `…` where it is cut.
      */
     text: string;
-    /** `text` is the base64 of bytes; `bytes` and `totalBytes` count those. */
+    /** Present where the result is binary: `text` is base64, and `bytes` and `totalBytes` count the decoded bytes. */
     encoding?: 'base64';
-    /** The media type of those bytes. */
+    /** The media type of a binary result. */
     mediaType?: string;
     /** Size of the whole text that was sliced, in bytes. */
     totalBytes: number;
-    /** Lines of the whole text. An end of line at its end begins no other. Of bytes, 0. */
+    /** Number of lines of the whole text. A line end at its very end does not start another line. 0 for a binary result. */
     totalLines: number;
-    /** Where `text` stands in the whole, in bytes: its start and its end. Not for `grep`. */
+    /** The position of `text` in the whole text: start and end (exclusive) in bytes. Absent with `grep`. */
     bytes?: {
         from: number;
         to: number;
     };
-    /** The lines that `text` holds, both included; a part of a line counts. Of `grep`: the first and the last that match. */
+    /** The first and the last line in `text`, also where only a part of the line is in it. With `grep`: the first and the last matching line. */
     lines?: {
         from: number;
         to: number;
     };
-    /** The matches of `grep`: one for each line shown, or for each piece of a long line. */
+    /** The matches of `grep`: one for each matching line in `text`, or for each excerpt of a long line. */
     matches?: GrepMatch[];
-    /** Normalised paths of the values that `jsonPath` found and `text` holds, of `grep`: of those that match. */
+    /** The normalised paths of the values that `jsonPath` selected and that are in `text`; with `grep`, of those that match. */
     paths?: string[];
-    /** Hand this to `readContext` to go on; absent when nothing is left. Nothing but `pattern` is no plain data. */
+    /**
+     * The options for `readContext` to read the following part; absent at the end. All members are plain data, except a `pattern`
+     * that is a `RegExp`.
+     */
     next?: SliceOptions;
 }
-/** Options of `grepContexts`. `undefined` and `null` mean the default. */
+/** Options of `grepContexts`. An option that is `undefined` or `null` has its default. */
 interface GrepContextsOptions extends CancellationOptions {
-    /** Search these contexts, in this order: paths or handles. Not beside `filter`. */
+    /** The contexts to search, in this order, as paths or handles. Cannot be combined with `filter`. */
     paths?: readonly string[] | null | undefined;
     /**
-     * Search this manager's contexts that meet this, the latest first.
+     * Searches this manager's contexts that meet these conditions, the latest first.
      * @default all contexts of the manager
      */
     filter?: ContextFilter | null | undefined;
     /**
-     * Lines shown before each match.
+     * Number of lines to return before each match.
      * @default 0
      */
     before?: number | null | undefined;
     /**
-     * Lines shown after each match.
+     * Number of lines to return after each match.
      * @default 0
      */
     after?: number | null | undefined;
     /**
-     * Ignore upper and lower case. A `RegExp` has its flag `i` for that.
+     * Ignores case. For a `RegExp`, use its flag `i`.
      * @default false
      */
     ignoreCase?: boolean | null | undefined;
     /**
-     * At most this many matching lines in all.
+     * The largest number of matching lines in all contexts together.
      * @default 100
      */
     limit?: number | null | undefined;
     /**
-     * Text of at most so many bytes in all.
+     * The largest size of the returned lines together, in bytes.
      * @default 262144
      */
     maxBytes?: number | null | undefined;
 }
-/** What `grepContexts` found. */
+/** The result of `grepContexts`. */
 interface GrepContextsResult {
     /** The contexts with matching lines, in the order in which they were searched. */
     found: GrepContextsHit[];
-    /** How many contexts were searched, the last one perhaps in part. */
+    /** Number of contexts that were searched; the last one possibly only in part. */
     searched: number;
-    /** How many contexts could not be read: they are gone, or hold no record. */
+    /** Number of contexts that could not be read because the file was removed or does not hold a valid record. */
     skipped: number;
-    /** Every matching line was found: no bound was reached. */
+    /** Whether all matching lines were returned: neither `limit` nor `maxBytes` was reached. */
     isComplete: boolean;
 }
 /** The matching lines of one context. */
 interface GrepContextsHit {
-    /** The context's path, as given or as its pointer has it. */
+    /** The context's path or handle as given in `paths`, otherwise the pointer's path. */
     filepath: string;
     lines: GrepLine[];
 }
-/** A line that matches, whole. */
+/** A matching line. */
 interface GrepLine {
-    /** From 1, as `readContext` counts. */
+    /** The line number, counted from 1 as `readContext` does. */
     line: number;
-    /** Where the line begins in the whole text, in bytes. */
+    /** The offset of the line in the whole text, in bytes. */
     byteOffset: number;
     /** The line without its end. */
     text: string;
@@ -1525,33 +1563,33 @@ interface GrepLine {
 }
 /** A match in a line. */
 interface GrepMatch {
-    /** From 1. */
+    /** The line number, from 1. */
     line: number;
-    /** Where the match begins in the whole text, in bytes. */
+    /** The offset of the match in the whole text, in bytes. */
     byteOffset: number;
-    /** The matched text, cut when it is longer than 256 bytes. */
+    /** The matched text, cut at 256 bytes. */
     text: string;
 }
-/** Options of `getLatestPointers`. `undefined` and `null` mean the default. */
+/** Options of `getLatestPointers`. An option that is `undefined` or `null` has its default. */
 interface LatestOptions {
-    /** Made by this tool. */
+    /** Only outputs of this tool. */
     toolName?: string | null | undefined;
-    /** Saved before this context: its path, file name or handle. */
+    /** Only outputs that were saved before this context, given by its path, file name or handle. */
     before?: string | null | undefined;
     /**
-     * At most this many.
+     * The largest number of pointers.
      * @default 20
      */
     limit?: number | null | undefined;
 }
 
-/** `ContextManager`: the public face of the native manager. */
+/** `ContextManager`: the public class over the native manager. */
 
 /**
- * Keeps the tool outputs of one session: small ones at hand in memory, large ones on disk, all reachable through light
- * pointers, selected by relevance, gone at the session's end.
+ * Stores the tool outputs of one agent session. Each output gets a small pointer that describes it; a query selects the relevant
+ * ones. Small outputs are also cached in memory. `clear()` removes everything at the end of the session.
  *
- * One manager per agent session is usual; any number may share a directory, in any number of processes.
+ * Use one manager per agent session. Any number of managers, in any number of processes, may share a directory.
  *
  * @example
  * ```ts
@@ -1564,47 +1602,51 @@ interface LatestOptions {
  */
 declare class ContextManager<Task extends TaskId = number> {
     #private;
-    /** Touches no file: the directory is created by the first save. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options?: ContextManagerOptions | null);
     /**
-     * Stores a tool output. The value is taken as it is now: later changes to it do not count, and it is not kept alive.
+     * Stores a tool output. The value is copied before the method returns: later changes to it have no effect, and the manager
+     * keeps no reference to it.
      *
-     * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON, marked `cut`
-     * where that is not all of it or it failed: texts and bytes as one text, or as bytes where they are no UTF-8; chunks of other kinds as an
-     * array. One of more than 1 MiB is written to files while it comes, unless there is a `fileSystem`.
-     * A `Response` becomes `{ url, status, statusText, headers, body }`, a `Blob` its bytes, with its type as `mediaType`.
+     * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON.
+     * Where more came, or the stream failed, the record has `cut: true`. Chunks that are texts or bytes are joined to one text, or
+     * to bytes where they are not UTF-8; chunks of other types become an array. A stream of more than 1 MiB is written to temporary
+     * files while it is read, unless there is a `fileSystem`. A `Response` becomes `{ url, status, statusText, headers, body }`, a
+     * `Blob` its bytes, with its type as `mediaType`.
      *
-     * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Others, and the base64 of content blocks
-     * with a media type and of data URLs, are stored as bytes in a file beside the record, wherever in the result they are; loading gives a
-     * `Uint8Array`, or the base64 again. Bytes that are no text are not redacted.
+     * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Other binary data, and
+     * base64 in data URLs and in content blocks with a media type, is stored as bytes in a file next to the record, at any depth of
+     * the result; loading returns it as a `Uint8Array`, or as base64 again. Binary data that is not text is not redacted.
      *
-     * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own members, without its stack; a `Map` as an object where its keys are
-     * strings, else as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text; `Headers` and the like as
-     * entries. What else JSON cannot hold is stored as
-     * `JSON.stringify` does it; where that throws, the rest is stored with a marker string in place of a BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON`
-     * (`[Throws: message]`) and levels below 10 000 (`[Too deep]`). An absent result is stored as `null`, arguments that
-     * JSON does not hold as an object under the key `value`.
+     * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own properties, without its stack; a `Map` as an object
+     * if all keys are strings, otherwise as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text;
+     * `Headers`, `FormData` and `URLSearchParams` as an array of entries. Other values that JSON cannot represent are stored as
+     * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
+     * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested deeper
+     * than 10 000 levels (`[Too deep]`). A result of `undefined` is stored as `null`. Arguments whose JSON is not an object are
+     * stored under the key `value`.
      *
-     * Secrets are taken out of all of it, see `redaction`: they are in no file, in no pointer and in nothing that is loaded.
+     * Secrets are removed from all of this before it is stored, see `redaction`: no file, pointer or loaded context contains them.
      *
      * @param toolName the tool that made the output
      * @param args the tool's input
      * @param result the tool's output
-     * @param taskId a task to find it by
-     * @param queryId the query that caused the call, see {@link ContextManager.hashQuery}
-     * @param options how the call ended, stored beside the result, and what is known of the call
-     * @returns the context's path, once the file is there, whole, at the chosen durability (with `persist: 'large'`, once
-     * a small output is in memory). Saving the same call twice keeps both outputs.
+     * @param taskId the task that the output belongs to, for `getPointersForTask` and filters
+     * @param queryId the id of the query that caused the call, see {@link ContextManager.hashQuery}
+     * @param options the outcome of the call and facts about it, which are stored with the result
+     * @returns the path of the stored context, after the complete file is written at the chosen durability (with `persist:
+     * 'large'`, a small output is only in memory at that time). Saving the same call twice stores both outputs.
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`
      */
     saveContext(toolName: string, args: Record<string, unknown>, result: unknown, taskId?: TaskId | null, queryId?: string | null, options?: SaveOptions | null): Promise<string>;
     /**
-     * Passes a stream through and stores what was read of it, when it ends, fails or is abandoned: up to `retention.maxResultBytes` of JSON. A
-     * record of less than the whole stream has `cut`; the reader gets all of it in any case, and of one that is written to files each chunk once there
-     * is room for it. Texts and bytes are stored as one text, chunks of other kinds as an array.
+     * Passes a stream through to its reader, and stores the chunks that were read when the stream ends, fails or is no longer
+     * read: up to `retention.maxResultBytes` of JSON. The record has `cut: true` where it does not hold the whole stream; the
+     * reader always gets every chunk. While a long stream is written to temporary files, the reader gets each chunk only when the
+     * writer has room for it (backpressure). Texts and bytes are joined to one text; chunks of other types become an array.
      *
-     * @param stream an async iterable: a `ReadableStream` or a stream of Node is one
-     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; `stored` rejects as `saveContext` does
+     * @param stream an async iterable, such as a `ReadableStream` or a readable stream of Node
+     * @throws `ERR_CONTEXT_INVALID_ARGUMENT`; the promise `stored` rejects as `saveContext` does
      * @example
      * ```ts
      * const recorded = manager.recordStream('shell', { command }, child.stdout)
@@ -1614,307 +1656,315 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     recordStream<T>(toolName: string, args: Record<string, unknown>, stream: AsyncIterable<T>, options?: RecordStreamOptions | null): RecordedStream<T>;
     /**
-     * Stores a tool output, and gives the text for the conversation: a large output is replaced by a placeholder, which is
-     * the same for the same call with the same output. What fails to be stored stays as it is.
+     * Stores a tool output and returns the text for the conversation. A large output is replaced by a placeholder with a preview
+     * and a handle; equal calls with equal outputs get equal placeholders, so that prompt caches stay valid. An output that cannot
+     * be stored is returned unchanged, with the `error`.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted
      */
     offload<T>(toolName: string, args: Record<string, unknown>, result: T, options?: OffloadOptions | null): Promise<OffloadedContext<T>>;
     /**
-     * As {@link ContextManager.offload}, for all outputs of a turn, in their order and within `offload.turnBudget`; with
-     * `contextTokens` only once the conversation takes its share of the model's window.
+     * As {@link ContextManager.offload}, for all tool outputs of one turn, in their order and within `offload.turnBudget`. With
+     * `contextTokens`, outputs are offloaded only after the conversation has reached the share `startAt` of the model's window.
      */
     offloadAll(outputs: readonly ToolOutput[], options?: OffloadAllOptions | null): Promise<OffloadedContext[]>;
     /**
-     * Stores a tool output, and gives a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any plain objects
-     * and arrays. Once the value is large, its long texts are placeholders, each with the handle and the JSON path of its
-     * text; ids, types and short members stay, and so do objects of classes. A value without long texts stays unchanged, however large: see
-     * `shownBytes`.
+     * Stores a tool output and returns a value of the same shape for the conversation: content blocks, `{ stdout, stderr }`, any
+     * plain objects and arrays. If the value is large, each of its long texts is replaced by a placeholder with the handle of the
+     * output and the JSON path of the text. Short members, such as ids and types, and instances of classes are kept. A value
+     * without long texts is returned unchanged whatever its size: check `shownBytes`.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and the reason of a `signal` that is aborted already
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted
      */
     offloadValue<T>(toolName: string, args: Record<string, unknown>, value: T, options?: OffloadValueOptions | null): Promise<OffloadedValue<T>>;
     /**
-     * Loads one context, from memory when it is at hand there.
+     * Loads one context, from the memory cache if it is there, otherwise from its file.
      *
-     * @param filepath a pointer's `filepath`, or a handle that `offload` gave; only files inside the context directory are read, and no symbolic links
-     * followed
+     * @param filepath a pointer's `filepath`, or a handle that `offload` returned. Only files inside the context directory are
+     * read; symbolic links are not followed
      * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
      */
     loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>>;
-    /**
-     * Loads several contexts. The order is kept; what cannot be read is skipped and reported to `onDebug`.
-     */
+    /** Loads several contexts, in the order given. A context that cannot be read is skipped and reported to `onDebug`. */
     loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]>;
     /**
-     * Reads a part of a stored result, without loading the rest into JavaScript: lines, bytes, lines that match a regular
-     * expression, what a JSON path finds. One of `lines`, `bytes` and `grep` at a time; none of them: from the start.
-     * Always bounded, and `next` says how to go on.
+     * Reads a part of a stored result, without loading the rest into JavaScript: a range of lines or bytes, the lines that match a
+     * regular expression, or the values that a JSON path selects. Give at most one of `lines`, `bytes` and `grep`; without them,
+     * reading starts at the beginning. The returned text has at most `maxBytes`; `next` holds the options that read the following
+     * part.
      *
-     * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position for a bad expression or path
+     * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position of the error in an invalid
+     * expression or path
      */
     readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice>;
     /**
-     * Finds lines that match a regular expression in many contexts: of given paths, or of a filter, the latest first. Lines are
-     * whole. Always bounded: `isComplete` says whether a bound was reached. What cannot be read is skipped and counted.
+     * Finds the lines that match a regular expression in many contexts: those of the given paths, or those that meet a filter, the
+     * latest first. Lines are returned whole. The number of lines and bytes is limited; `isComplete` is `false` when a limit was
+     * reached. A context that cannot be read is skipped and counted in `skipped`.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position for a bad expression
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position of the error in an invalid expression
      */
     grepContexts(pattern: string | RegExp, options?: GrepContextsOptions | null): Promise<GrepContextsResult>;
-    /** Every pointer, in the order of the calls. Deep copies. */
+    /** Returns deep copies of all pointers of the session, in the order of the calls. */
     getAllPointers(): ContextPointer<Task>[];
-    /** The pointers of a query, in the order of the calls; `[]` for `undefined`. Deep copies. */
+    /** Returns deep copies of the pointers with this query id, in the order of the calls; `[]` for `undefined`. */
     getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[];
-    /** The pointers of a task, in the order of the calls; `[]` for `undefined`. Deep copies. */
+    /** Returns deep copies of the pointers with this task id, in the order of the calls; `[]` for `undefined`. */
     getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[];
-    /** The latest pointers, newest first. Deep copies. */
+    /** Returns deep copies of the latest pointers, newest first. */
     getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[];
     /**
-     * The contexts of a session, or of every session without an id: those on disk in the directory, whoever wrote them,
-     * and those that only the memory of this process holds. Oldest first. Results are not read.
+     * Lists the contexts of one session, or of all sessions of the directory if no id is given, oldest first. It includes the files
+     * that other processes wrote, and the outputs that are only in this process's memory. Results are not read.
      */
     listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]>;
     /**
-     * The paths of the pointers that share a word with the query, best first (BM25 over name, description, arguments
-     * and, of outputs that this manager indexed, the result's text), recent ones preferred. Of this manager's pointers only `filepath` is
-     * needed. Equal scores: most recent first. When nothing matches, all paths in their order. Synchronous, and never waits for a save or for a disk.
+     * Ranks pointers by how well they match a query, and returns the paths of those that share a word with it, best first. The
+     * score is BM25 over the tool's name, the description, the arguments and, for outputs in this manager's index, the text of the
+     * result; recent outputs score slightly higher. Equal scores are ordered by time, the most recent first. When no pointer
+     * matches, all paths are returned in the order given. For pointers of this manager, only `filepath` is read. The method is
+     * synchronous and waits for neither saves nor the disk.
      */
     selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[];
     /**
-     * The manager's contexts that a query needs, best first, chosen on another thread: those that share a word with it, as
-     * {@link ContextManager.selectRelevantContexts} ranks them, within the filters and budgets given. When nothing matches,
-     * all of them in their order; of those the most recent ones that the limit and the budgets allow.
+     * Selects the contexts that match a query, best first, within the given filters, limit and budgets. The ranking is that of
+     * {@link ContextManager.selectRelevantContexts} and runs on another thread. When nothing matches, it returns all contexts that
+     * meet the filter, in their order, reduced to the most recent ones that fit into the limit and the budgets.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails
      */
     selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]>;
     /**
-     * Searches the texts of stored outputs: names, descriptions, arguments and results. Sees every save that was
-     * acknowledged before.
+     * Searches the texts of stored outputs: names, descriptions, arguments and results. Finds every output whose save resolved
+     * before the call.
      *
-     * @param query words, of which any may match (more and rarer ones are better); `"exact phrases"`, which must be there;
-     * `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Anything else is text.
-     * @returns the hits, best first; those of a query that has filters and exclusions only, latest first
+     * @param query words, of which at least one must match (matches of more and of rarer words score higher); `"exact phrases"`,
+     * all of which must match; `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Any other syntax
+     * is read as words.
+     * @returns the hits, best first; for a query that has only filters and exclusions, latest first
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
     search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]>;
     /**
-     * The latest output of an equal call: the same tool with the same arguments, whatever the order of their keys. So that a
-     * caller can reuse it. `undefined` when there is none.
+     * Finds the latest output of an equal call, so that the caller can reuse it: the same tool with equal arguments, in any order
+     * of keys. Resolves to `undefined` when there is none.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
     findContext(toolName: string, args: Record<string, unknown>, options?: FindOptions | null): Promise<ContextPointer<Task> | undefined>;
     /**
-     * Forgets this session's contexts that meet the filter, or those of another session that is over.
+     * Removes the contexts that meet the filter from memory, index and disk: those of this session, or those of another session
+     * that has ended.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also for a filter without a condition; `ERR_CONTEXT_CONFLICT` when the
-     * other session is live or paused: nothing is removed then; `ERR_CONTEXT_IO`
+     * other session is live or paused (nothing is removed); `ERR_CONTEXT_IO`
      */
     forget(filter: ForgetFilter, options?: ForgetOptions | null): Promise<ForgetReport>;
     /**
-     * Forgets one context, by its path or handle: memory, index and file.
+     * Removes one context, given by its path or handle, from memory, index and disk.
      *
-     * @returns `false` when there is no such context
-     * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
-     * live or paused, `ERR_CONTEXT_IO`
+     * @returns whether the context existed
+     * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is live or
+     * paused, `ERR_CONTEXT_IO`
      */
     forget(filepath: string): Promise<boolean>;
     /**
-     * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
-     * knows of it, other processes of the session do not.
+     * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
+     * called. The pin is in this manager's memory: other processes of the session do not see it.
      *
-     * @returns `false` when this manager has no such context
+     * @returns whether this manager has such a context
      */
     pin(filepath: string): Promise<boolean>;
-    /** Takes a `pin` back. */
+    /** Removes a pin that `pin` set. Returns whether this manager has such a context. */
     unpin(filepath: string): Promise<boolean>;
-    /** Counts and bytes by tier. */
+    /** Returns how many contexts this manager has, and their bytes, in memory and on disk. */
     stats(): ContextStats;
     /**
-     * Removes what dead sessions left behind, within the bounds of `retention`, and what this session has beyond its own. Runs by itself in
-     * the background: at the first save of a process in a directory, and then about every 10 minutes in which something is saved. Live and
-     * paused sessions of others and foreign files are never touched; with an injected file system nothing is.
+     * Removes the contexts of ended sessions that exceed the limits of `retention`, and the contexts of this session that exceed
+     * `retention.maxLiveBytes` and `retention.maxLiveFiles`. The manager calls it in the background at the first save of a process
+     * in a directory, and then about every 10 minutes while outputs are saved. It never removes contexts of other live or paused
+     * sessions, or files that are not contexts. With a `fileSystem` it removes nothing.
      */
     sweep(options?: SweepOptions | null): Promise<SweepReport>;
     /**
-     * With the option `resume`: resolves once the pointers that earlier processes of the session left are there. Without it, at once.
+     * With the option `resume`, resolves when the pointers that earlier processes of the session left are restored. Without the
+     * option, resolves immediately.
      *
      * @throws (rejects) `ERR_CONTEXT_IO` when the directory cannot be read; the next call tries again
      */
     resume(): Promise<void>;
-    /** The sessions of the directory, the latest used first. With an injected file system all count as live. */
+    /** Lists the sessions of the directory, the most recently used first. With a `fileSystem`, every session counts as live. */
     sessions(options?: CancellationOptions | null): Promise<SessionInfo[]>;
     /**
-     * Ends a session of the directory: as soon as no process holds it, what it left is kept within the bounds of `retention` alone. To
-     * remove this session's contexts at once, call `clear()`.
+     * Ends a session of the directory. Its contexts are then kept only within the limits of `retention`, as soon as no process uses
+     * the session. To remove this session's contexts immediately, call `clear()`.
      *
-     * @returns whether it was live or paused
+     * @returns whether the session was live or paused
      */
     endSession(sessionId: string): Promise<boolean>;
-    /** Drops every pointer, and what only memory holds. Files stay. */
+    /** Removes all pointers, and the outputs that are only in memory. Files are kept. */
     clearPointers(): void;
     /**
-     * Removes this session's files and those of sessions that are over. Pointers stay. Files of other sessions that are live or paused and
-     * files that are no contexts always stay. A directory that does not exist is no error; `onDebug` reports it.
+     * Removes the files of this session and of ended sessions, and keeps the pointers. Files of other live or paused sessions, and
+     * files that are not contexts, are kept. A directory that does not exist is not an error; it is reported to `onDebug`.
      */
     clearContextDir(): Promise<void>;
     /**
-     * The session's end: removes the memory and files of every save called before. Call it when the conversation will not go on; where it may, call
-     * `close()`. A later save begins the session again.
+     * Ends the session: removes pointers, memory and files of every earlier save. Call it when the conversation will not continue;
+     * if it may continue, call `close()`. A later save starts the session again.
      */
     clear(): Promise<void>;
-    /** Another name of {@link ContextManager.clear}. */
+    /** The same as {@link ContextManager.clear}. */
     clearContexts(): Promise<void>;
     /**
-     * Waits for every save called before and lets the session go. One whose `sessionId` you gave is paused: its contexts stay for
-     * `retention.keepPaused`, for a process that resumes it. Any other is over: its files stay within the bounds of `retention`.
-     * A later save begins the session again. Saves that wait for a `fileSystem` are waited for no longer than
-     * `closeTimeout`.
+     * Waits for every earlier save and releases the session. A session whose `sessionId` was given is paused: its contexts are kept
+     * for `retention.keepPaused`, so that another process can resume it. Any other session ends: its files are kept within the
+     * limits of `retention`. A later save starts the session again. Waits for pending calls of a `fileSystem` for `closeTimeout` at
+     * most.
      */
     close(): Promise<void>;
-    /** `await using`: the session ends with the block. */
+    /** For `await using`: calls `clear()` at the end of the block. */
     [Symbol.asyncDispose](): Promise<void>;
-    /** How many contexts have a pointer. */
+    /** The number of pointers. */
     get size(): number;
-    /** The session's id. */
+    /** The id of the session: the option `sessionId`, or a generated id. */
     get sessionId(): string;
-    /** The directory, absolute, as it was given (symbolic links are not resolved). */
+    /** Returns the absolute path of the context directory. Symbolic links are not resolved. */
     getContextDir(): string;
-    /** The id of a query: `q_` and 16 hex digits, the same for the same text whatever its case and outer spaces. */
+    /** Returns the id of a query: `q_` and 16 hexadecimal digits. Case and surrounding white space of the text do not matter. */
     static hashQuery(query: string): string;
 }
 
-/** Checks the options of a manager, and completes them with the defaults. */
+/** Checks the options of a manager and adds the defaults. */
 
 declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 declare const DEFAULT_PERSIST_THRESHOLD = 32768;
 
-/** Public types of the memory of repositories. */
+/** Public types of the repository memory. */
 
 /**
- * Whether each branch has a memory of its own (`'perBranch'`), or all branches and work trees of a repository share one
+ * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
  * (`'sharedRepo'`).
  */
 type BranchScope = 'perBranch' | 'sharedRepo';
 /**
- * Which repository a memory is about: a folder in it, or its hash, as `repoHash` gives it. A relative folder counts from the
- * working directory at the time of the call; one below a git work tree means that work tree.
+ * Identifies a repository by a folder in it, or by the hash that `repoHash` returns. A relative folder is resolved against the
+ * working directory at the time of the call; a folder inside a git work tree means that work tree.
  */
 type RepoMemoryLocation = {
     workspace: string;
     repoHash?: null | undefined;
 } | {
-    /** 64 lower-case hexadecimal digits. What nothing is stored about is an empty memory. */
+    /** The hash of the repository: 64 lower-case hexadecimal digits. An unknown hash opens an empty memory. */
     repoHash: string;
     workspace?: null | undefined;
 };
-/** Options of `RepoMemory.repoHash()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.repoHash()`. An option that is `undefined` or `null` has its default. */
 interface RepoHashOptions {
     /** @default 'perBranch' */
     branchScope?: BranchScope | null | undefined;
 }
-/** Options of `RepoMemory.open()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.open()`. An option that is `undefined` or `null` has its default. */
 interface RepoMemoryOptions extends RepoHashOptions {
     /**
-     * The directory that holds the memories of all repositories, each in `repos/<repoHash>/` below it, created on demand for the
-     * owner alone. Relative paths count from the working directory at the time of the call; `~` is expanded. With a `fileSystem`
-     * its `resolvePath` says what the path means.
+     * The directory of all memories, each in `repos/<repoHash>/` below it. It is created when needed, with access for the owner
+     * only. A relative path is resolved against the working directory at the time of the call; `~` is expanded. With a
+     * `fileSystem`, its `resolvePath` resolves the path.
      * @default '~/.codex-toolloop'
      */
     root?: string | null | undefined;
     /**
-     * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-     * as well.
+     * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+     * a power failure.
      * @default 'full'
      */
     durability?: 'full' | 'process' | null | undefined;
     /**
-     * Takes the place of the local disk for what is remembered: records and summaries, which one process alone may write then.
-     * The workspace is read from the local disk in any case: what git says about it, and the source files of the map, which
-     * lists them by a walk of its own. Of the map nothing is kept in `fileSystem`, which holds texts; it lives in memory.
+     * A file system for the records and summaries, instead of the local disk. Only one process may write them then. The workspace
+     * (git's files and the source files of the map) is always read from the local disk. The cache of the map is in memory then,
+     * because `fileSystem` stores only texts.
      */
     fileSystem?: IFileSystem | null | undefined;
     /**
-     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-     * it may still come.
+     * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+     * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+     * call may still take effect.
      * @default 10000
      */
     fileSystemTimeout?: number | null | undefined;
     /**
-     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-     * resolves. The local disk is always waited for.
+     * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+     * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
      * @default 30000
      */
     closeTimeout?: number | null | undefined;
     /**
-     * How long to wait for the memory's lock while other processes hold it, in ms. Then calls reject with
+     * How long to wait for the memory's lock while other processes hold it, in ms. After that, calls reject with
      * `ERR_CONTEXT_LOCK_TIMEOUT`.
      * @default 10000
      */
     lockTimeout?: number | null | undefined;
     /**
-     * Vouches that the locks of the file system exclude every process that can reach the memory, on other hosts and mounts
-     * as well. Without it, summaries beyond the bounds are not removed and `migrate` refuses to move summaries
-     * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+     * Asserts that file locks exclude every process that can access the memory, including processes on other hosts and mounts.
+     * Without this option, summaries beyond the limits are not removed, and `migrate` refuses to move summaries, on FUSE, 9p, SMB
+     * and unknown file systems. See docs/durability.md.
      * @default false
      */
     trustLocks?: boolean | null | undefined;
     /**
-     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+     * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
      * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
      * @default false
      */
     allowShared?: boolean | null | undefined;
     /**
-     * So many summaries are kept, the latest, from 1 up; `Infinity` means no bound.
+     * The number of summaries that are kept, from 1; `Infinity` means no limit. Beyond it, the oldest are removed.
      *
-     * The bound belongs to this object, not to the memory: every `appendSummary` prunes to the bounds of the object that is
-     * called. An object with the default therefore prunes summaries that another one, opened with `Infinity`, would keep. Give
-     * all that open the same memory the same bounds.
+     * The limit belongs to this object, not to the stored memory: every `appendSummary` removes summaries beyond the limits of the
+     * object on which it is called. An object with the default therefore removes summaries that another object, opened with
+     * `Infinity`, would keep. Open the same memory with the same limits everywhere.
      * @default 100
      */
     maxSummaries?: number | null | undefined;
     /**
-     * So many bytes of summaries are kept, the latest, and the last one whatever it takes; `Infinity` means no bound.
-     * It belongs to this object, as `maxSummaries` does.
+     * The total size of the summaries that are kept, in bytes; `Infinity` means no limit. Beyond it, the oldest are removed; the
+     * latest one is always kept. The limit belongs to this object, as `maxSummaries` does.
      * @default 1048576 (1 MiB)
      */
     maxSummaryBytes?: number | null | undefined;
     /**
-     * What is taken out of everything before it is written. `false`: nothing is.
+     * The rules by which secrets are removed from everything before it is written. `false` disables redaction.
      * @default the built-in rules, and the values of environment variables whose names look secret
      */
     redaction?: false | RedactionOptions | null | undefined;
-    /** Told what happens, for logs. What it throws is swallowed. */
+    /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
     onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
 }
-/** How things are done in a repository. */
+/** A convention: how things are done in a repository. */
 interface Convention {
     id: string;
-    /** One line; no two conventions have the same. */
+    /** The title, one line. No two conventions have the same title. */
     title: string;
     content: string;
     tags: string[];
-    /** ISO 8601 in UTC, as all times here. */
+    /** When it was added, ISO 8601 in UTC, like all times here. */
     createdAt: string;
     updatedAt: string;
 }
-/** What was decided about a repository, and why. */
+/** A decision about a repository, with its reasons. */
 interface Decision {
     id: string;
     summary: string;
-    /** Empty where none was given. */
+    /** The reasons; empty if none were given. */
     rationale: string;
-    /** What it is about. */
+    /** The paths that the decision affects. */
     impactedPaths: string[];
     createdAt: string;
     updatedAt: string;
 }
-/** Who wrote a note: a person, a model, or a program. */
+/** The author of a note: a person (`'manual'`), a model (`'agent'`), or a program (`'tool'`). */
 type NoteSource = 'manual' | 'agent' | 'tool';
-/** Anything else worth knowing about a repository. */
+/** A note: any other knowledge about a repository. */
 interface Note {
     id: string;
     content: string;
@@ -1922,207 +1972,206 @@ interface Note {
     createdAt: string;
     updatedAt: string;
 }
-/** What a step of a run came to. */
+/** The summary of one step of a run. */
 interface Summary {
     runId: string;
     stepId: string;
-    /** When it was written. */
+    /** When it was appended, ISO 8601 in UTC. */
     timestamp: string;
     summary: string;
-    /** Absent where none were given. */
+    /** The tags; absent if none were given. */
     tags?: string[];
-    /** The operation that appended it; absent where none was given. */
+    /** The id of the operation that appended it; absent if none was given. */
     operationId?: string;
 }
 /** Options of `appendSummary`. */
 interface AppendSummaryOptions {
     /**
-     * Makes a repeated call harmless: where a summary with this id is kept, nothing is added and that summary is returned, whichever
-     * process appended it. One line of at most 300 bytes. A summary beyond `maxSummaries` or `maxSummaryBytes` takes its id with
-     * it.
+     * Makes a repeated call idempotent: if a stored summary has this id, nothing is added and that summary is returned, whichever
+     * process appended it. One line of at most 300 bytes. The id is forgotten when its summary is removed because of `maxSummaries`
+     * or `maxSummaryBytes`.
      */
     operationId?: string | null | undefined;
 }
-/** The lists of records of a memory. */
+/** The kinds of records in a memory. */
 type RecordKind = 'convention' | 'decision' | 'note';
-/** Everything that is remembered about a repository. */
+/** The complete contents of a repository memory. */
 interface RepoMemoryContents {
-    /** In the order in which they were added, as decisions and notes. */
+    /** The conventions, in the order in which they were added; decisions and notes likewise. */
     conventions: Convention[];
     decisions: Decision[];
     notes: Note[];
-    /** Oldest first. */
+    /** The summaries, oldest first. */
     summaries: Summary[];
 }
 /**
- * A new convention, or a change of one: that with this `id`, or else with this `title`. What is absent stays. A new one needs
- * `title` and `content`.
+ * A new convention, or a change of the convention with this `id` or, without an `id`, with this `title`. Absent members are not
+ * changed. A new convention requires `title` and `content`.
  */
 interface ConventionInput {
-    /** A UUID. One that is not there yet becomes the new convention's. */
+    /** The id, a UUID. If no convention has it, a new convention with this id is added. */
     id?: string | null | undefined;
-    /** One line of at most 300 bytes. White space around it goes. */
+    /** One line of at most 300 bytes. Surrounding white space is removed. */
     title?: string | null | undefined;
-    /** At most 64 KiB. */
+    /** A text of at most 64 KiB. */
     content?: string | null | undefined;
-    /** At most 200 non-empty single lines, in place of all there were. White space around them and repetitions go. */
+    /** At most 200 non-empty single lines, which replace all existing tags. Surrounding white space and duplicates are removed. */
     tags?: readonly string[] | null | undefined;
 }
-/** A new decision, or a change of the one with this `id`. What is absent stays. A new one needs `summary`. */
+/** A new decision, or a change of the one with this `id`. Absent members are not changed. A new decision requires `summary`. */
 interface DecisionInput {
-    /** A UUID. One that is not there yet becomes the new decision's. */
+    /** The id, a UUID. If no decision has it, a new decision with this id is added. */
     id?: string | null | undefined;
-    /** At most 64 KiB. */
+    /** A text of at most 64 KiB. */
     summary?: string | null | undefined;
-    /** At most 64 KiB. */
+    /** A text of at most 64 KiB. */
     rationale?: string | null | undefined;
-    /** At most 200 non-empty single lines, in place of all there were. Repetitions go. */
+    /** At most 200 non-empty single lines, which replace all existing paths. Duplicates are removed. */
     impactedPaths?: readonly string[] | null | undefined;
 }
-/** A new note, or a change of the one with this `id`. What is absent stays. A new one needs `content`. */
+/** A new note, or a change of the one with this `id`. Absent members are not changed. A new note requires `content`. */
 interface NoteInput {
-    /** A UUID. One that is not there yet becomes the new note's. */
+    /** The id, a UUID. If no note has it, a new note with this id is added. */
     id?: string | null | undefined;
-    /** At most 64 KiB. */
+    /** A text of at most 64 KiB. */
     content?: string | null | undefined;
     /** @default 'manual' */
     source?: NoteSource | null | undefined;
 }
-/** Options of `buildContextFromMemory`. `undefined` and `null` mean the default. */
+/** Options of `buildContextFromMemory`. An option that is `undefined` or `null` has its default. */
 interface ContextPackOptions extends CancellationOptions {
-    /** What the model is about to do: what shares a word with it comes first. */
+    /** The task of the model: records that share a word with it come first. */
     query?: string | null | undefined;
     /**
-     * So many of the latest summaries come into question.
+     * The number of the latest summaries that are considered.
      * @default 10
      */
     latestSummaries?: number | null | undefined;
     /**
-     * Whether a map of the repository takes the room that is left, and what it is drawn around beside the words of `query`.
-     * There is none when the memory was opened by its hash.
+     * Whether a map of the repository fills the remaining budget, and what it focuses on in addition to the words of `query`. A
+     * memory that was opened by its hash has no map.
      * @default true
      */
     repoMap?: boolean | RepoMapFocus | null | undefined;
-    /** At most so many tokens, as `countTokens` counts them; `Infinity` means no bound. */
+    /** The largest number of tokens, as `countTokens` counts them; `Infinity` means no limit. */
     maxTokens?: number | null | undefined;
-    /** Counts the tokens of a text, with your model's tokeniser; needed with `maxTokens`, and called a few times. */
+    /** Returns the number of tokens of a text, by your model's tokeniser. Required with `maxTokens`; called up to eight times. */
     countTokens?: ((text: string) => number) | null | undefined;
 }
-/** What a map is drawn around. */
+/** The focus of a map. */
 interface RepoMapFocus {
-    /** What it is about: paths of files and folders below the workspace, names, words. */
+    /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
     focus?: readonly string[] | null | undefined;
 }
-/** Options of `repoMap`. `undefined` and `null` mean the default. */
+/** Options of `repoMap`. An option that is `undefined` or `null` has its default. */
 interface RepoMapOptions extends RepoMapFocus, CancellationOptions {
     /**
-     * The text's length, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound.
+     * The largest length of the text, in UTF-16 code units (JavaScript's `length`); `Infinity` means no limit.
      * @default 8000
      */
     maxChars?: number | null | undefined;
-    /** Told how far it is, while files are looked at. What it throws is swallowed. */
+    /** Called with the progress while files are read. Errors that it throws are ignored. */
     onProgress?: ((progress: RepoMapProgress) => void) | null | undefined;
 }
-/** How far a repository map is. */
+/** The progress of building a repository map. */
 interface RepoMapProgress {
-    /** Files that were looked at. */
+    /** Number of files that were checked. */
     done: number;
     total: number;
-    /** Files that were new or had changed, and were parsed. */
+    /** Number of files that were parsed because they were new or had changed. */
     parsed: number;
 }
-/** The files of a repository that matter most, and what they define. */
+/** A map of a repository: its most important files, and the symbols that they define. */
 interface RepoMap {
-    /** For a model. */
+    /** The map as text for a model. */
     text: string;
-    /** What `text` shows, in its order: most important first. */
+    /** The files that `text` shows, in its order: the most important first. */
     files: {
-        /** Relative to the workspace, `/` between its parts. */
+        /** The path relative to the workspace, with `/` between its parts. */
         path: string;
         symbols: SymbolSummary[];
     }[];
-    /** Source files in the workspace, as far as they are looked at. */
+    /** Number of source files in the workspace that were considered. */
     totalFiles: number;
-    /** There are more source files than are looked at (50 000). */
+    /** Whether the workspace has more source files than are considered (50 000). */
     isTruncated: boolean;
 }
-/** What kind of thing a symbol stands for. */
+/** The kind of a symbol. */
 type SymbolKind = 'class' | 'interface' | 'type' | 'enum' | 'function' | 'method' | 'constant' | 'module' | 'macro';
-/** A name that a file defines. */
+/** A symbol that a file defines. */
 interface SymbolSummary {
     name: string;
     kind: SymbolKind;
-    /** Where it begins, from 1. */
+    /** The line on which the definition begins, from 1. */
     line: number;
-    /** How it is declared, on one line, without its body. */
+    /** The declaration on one line, without its body. */
     signature: string;
-    /** The type or module that it belongs to, in the same file. */
+    /** The type or module that contains it, in the same file. */
     container?: string;
 }
-/** What `summariseStep` takes: what happened in a step of a run, what came of it, and what is to be done next. */
+/** The argument of `summariseStep`: what happened in a step of a run, its outputs, and what remains to be done. */
 interface StepSummary {
-    /** In a sentence or a few. */
+    /** What happened, in a few sentences. */
     happened: string;
-    /** A list, or values by their names. What is no string is shown as JSON, the beginning of it. */
+    /** The outputs: a list of texts, or values by name. Values that are not strings are shown as JSON, cut after 2000 characters. */
     outputs?: readonly string[] | Readonly<Record<string, unknown>> | null | undefined;
     followUps?: readonly string[] | null | undefined;
 }
-/** What a step's function is given. */
+/** The argument of a step's function. */
 interface WorkflowStep {
     readonly runId: string;
     readonly stepId: string;
-    /** As `RepoMemory.buildContextFromMemory`: the summaries of the steps before are in it. */
+    /** The same as `RepoMemory.buildContextFromMemory`; its text includes the summaries of earlier steps. */
     context(maxChars: number, options?: ContextPackOptions): Promise<string>;
 }
-/** Options of `Workflow.step`. `undefined` and `null` mean the default. */
+/** Options of `Workflow.step`. An option that is `undefined` or `null` has its default. */
 interface WorkflowStepOptions<T> {
-    /**
-     * Sums up what the step returned.
-     * @default what was returned, where that is a text or a `StepSummary`; otherwise its JSON, the first 2000 characters
+    /** Returns a summary of the step's return value. @default the return value if it is a text or a `StepSummary`; otherwise the first 2000 characters of its JSON
      */
     summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined;
     /**
-     * How long `summarise` may take, in ms; `Infinity` means no bound. Then the default is used, as when it fails.
+     * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, the default summary is
+     * used.
      * @default 10000
      */
     summariseTimeout?: number | null | undefined;
-    /** What to find the summary by: at most 50 non-empty single lines. */
+    /** Tags of the summary: at most 50 non-empty single lines. */
     tags?: readonly string[] | null | undefined;
 }
-/** A run whose steps leave summaries. */
+/** A run of several steps, each of which appends a summary to the memory. */
 interface Workflow {
     readonly runId: string;
     /**
-     * Runs a step, appends a summary of what it returned to the memory, and gives that back. Steps may run at the same time.
-     * The summary of a step that fails says so and has the tag `failed`; the error is thrown on as it is. Whatever goes wrong
-     * with a summary is told to `onDebug` and never breaks a step. A summary of more than 64 KiB is cut.
+     * Runs a step, appends a summary of its return value to the memory, and returns that value. Steps may run concurrently. The
+     * summary of a step that fails says so and has the tag `failed`; the error is rethrown unchanged. An error while making or
+     * storing a summary is reported to `onDebug` and does not fail the step. A summary of more than 64 KiB is cut.
      *
-     * @throws (rejects) what `run` throws; `ERR_CONTEXT_INVALID_ARGUMENT`, before anything runs
+     * @throws (rejects) the error that `run` throws; `ERR_CONTEXT_INVALID_ARGUMENT`, before `run` is called
      */
     step<T>(stepId: string, run: (step: WorkflowStep) => T | Promise<T>, options?: WorkflowStepOptions<T> | null): Promise<T>;
 }
-/** Options of `RepoMemory.migrate()`. `undefined` and `null` mean the default. */
+/** Options of `RepoMemory.migrate()`. An option that is `undefined` or `null` has its default. */
 type RepoMemoryMigration = ({
-    /** Where the repository was. The folder need not exist any more. */
+    /** The folder in which the repository was. It need not exist any more. */
     fromWorkspace: string;
     fromRepoHash?: null | undefined;
 } | {
-    /** The hash under which it was remembered. */
+    /** The hash under which the repository's memory was stored. */
     fromRepoHash: string;
     fromWorkspace?: null | undefined;
 }) & Omit<RepoMemoryOptions, 'onDebug' | 'fileSystem' | 'fileSystemTimeout' | 'closeTimeout'> & {
-    /** Where the repository is now. */
+    /** The folder in which the repository is now. */
     workspace: string;
 };
-/** What `RepoMemory.migrate()` did. */
+/** The result of `RepoMemory.migrate()`. */
 interface MigrateReport {
-    /** The memories that were taken over; none where nothing was remembered. */
+    /** The memories that were moved; empty if there was nothing to move. */
     moved: {
-        /** The hash it was remembered under. */
+        /** The hash under which the memory was stored before. */
         from: string;
-        /** The hash it is remembered under now. */
+        /** The hash under which the memory is stored now. */
         to: string;
-        /** How many records and summaries it had. */
+        /** The number of its records and summaries. */
         conventions: number;
         decisions: number;
         notes: number;
@@ -2130,16 +2179,17 @@ interface MigrateReport {
     }[];
 }
 
-/** Which repository a memory is about, and the options that it is opened with. */
+/** Checks the location and the options with which a repository memory is opened. */
 
 declare const DEFAULT_REPO_MEMORY_ROOT = "~/.codex-toolloop";
 
-/** `RepoMemory`: the public face of the native memory. */
+/** `RepoMemory`: the public class over the native memory. */
 
 /**
- * What is known about a repository: conventions, decisions and notes in a file that people read and edit as well, the latest
- * summaries of steps, a map of the source files, and the most useful of all that within a budget, for a model. Any number of
- * memories, in any number of processes, may be about one repository.
+ * A memory of one repository, which outlives sessions: conventions, decisions and notes in a file that people may also edit, the
+ * latest summaries of workflow steps, and a map of the source files. `buildContextFromMemory` chooses the most useful parts
+ * within a budget, as text for a model. Any number of objects, in any number of processes, may open the memory of one
+ * repository.
  *
  * @example
  * ```ts
@@ -2153,113 +2203,117 @@ declare class RepoMemory {
     #private;
     private constructor();
     /**
-     * Opens the memory of a repository, by a folder in it or by its hash. Reads what git says about the folder, without the
-     * `git` program, and writes nothing: the first change creates the directory.
+     * Opens the memory of a repository, given by a folder in it or by its hash. Reads git's files about the folder, without running
+     * the `git` program, and writes nothing: the first change creates the directory.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
-     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when what git keeps
-     * is not understood; `ERR_CONTEXT_UNSUPPORTED` for a branch in a reftable; `ERR_CONTEXT_IO`
+     * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when git's files
+     * cannot be understood; `ERR_CONTEXT_UNSUPPORTED` for a repository whose branches are stored as a reftable; `ERR_CONTEXT_IO`
      */
     static open(options: RepoMemoryLocation & RepoMemoryOptions): Promise<RepoMemory>;
     /**
-     * The hash of the repository that a folder belongs to: of the canonical path of its work tree, the remote's URL without
-     * credentials, and the branch (or the commit of a detached `HEAD`); where there is no remote, of the path alone.
+     * Returns the hash of the repository that contains a folder. It is computed from the canonical path of the work tree, the
+     * remote's URL without credentials, and the branch (or the commit of a detached `HEAD`); without a remote, only from the path.
      *
      * @throws (rejects) as {@link RepoMemory.open}
      */
     static repoHash(workspace: string, options?: RepoHashOptions | null): Promise<string>;
     /**
-     * Moves what is remembered about a repository whose folder moved, or changed its remote, to where it is looked for now:
-     * with `fromWorkspace` what is remembered of all of its branches, with `fromRepoHash` one memory. Where both have a record,
-     * the one that was changed last stays. After a crash the same call does the rest.
+     * Moves the memory of a repository whose folder or remote has changed to its new hash: with `fromWorkspace`, the memories of
+     * all its branches; with `fromRepoHash`, one memory. If the old and the new memory both have a record, the one that was changed
+     * last is kept. After a crash, the same call completes the move.
      *
-     * @returns what was moved; nothing when it is there already
+     * @returns the moved memories; none if they were already moved
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
-     * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
-     * file system without locks, `ERR_CONTEXT_IO`. What was not moved is where it was
+     * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a file
+     * system without locks, `ERR_CONTEXT_IO`. A memory that was not moved remains under its old hash
      */
     static migrate(options: RepoMemoryMigration): Promise<MigrateReport>;
-    /** 64 hexadecimal digits that stand for the repository. */
+    /** The hash of the repository: 64 hexadecimal digits. */
     get repoHash(): string;
-    /** Where the memory's files are: `<root>/repos/<repoHash>`, absolute; in the `fileSystem`, where there is one. */
+    /** The absolute path of the memory's directory, `<root>/repos/<repoHash>`; with a `fileSystem`, a path in it. */
     get directory(): string;
-    /** The folder that the map shows: the root of the work tree. `undefined` when the memory was opened by its hash. */
+    /** The root of the work tree, which the map shows. `undefined` if the memory was opened by its hash. */
     get workspace(): string | undefined;
     /**
-     * Everything that is remembered. What in the files is no record or summary is skipped, kept, and told to `onDebug`.
+     * Reads the complete memory. Parts of the files that are not valid records or summaries are skipped and reported to `onDebug`;
+     * they are kept in the files.
      *
-     * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is no JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
+     * @throws (rejects) `ERR_CONTEXT_CORRUPT` when `memory.json` is not a JSON object of lists; `ERR_CONTEXT_TOO_LARGE`,
      * `ERR_CONTEXT_IO`
      */
     getRepoMemory(): Promise<RepoMemoryContents>;
     /**
-     * Adds a convention, or changes the one with this `id`, or else the one with this `title`. Secrets are taken out of it, see
-     * `redaction`. Changes of others are never lost: each is made to the file as it is then, under the memory's lock. Changes
-     * and removals of records take effect in the order of the calls, also when one is not awaited before the next.
+     * Adds a convention, or changes the one with this `id` or, without an `id`, with this `title`. Secrets are removed from it, see
+     * `redaction`. The change is applied to the current file under the memory's lock, so that concurrent changes of other processes
+     * are not lost. Changes and removals of records take effect in the order of the calls, even if a call is not awaited before the
+     * next.
      *
-     * @returns the convention as it is stored
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when something is missing in a new one; `ERR_CONTEXT_CONFLICT` when
-     * another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood: it
-     * stays as it is; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`. Nothing has changed then
+     * @returns the stored convention
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when a required member of a new convention is missing;
+     * `ERR_CONTEXT_CONFLICT` when another convention has the title; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CORRUPT` when
+     * `memory.json` is not valid (the file is not changed); `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`.
+     * A rejected call has changed nothing
      */
     upsertConvention(input: ConventionInput): Promise<Convention>;
-    /** As {@link RepoMemory.upsertConvention}, of a decision, which is known by its `id` alone. */
+    /** Adds or changes a decision, as {@link RepoMemory.upsertConvention} does; a decision is identified only by its `id`. */
     upsertDecision(input: DecisionInput): Promise<Decision>;
-    /** As {@link RepoMemory.upsertConvention}, of a note, which is known by its `id` alone. */
+    /** Adds or changes a note, as {@link RepoMemory.upsertConvention} does; a note is identified only by its `id`. */
     upsertNote(input: NoteInput): Promise<Note>;
     /**
      * Removes a record.
      *
-     * @returns whether it was there
+     * @returns whether the record existed
      * @throws (rejects) as {@link RepoMemory.upsertConvention}
      */
     remove(kind: RecordKind, id: string): Promise<boolean>;
     /**
-     * Adds what a step of a run came to; the oldest summaries beyond this object's `maxSummaries` and `maxSummaryBytes` go,
-     * also those of other objects and processes with wider bounds. Summaries are
-     * stored in the order of the calls.
+     * Appends the summary of a step of a run. Removes the oldest summaries beyond this object's `maxSummaries` and
+     * `maxSummaryBytes`, including those that objects with larger limits have appended. Summaries are stored in the order of the
+     * calls.
      *
-     * @param runId one line of at most 300 bytes, as `stepId`
-     * @param summaryText 1 byte to 64 KiB
-     * @param tags what to find it by: at most 50 non-empty single lines
-     * @returns the summary as it is stored; the one that is kept already where one has the same `operationId`. Processes exclude
-     * each other by the lock of the file: where locks do not bind all of them (see `trustLocks`), and with a `fileSystem`, `operationId`
-     * holds for one process
+     * @param runId the name of the run: one line of at most 300 bytes; likewise `stepId`
+     * @param summaryText the summary, 1 byte to 64 KiB
+     * @param tags at most 50 non-empty single lines
+     * @returns the stored summary, or the existing one with the same `operationId`. Processes exclude each other by a lock on the
+     * file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see `trustLocks`), `operationId`
+     * works within one process only
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not understood. Nothing is added
-     * then
+     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not valid. A rejected call has
+     * added nothing
      */
     appendSummary(runId: string, stepId: string, summaryText: string, tags?: readonly string[] | null, options?: AppendSummaryOptions | null): Promise<Summary>;
     /**
-     * The most useful of what is remembered, as Markdown for a model: conventions, the latest summaries, decisions and notes,
-     * what answers `query` first, and a map of the repository in the room that is left. Whole records, unless one is larger than
-     * the budget; a last line says what was left out. The same for the same memory, files and options.
+     * Returns the most useful parts of the memory as Markdown for a model: conventions, the latest summaries, decisions and notes,
+     * those that match `query` first, and a map of the repository in the remaining budget. Records are included whole, unless one
+     * is larger than the budget; a last line says what was left out. The same memory, source files and options give the same text.
      *
-     * @param maxChars the most it may have, in UTF-16 code units (JavaScript's `length`); `Infinity` means no bound
+     * @param maxChars the largest length of the text, in UTF-16 code units (JavaScript's `length`); `Infinity` means no limit
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `countTokens` fails; `ERR_CONTEXT_CORRUPT`,
      * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
      */
     buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
     /**
-     * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
-     * kept in `indexes/`.
+     * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only after
+     * it has changed; the symbols are cached in `indexes/`.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
-     * `ERR_CONTEXT_NOT_FOUND` when the workspace is gone; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+     * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's
+     * reason
      */
     repoMap(options?: RepoMapOptions | null): Promise<RepoMap>;
     /**
-     * What a source file defines, in its order.
+     * Returns the symbols that a source file defines, in the order of the file.
      *
-     * @param path relative to the workspace, `/` between its parts, or absolute below it
-     * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when it is none of the source files that the
-     * map knows
+     * @param path the path of the file: relative to the workspace, with `/` between its parts, or absolute
+     * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when the file is not one of the map's source
+     * files
      */
     symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]>;
     /**
-     * A run whose steps leave summaries, which the steps after them find in their context.
+     * Returns a run whose steps append summaries to the memory; later steps get them in their context.
      *
-     * @param runId one line of at most 300 bytes
+     * @param runId the name of the run, one line of at most 300 bytes
      * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
      * @example
      * ```ts
@@ -2273,19 +2327,19 @@ declare class RepoMemory {
      */
     workflow(runId: string): Workflow;
     /**
-     * Waits for every call made before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer than
-     * `closeTimeout`. The memory can be used again afterwards.
+     * Waits until every earlier call has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at most.
+     * The memory can be used again afterwards.
      */
     close(): Promise<void>;
-    /** `await using`: the block waits for its changes. */
+    /** For `await using`: calls `close()` at the end of the block. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What happened in a step, as short Markdown. */
+/** `summariseStep`: describes a step of a run as short Markdown. */
 
 /**
- * Sums up a step as short Markdown: what happened, its outputs, what is to be done next. The same for the same step; at most
- * 64 KiB, so that `appendSummary` takes it.
+ * Describes a step as short Markdown: what happened, its outputs, and what remains to be done. Equal steps give equal texts. The
+ * text has at most 64 KiB, so that `appendSummary` accepts it.
  *
  * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
  * @example
@@ -2304,178 +2358,180 @@ declare function summariseStep(step: StepSummary): string;
 
 /** Public types of the state store. */
 
-/** Options of a state store. `undefined` and `null` mean the default. */
+/** Options of a state store. An option that is `undefined` or `null` has its default. */
 interface StateStoreOptions {
     /**
-     * The database file, created on demand for the owner only, beside which SQLite keeps `<path>-wal` and `<path>-shm`. Relative
-     * paths count from the working directory at construction; `~` is expanded. It has to be on a local disk.
+     * The database file. It is created when needed, with access for the owner only; SQLite keeps the files `<path>-wal` and
+     * `<path>-shm` next to it. A relative path is resolved against the working directory at construction; `~` is expanded. The file
+     * must be on a local disk.
      * @default '~/.agent/state.db'
      */
     path?: string | null | undefined;
     /**
-     * The namespace below which everything of this store is: it is put before every namespace that is given, and left out of every
-     * one that is returned.
+     * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
+     * returned.
      */
     namespace?: readonly string[] | null | undefined;
     /**
-     * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-     * as well.
+     * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+     * a power failure.
      * @default 'process'
      */
     durability?: 'process' | 'full' | null | undefined;
     /**
-     * What is redacted in values before they are stored. State has to come back unchanged, so that nothing is by default. With it,
-     * namespaces and keys that hold a secret are refused.
+     * The rules by which secrets are removed from values before they are stored. The default is `false`, because state usually has
+     * to be read back unchanged. With rules, namespaces and keys that contain a secret are refused.
      * @default false
      */
     redaction?: false | RedactionOptions | null | undefined;
     /**
-     * Larger values are refused with `ERR_CONTEXT_TOO_LARGE`, in bytes of JSON or binary data.
+     * The largest value, in bytes of JSON or binary data. A larger one is rejected with `ERR_CONTEXT_TOO_LARGE`.
      * @default 67108864
      */
     maxValueBytes?: number | null | undefined;
     /**
-     * How long a change waits while other processes write, in ms. Then it rejects with `ERR_CONTEXT_LOCK_TIMEOUT`.
+     * How long a change waits while other processes write, in ms. After that, it rejects with `ERR_CONTEXT_LOCK_TIMEOUT`.
      * @default 10000
      */
     lockTimeout?: number | null | undefined;
     /**
-     * Members of JSON values that `filter` finds by an index, such as `['$.type', '$.metadata.user']`. Any process that writes to
-     * the file keeps the index from then on; the first one that declares a member indexes what is there.
+     * Members of JSON values to index, so that `filter` finds items by them without a scan, such as `['$.type',
+     * '$.metadata.user']`. The index is created for the existing items when a store first declares the member, and all processes
+     * that write to the file maintain it from then on.
      */
     indexes?: readonly string[] | null | undefined;
     /**
-     * How many of the latest changes are kept for `watch`.
+     * The number of the latest changes that are kept for `watch`.
      * @default 100000
      */
     maxChanges?: number | null | undefined;
     /**
-     * Vouches that all processes that use the file run on this machine. Without it, a file on NFS, SMB, 9p and other shared file
-     * systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
+     * Asserts that all processes that use the file run on this machine. Without this option, a file on NFS, SMB, 9p and other
+     * shared file systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
      * @default false
      */
     trustLocks?: boolean | null | undefined;
     /**
-     * Uses a directory that belongs to another user. Without it such a directory is refused with
+     * Allows a directory that belongs to another user. Without this option such a directory is refused with
      * `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
      * @default false
      */
     allowShared?: boolean | null | undefined;
-    /** Called with what is worth knowing. What it throws is swallowed. */
+    /** Called with a message, and sometimes data, about what the store does; meant for logs. Errors that it throws are ignored. */
     onDebug?: ((message: string, data?: unknown) => void) | null | undefined;
 }
-/** What a state store holds under a key. */
+/** A value of a state store: a JSON value or bytes. */
 type StateValue = JsonValue | Uint8Array;
-/** An item as it was read or written. */
+/** An item that was read or written. */
 interface StateItem<Value extends StateValue = StateValue> {
     namespace: string[];
     key: string;
-    /** JSON, or a `Uint8Array`. */
+    /** The value: JSON, or a `Uint8Array`. */
     value: Value;
-    /** Another one after each change, never used again. */
+    /** The revision of the item. Each change gives the item a new one, which is never reused. */
     revision: string;
-    /** When the item was first written, in ISO 8601. */
+    /** When the item was first written, ISO 8601. */
     createdAt: string;
-    /** When it was last written. */
+    /** When the item was last written, ISO 8601. */
     updatedAt: string;
-    /** When it expires, if it does. */
+    /** When the item expires, ISO 8601; absent if it does not. */
     expiresAt?: string;
-    /** The media type it was written with. */
+    /** The media type with which it was written. */
     mediaType?: string;
 }
-/** Options of what is written. */
+/** Options of a written value. */
 interface StateValueOptions {
-    /** When the item expires: ms from now, or a duration such as `'12h'`. Without it the item stays. */
+    /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
     ttl?: string | number | null | undefined;
-    /** What the value is, to its readers; this package does not look at it. */
+    /** The media type of the value, for its readers; this package does not use it. */
     mediaType?: string | null | undefined;
 }
 /** Options of `put()`. */
 interface StatePutOptions extends StateValueOptions {
-    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; with `null`, unless the item does not exist. */
     ifRevision?: string | null | undefined;
 }
 /** Options of `delete()`. */
 interface StateDeleteOptions {
-    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; `null`: unless there is no such item. */
+    /** Rejects with `ERR_CONTEXT_CONFLICT` unless the item has this revision; with `null`, unless the item does not exist. */
     ifRevision?: string | null | undefined;
 }
-/** What a member is compared with. Values of different types are unequal and have no order. */
+/** Comparison operators for a member. Values of different types are unequal and have no order. */
 interface StateComparison {
-    /** Equal to the value; objects and arrays are compared member by member. `null` is a value. */
+    /** The member equals the value; objects and arrays are compared member by member. `null` is a value. */
     $eq?: JsonValue | null | undefined;
-    /** Not equal to it, or not there. */
+    /** The member does not equal the value, or does not exist. */
     $ne?: JsonValue | null | undefined;
-    /** Greater: numbers, strings by code points, and `true` is greater than `false`. */
+    /** The member is greater: numbers by value, strings by code points, and `true` is greater than `false`. */
     $gt?: JsonValue | null | undefined;
     $gte?: JsonValue | null | undefined;
     $lt?: JsonValue | null | undefined;
     $lte?: JsonValue | null | undefined;
-    /** Equal to one of the values. */
+    /** The member equals one of the values. */
     $in?: readonly JsonValue[] | null | undefined;
-    /** Whether there is such a member. */
+    /** Whether the member exists. */
     $exists?: boolean | null | undefined;
 }
 /**
- * Conditions on members of JSON values, all of which have to hold. A name is a member of the value, or a path such as
- * `'$.metadata.user'`; what it is compared with is a value, or an object of operators.
+ * Conditions on members of JSON values, all of which must hold. A key is the name of a member, or a path such as
+ * `'$.metadata.user'`; its value is the value to compare with, or an object of operators.
  */
 type StateFilter = {
     readonly [member: string]: JsonValue | StateComparison;
 };
 /** Options of `list()`. */
 interface StateListOptions extends CancellationOptions {
-    /** What the keys begin with. */
+    /** Only items whose keys begin with this text. */
     keyPrefix?: string | null | undefined;
-    /** What the values have to meet. Bytes meet no filter. */
+    /** Conditions that the values must meet. Values that are bytes meet no condition. */
     filter?: StateFilter | null | undefined;
     /**
-     * `'key'`: by namespace and key, by code points; `'updated'`: the latest written first.
+     * The order: `'key'` by namespace and key, in code point order; `'updated'` the most recently written first.
      * @default 'key'
      */
     order?: 'key' | 'updated' | null | undefined;
     /**
-     * At most this many; a page of large values has fewer.
+     * The largest number of items of a page; a page of large values has fewer.
      * @default 100
      */
     limit?: number | null | undefined;
-    /** Where the page before ended. */
+    /** The `cursor` of the previous page, to get the next one. */
     cursor?: string | null | undefined;
 }
 /** A page of items. */
 interface StatePage {
     items: StateItem[];
-    /** Where the next page begins; absent where there is none. */
+    /** Pass this to get the next page; absent on the last page. */
     cursor?: string;
 }
 /** Options of `search()`. */
 interface StateSearchOptions extends CancellationOptions {
-    /** What the values have to meet. Bytes meet no filter. */
+    /** Conditions that the values must meet. Values that are bytes meet no condition. */
     filter?: StateFilter | null | undefined;
     /** @default 10 */
     limit?: number | null | undefined;
 }
-/** An item that answers a question, and how well. */
+/** An item that matches a query, with its score: greater is better. */
 type StateHit = StateItem & {
     score: number;
 };
 /** Options of `namespaces()`. */
 interface StateNamespacesOptions extends CancellationOptions {
-    /** What the namespaces begin with. */
+    /** Only namespaces that begin with these segments. */
     prefix?: readonly string[] | null | undefined;
-    /** What they end with. */
+    /** Only namespaces that end with these segments. */
     suffix?: readonly string[] | null | undefined;
-    /** Longer ones are cut to so many segments; each is listed once. */
+    /** Cuts longer namespaces to this number of segments and lists each result once. */
     maxDepth?: number | null | undefined;
     /** @default 100 */
     limit?: number | null | undefined;
-    /** Where the page before ended. */
+    /** The `cursor` of the previous page, to get the next one. */
     cursor?: string | null | undefined;
 }
 /** A page of namespaces. */
 interface StateNamespacesPage {
     namespaces: string[][];
-    /** Where the next page begins; absent where there is none. */
+    /** Pass this to get the next page; absent on the last page. */
     cursor?: string;
 }
 /** An operation of a batch. */
@@ -2493,7 +2549,7 @@ type StateOperation = {
     namespace: readonly string[];
     key: string;
 } & StateDeleteOptions);
-/** What comes of an operation of a batch: what the method of that name gives. */
+/** The result of an operation of a batch: that of the method with the same name. */
 type StateOperationResult<Operation> = Operation extends {
     type: 'get';
 } ? StateItem | undefined : Operation extends {
@@ -2501,7 +2557,10 @@ type StateOperationResult<Operation> = Operation extends {
 } ? StateItem : Operation extends {
     type: 'delete';
 } ? boolean : never;
-/** What the function of a transaction works on: what it writes is seen by its own reads, and by others when all is done. */
+/**
+ * The view of the store that the function of a transaction gets. Its reads see its own writes; other readers see the writes after
+ * the transaction is committed.
+ */
 interface StateView {
     get(namespace: readonly string[], key: string): Promise<StateItem | undefined>;
     put(namespace: readonly string[], key: string, value: StateValue, options?: StateValueOptions | null): void;
@@ -2510,7 +2569,7 @@ interface StateView {
 /** Options of `transaction()`. */
 interface StateTransactionOptions extends CancellationOptions {
     /**
-     * How often the function is called when other writers change what it read. Then the transaction rejects with
+     * How often the function is called at most when other writers change what it read. After that, the transaction rejects with
      * `ERR_CONTEXT_CONFLICT`.
      * @default 20
      */
@@ -2519,65 +2578,68 @@ interface StateTransactionOptions extends CancellationOptions {
 /** Options of `watch()`. */
 interface StateWatchOptions extends CancellationOptions {
     /**
-     * The cursor of a change or of `stats()`, after which the changes begin; without it, at the first `next()`. A `sweep()` forgets
-     * the changes up to the latest removal of an item: cursors before it expire.
+     * The cursor of a change or of `stats()`: the watcher yields the changes after it. Without a cursor, it yields the changes
+     * after the first call of `next()`. `sweep()` deletes the recorded changes up to the latest removal of an item; cursors before
+     * it expire.
      */
     since?: string | null | undefined;
 }
-/** Something that was written or removed. An item that is removed because it has expired is a `'delete'`. */
+/** A change of an item: a write or a removal. The removal of an expired item is a `'delete'`. */
 interface StateChange {
     namespace: string[];
     key: string;
-    /** That of the item written; that of the removal where it was removed. */
+    /** The revision of the written item, or of the removal. */
     revision: string;
     type: 'put' | 'delete';
-    /** For `since`. */
+    /** The cursor of the change, for the option `since`. */
     cursor: string;
 }
 /** What `sweep()` removed. */
 interface StateSweepReport {
     expiredItems: number;
-    /** Changes that no watcher can see any more. */
+    /** Number of recorded changes that were deleted; watchers cannot see them any more. */
     changes: number;
     /**
-     * Whether no byte is left in the file and its write-ahead log of items that were removed or overwritten before the call; `false`
-     * where another process kept reading or writing for `lockTimeout`, or the file has more than 128 GiB: sweep again later.
+     * Whether all bytes of items that were removed or overwritten before the call are erased from the file and its write-ahead log.
+     * `false` if another process was reading or writing for the whole of `lockTimeout`, or if the file is larger than 128 GiB: call
+     * `sweep()` again later.
      */
     erased: boolean;
 }
-/** What is in the file, of all namespaces. */
+/** Counts and sizes for the whole file, with all namespaces. */
 interface StateStats {
     items: number;
-    /** Bytes of all values. */
+    /** Size of all values in bytes. */
     valueBytes: number;
-    /** Items that have expired and are not removed yet. */
+    /** Number of items that have expired and are not removed yet. */
     expiredItems: number;
-    /** Changes that `watch` can still see. */
+    /** Number of recorded changes, which `watch` can still yield. */
     changes: number;
-    /** Bytes of the database and its write-ahead log. */
+    /** Size of the database and its write-ahead log in bytes. */
     fileBytes: number;
-    /** The position of the latest change, for `watch`. */
+    /** The cursor of the latest change, for `since` of `watch`. */
     cursor: string;
 }
-/** What `verify()` found. */
+/** The result of `verify()`. */
 interface StateVerifyReport {
     items: number;
-    /** What is wrong, in words; empty where all is well. */
+    /** A description of each problem; empty if the file is valid. */
     problems: string[];
 }
 
-/** Checks the options of a state store, and completes them with the defaults. */
+/** Checks the options of a state store and adds the defaults. */
 
 declare const DEFAULT_STATE_PATH = "~/.agent/state.db";
 
-/** `StateStore`: the public face of the native state store. */
+/** `StateStore`: the public class over the native state store. */
 
 /**
- * Keyed documents that survive the process: checkpoints, sessions, memory files, agent state. Each is JSON or bytes under a
- * namespace and a key, in one SQLite database that any number of processes of one machine share.
+ * A key-value store that survives the process, for checkpoints, sessions, memory files and agent state. Each item is a JSON
+ * value or bytes under a namespace and a key. All items are in one SQLite database, which any number of processes of one machine
+ * may share.
  *
- * A read sees every change whose promise was resolved before the read was called. Changes of one store take effect in the
- * order in which they were called.
+ * A read sees every change whose promise resolved before the read was called. Changes of one `StateStore` object take effect in
+ * the order of the calls.
  *
  * @example
  * ```ts
@@ -2589,69 +2651,72 @@ declare const DEFAULT_STATE_PATH = "~/.agent/state.db";
  */
 declare class StateStore {
     #private;
-    /** Touches no file: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options?: StateStoreOptions | null);
-    /** The database, absolute, as it was given (symbolic links are not resolved). */
+    /** The absolute path of the database. Symbolic links are not resolved. */
     get path(): string;
     /**
-     * The item under a key; `undefined` where there is none, or it has expired.
+     * Reads the item under a key. Resolves to `undefined` if there is none, or if it has expired.
      *
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, and where the file cannot be used `ERR_CONTEXT_CORRUPT`,
-     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`, as every method
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; like every method, if the file cannot be used, `ERR_CONTEXT_CORRUPT`,
+     * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     get(namespace: readonly string[], key: string): Promise<StateItem | undefined>;
     /**
-     * Writes an item. Later changes to its value do not count.
+     * Writes an item. The value is copied before the method returns: later changes to it have no effect.
      *
-     * JSON values come back as `JSON.stringify` writes them now and `JSON.parse` reads them; a `Uint8Array` comes back as one.
+     * A JSON value is read back as `JSON.parse(JSON.stringify(value))` returns it, a `Uint8Array` as a `Uint8Array`.
      *
-     * @returns the item, once it is stored at the chosen durability, with the very value given; where something was redacted,
-     * with what is stored
-     * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_INVALID_ARGUMENT` also for a
-     * value that JSON cannot hold, such as `undefined`, a BigInt or a cycle, `ERR_CONTEXT_REDACTION`. Nothing is changed then.
+     * @returns the item, after it is stored at the chosen durability. Its `value` is the passed one, or the stored one if something
+     * was redacted
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match; `ERR_CONTEXT_TOO_LARGE`;
+     * `ERR_CONTEXT_INVALID_ARGUMENT`, also for a value that JSON cannot represent, such as `undefined`, a BigInt or a cycle;
+     * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing.
      */
     put<Value extends StateValue>(namespace: readonly string[], key: string, value: Value, options?: StatePutOptions | null): Promise<StateItem<Value>>;
     /**
-     * Removes an item. Its value is overwritten with zeros; `sweep()` removes the last of it, see there.
+     * Removes an item. Its value is overwritten with zeros; `sweep()` erases the remaining traces, see there.
      *
-     * @returns whether there was one that had not expired
-     * @throws (rejects) `ERR_CONTEXT_CONFLICT` for `ifRevision`
+     * @returns whether there was an item that had not expired
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match
      */
     delete(namespace: readonly string[], key: string, options?: StateDeleteOptions | null): Promise<boolean>;
     /**
-     * A page of the items whose namespaces begin with a prefix. An empty prefix means all.
+     * Lists one page of the items whose namespaces begin with a prefix. An empty prefix means all namespaces.
      *
-     * Each page shows the items at one moment; what is written between two pages may be in neither.
+     * Each page is a consistent snapshot. An item that is written between the reads of two pages may be in neither.
      */
     list(prefix: readonly string[], options?: StateListOptions | null): Promise<StatePage>;
     /**
-     * The items below a prefix that answer a question best, best first: ranked by the words of their keys, of JSON values, and
-     * of bytes that are UTF-8 text. The 20 000 latest written items, and 64 MiB of their text, are looked at.
+     * Finds the items below a prefix that match a query best, best first, by the words of their keys, of JSON values, and of bytes
+     * that are UTF-8 text. Searches the 20 000 most recently written items, up to 64 MiB of text.
      */
     search(prefix: readonly string[], query: string, options?: StateSearchOptions | null): Promise<StateHit[]>;
-    /** A page of the namespaces that hold an item, by code points. */
+    /** Lists one page of the namespaces that contain an item, in code point order. */
     namespaces(options?: StateNamespacesOptions | null): Promise<StateNamespacesPage>;
     /**
-     * Does several operations in one transaction: all of them, or none where one of them rejects.
+     * Performs several operations in one transaction: all of them, or none if one of them fails.
      *
-     * @returns what each gives, in their order: an item or `undefined`, the item written, whether there was one
+     * @returns the results in the order of the operations: for a `get` the item or `undefined`, for a `put` the written item, for a
+     * `delete` whether the item existed
      */
     batch<const Operations extends readonly StateOperation[]>(operations: Operations): Promise<{
         -readonly [Index in keyof Operations]: StateOperationResult<Operations[Index]>;
     }>;
     /**
-     * Reads and writes as one step: where another writer changes meanwhile what was read, nothing is written and the function
-     * is called again. No lock is held while it runs. It may be called several times: what else it does, it should be able to do again.
+     * Runs a function whose reads and writes take effect atomically. If another writer changes an item that the function has read,
+     * nothing is written and the function is called again. No lock is held while it runs. Because it may be called several times,
+     * its other side effects should be repeatable.
      *
      * @returns what the function returned
-     * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` where others were faster each time
+     * @throws (rejects) what the function throws; `ERR_CONTEXT_CONFLICT` if other writers interfered with each of the `attempts`
      */
     transaction<T>(change: (view: StateView) => T | PromiseLike<T>, options?: StateTransactionOptions | null): Promise<T>;
     /**
-     * The changes of items whose namespaces begin with a prefix, by any process, in the order in which they happened. Ends when the
-     * store is closed; the signal ends it with its reason. While it waits it keeps the process alive.
+     * Yields the changes of items whose namespaces begin with a prefix, made by any process, in their order. The iteration ends
+     * when the store is closed; an aborted signal ends it with the signal's reason. While it waits, it keeps the process alive.
      *
-     * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` where the changes after `since` are not kept any more
+     * @throws (rejects, at the next step) `ERR_CONTEXT_CURSOR_EXPIRED` if the changes after `since` are no longer recorded
      * @example
      * ```ts
      * for await (const { type, key } of store.watch(['threads'])) {
@@ -2661,240 +2726,247 @@ declare class StateStore {
      */
     watch(prefix: readonly string[], options?: StateWatchOptions | null): AsyncIterable<StateChange>;
     /**
-     * Removes all expired items, the changes beyond `maxChanges`, and what is left in the file of items that were removed or
-     * overwritten: their namespaces and keys among the changes, the copies in unused parts of pages, and the write-ahead log.
-     * Watchers that wait for changes get them before. Reads the whole file.
+     * Removes all expired items and the recorded changes beyond `maxChanges`. Also erases the traces of removed and overwritten
+     * items from the file: their namespaces and keys in the recorded changes, copies in unused parts of database pages, and the
+     * write-ahead log. Waiting watchers receive the changes first. Reads the whole file.
      *
-     * Each change that is written removes some expired items and old changes as well: a call is needed where nothing is written, and
-     * where no byte of a removed item may stay.
+     * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and if
+     * no byte of a removed item may remain.
      */
     sweep(): Promise<StateSweepReport>;
-    /** What is in the file, of all namespaces. Reads all of it but the values. */
+    /** Returns counts and sizes for the whole file, with all namespaces. Reads everything except the values. */
     stats(options?: CancellationOptions | null): Promise<StateStats>;
-    /** Reads the whole file and reports what is wrong with it. Changes nothing. */
+    /** Reads the whole file and reports problems. Changes nothing. */
     verify(options?: CancellationOptions | null): Promise<StateVerifyReport>;
     /**
-     * Writes a copy of the current state of the file, while others go on reading and writing. It appears at its place when it is whole; it
-     * can be opened as a store.
+     * Writes a copy of the current state of the database while other processes continue to read and write. The copy appears under
+     * its path only when it is complete, and can be opened as a store.
      *
-     * @param file where there is nothing; relative paths count from the working directory, `~` is expanded
-     * @throws (rejects) `ERR_CONTEXT_CONFLICT` where there is something
+     * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is
+     * expanded
+     * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists
      */
     backup(file: string): Promise<void>;
-    /** Waits for every call before, ends all watches, and closes the file. The store can be used again afterwards. */
+    /** Waits for every earlier call, ends all watchers, and closes the file. The store can be used again afterwards. */
     close(): Promise<void>;
-    /** `await using`: the block waits for its changes. */
+    /** For `await using`: calls `close()` at the end of the block. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Public types of the context store. */
 
-/** What an entry is: something found out, decided (and why), made, where something is, or what happened in short. */
+/**
+ * The type of an entry: something that was found out, a decision with its reasons, something that was made, a reference to where
+ * something is, or a summary of what happened.
+ */
 type ContextType = 'finding' | 'decision' | 'artifact' | 'reference' | 'summary';
-/** The part of a shared configuration that the store reads. */
+/** The section of an application's configuration that the store reads. */
 interface ContextStoreConfig {
     contextStore?: {
-        /** The store's directory; `~` is expanded. Empty means absent. */
+        /** The store's directory; `~` is expanded. An empty text counts as absent. */
         path?: string | null | undefined;
     } | null | undefined;
 }
-/** Options of `new ContextStore()`. `undefined` and `null` mean the default. */
+/** Options of `new ContextStore()`. An option that is `undefined` or `null` has its default. */
 interface ContextStoreOptions {
     /**
-     * Who writes. It names a directory of the store, and so has to be a name that every system takes: 1 to 100 bytes, no
-     * `/ \ < > : " | ? *`, no dot at its beginning or end, no device of Windows. A name with a secret in it is refused.
+     * The name of the agent that writes. It is the name of a directory in the store and must be valid on every operating system: 1
+     * to 100 bytes, none of `/ \ < > : " | ? *`, no dot at its beginning or end, and not a device name of Windows. A name that
+     * contains a secret is refused.
      */
     agent: string;
     /**
-     * The store's directory, created on demand for the owner alone; wins over everything else. Relative paths count from the
-     * working directory at the time of construction; `~` is expanded.
+     * The store's directory; overrides the configuration and the environment. It is created when needed, with access for the owner
+     * only. A relative path is resolved against the working directory at construction; `~` is expanded.
      * @default `ContextStore.resolvePath(config)`
      */
     path?: string | null | undefined;
     /**
-     * The session, by the same rules as `agent`. Entries of a session that is named, here or by the environment, lie in a
-     * directory of their own: `<agent>/<sessionId>/`.
-     * @default the environment variable `SFA_SESSION_ID` as it is at construction, unless it is empty; otherwise a fresh
-     * UUID, which only the entries' front matter shows
+     * The id of the session; the rules for `agent` apply. Entries of a session that is named by this option or by the environment
+     * are in the directory `<agent>/<sessionId>/`.
+     * @default the environment variable `SFA_SESSION_ID` at construction, unless it is empty; otherwise a new UUID, which appears
+     * only in the front matter of the entries
      */
     sessionId?: string | null | undefined;
-    /** The application's configuration. */
+    /** The application's configuration, from which `path` gets its default. */
     config?: ContextStoreConfig | null | undefined;
     /**
-     * What an acknowledged change survives: `'process'` the end of the process however it comes, `'full'` the loss of power
-     * as well.
+     * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+     * a power failure.
      * @default 'full'
      */
     durability?: 'full' | 'process' | null | undefined;
-    /** Takes the place of the local disk. */
+    /** A file system that is used instead of the local disk. */
     fileSystem?: IFileSystem | null | undefined;
     /**
-     * How long each call of `fileSystem` may take, in ms; `Infinity` means no bound. Then what needs it rejects with
-     * `ERR_CONTEXT_IO`. While a write, rename or removal that took longer has not settled, other changes of its file are refused:
-     * it may still come.
+     * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
+     * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+     * call may still take effect.
      * @default 10000
      */
     fileSystemTimeout?: number | null | undefined;
     /**
-     * How long `close()` waits for calls of `fileSystem`, in ms; `Infinity` means no bound. Then it says so through `onDebug` and
-     * resolves. The local disk is always waited for.
+     * How long `close()` waits for pending calls of `fileSystem`, in ms; `Infinity` means no limit. After that, `close()` reports
+     * it to `onDebug` and resolves. `close()` always waits for operations on the local disk.
      * @default 30000
      */
     closeTimeout?: number | null | undefined;
     /**
-     * What is taken out of every entry before it is written, its tags, links and file name included. `false`: nothing is.
+     * The rules by which secrets are removed from every entry before it is written, including its tags, links and file name.
+     * `false` disables redaction.
      * @default the built-in rules, and the values of environment variables whose names look secret
      */
     redaction?: false | RedactionOptions | null | undefined;
     /**
-     * How long to wait for the store's lock while other processes hold it, in ms. Then calls reject with
+     * How long to wait for the store's lock while other processes hold it, in ms. After that, calls reject with
      * `ERR_CONTEXT_LOCK_TIMEOUT`.
      * @default 10000
      */
     lockTimeout?: number | null | undefined;
     /**
-     * Vouches that the locks of the file system exclude every process that can reach the store, on other hosts and mounts
-     * as well. Without it, `onDebug` is told that changes of one entry through two mounts at once can lose one,
-     * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+     * Asserts that file locks exclude every process that can access the store, including processes on other hosts and mounts.
+     * Without this option, `onDebug` reports on FUSE, 9p, SMB and unknown file systems that one of two simultaneous changes of an
+     * entry through two mounts can be lost. See docs/durability.md.
      * @default false
      */
     trustLocks?: boolean | null | undefined;
     /**
-     * Uses a directory that belongs to another user, who can read and replace what is stored there. Without it such a
+     * Allows a directory that belongs to another user, who can read and replace what is stored there. Without this option such a
      * directory is refused with `ERR_CONTEXT_UNSAFE_DIRECTORY`; a process that runs as root only reports it to `onDebug`.
      * @default false
      */
     allowShared?: boolean | null | undefined;
     /**
-     * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no bound.
+     * An entry whose file would take more bytes than this is refused with `ERR_CONTEXT_TOO_LARGE`; `Infinity` means no limit.
      * @default 16777216 (16 MiB)
      */
     maxEntryBytes?: number | null | undefined;
-    /** Told what happens, for logs. What it throws is swallowed. */
+    /** Called with a message, and sometimes data, about what the object does; meant for logs. Errors that it throws are ignored. */
     onDebug?: ((msg: string, data?: unknown) => void) | null | undefined;
 }
-/** What `write` takes. `undefined` and `null` for an optional member mean absent. */
+/** The entry that `write` takes. An optional member that is `undefined` or `null` counts as absent. */
 interface NewStoreEntry {
     type: ContextType;
-    /** What the file is called after the time: any text, which becomes kebab-case of ASCII letters and digits. */
+    /** The part of the file name after the time: any text, which is converted to kebab-case of ASCII letters and digits. */
     slug: string;
-    /** Markdown, in enough detail to be understood without the conversation it comes from. */
+    /** The content as Markdown, with enough detail to be understood without the conversation in which it was written. */
     content: string;
     /**
-     * Words to find it by: non-empty single lines. White space around them and repetitions go.
+     * Tags for finding the entry: non-empty single lines. Surrounding white space and duplicates are removed.
      * @default []
      */
     tags?: readonly string[] | null | undefined;
     /**
-     * Paths of entries that belong to it, relative to the store or absolute (`filePath`). They need not exist; repetitions go.
+     * Paths of related entries, relative to the store or absolute (`filePath`). They need not exist; duplicates are removed.
      * @default []
      */
     links?: readonly string[] | null | undefined;
 }
-/** What `update` changes. What is absent stays; none of it: the changelog alone grows. */
+/** The changes of `update`. Absent members are not changed; without any member, only a line is added to the changelog. */
 interface StoreEntryChange {
-    /** Takes the place of the content; the changelog stays. */
+    /** The new content; the changelog is kept. */
     content?: string | null | undefined;
     type?: ContextType | null | undefined;
-    /** Take the place of all tags. */
+    /** The new tags, instead of all existing ones. */
     tags?: readonly string[] | null | undefined;
-    /** Tags to add, after `tags`. */
+    /** Tags to add, after `tags` was applied. */
     addTags?: readonly string[] | null | undefined;
-    /** Tags to remove, where they are. */
+    /** Tags to remove; those that the entry does not have are ignored. */
     removeTags?: readonly string[] | null | undefined;
-    /** Paths of entries to link to as well. */
+    /** Paths of entries to link to, in addition to the existing links. */
     links?: readonly string[] | null | undefined;
-    /** Links to remove, where they are. */
+    /** Links to remove; those that the entry does not have are ignored. */
     removeLinks?: readonly string[] | null | undefined;
 }
 /** Options of `update`. */
 interface UpdateOptions {
-    /** The `revision` that the change was made for: when the entry has another, the call rejects with `ERR_CONTEXT_CONFLICT`. */
+    /** The expected `revision` of the entry. If the entry has another revision, the call rejects with `ERR_CONTEXT_CONFLICT` and changes nothing. */
     ifRevision?: string | null | undefined;
 }
 /** A line of an entry's changelog. */
 interface StoreEntryChangelogLine {
-    /** When, ISO 8601 in UTC. */
+    /** The time of the change, ISO 8601 in UTC. */
     timestamp: string;
-    /** Who. */
+    /** The agent that made the change. */
     agent: string;
-    /** What, in one line. */
+    /** What was changed, in one line. */
     description: string;
 }
-/** What describes an entry: all but its text. */
+/** The metadata of an entry: everything except its content. */
 interface StoreEntrySummary {
-    /** Relative to the store, `/` between its parts: what `read`, `update` and links take. */
+    /** The path relative to the store, with `/` between its parts, as `read`, `update` and links take it. */
     path: string;
-    /** The file, absolute. */
+    /** The absolute path of the file. */
     filePath: string;
-    /** Who wrote it. */
+    /** The agent that wrote the entry. */
     agent: string;
-    /** In which session it was written; absent only where the file of another program has none. */
+    /** The session in which the entry was written; absent only in files of other programs that do not name one. */
     sessionId?: string;
-    /** When it was written, ISO 8601 in UTC. */
+    /** The time at which the entry was written, ISO 8601 in UTC. */
     timestamp: string;
     type: ContextType;
     tags: string[];
-    /** Paths of the entries that it is linked to, relative to the store. They need not exist. */
+    /** Paths of the entries that it links to, relative to the store. They need not exist. */
     links: string[];
-    /** Path of the entry that took its place. */
+    /** Path of the entry that replaced it, see `supersede`. */
     supersededBy?: string;
 }
-/** An entry, whole. */
+/** A complete entry. */
 interface StoreEntry extends StoreEntrySummary {
-    /** Markdown, without the changelog. */
+    /** The content as Markdown, without the changelog. */
     content: string;
-    /** A digest of the file: it changes with every change. */
+    /** A digest of the file's content, which every change changes. */
     revision: string;
-    /** What was changed since it was written, oldest first. */
+    /** The changes since the entry was written, oldest first. */
     changelog: StoreEntryChangelogLine[];
 }
-/** Which entries come into question: those that meet every condition given. An empty array is met by none. */
+/** Conditions for entries. An entry must meet all that are given. An empty array matches no entry. */
 interface StoreFilter extends CancellationOptions {
-    /** Written by this agent, or one of several. */
+    /** Written by this agent, or by one of these. */
     agent?: string | readonly string[] | null | undefined;
-    /** Written in this session, or one of several. */
+    /** Written in this session, or in one of these. */
     sessionId?: string | readonly string[] | null | undefined;
-    /** Of this type, or one of several. */
+    /** Of this type, or of one of these. */
     type?: ContextType | readonly ContextType[] | null | undefined;
-    /** With all of these tags; as an object: with `all` of some and `any` of others. */
+    /** The entry has all of these tags. As an object, it has all tags in `all` and at least one in `any`. */
     tags?: readonly string[] | StoreTagFilter | null | undefined;
-    /** Written at this time or later. */
+    /** Not written before this time. */
     since?: Time | null | undefined;
-    /** Written at this time or before. */
+    /** Not written after this time. */
     until?: Time | null | undefined;
     /**
-     * `true`: only those that another took the place of; `false`: only the others.
+     * With `true`, only entries that another entry replaced; with `false`, only entries that were not replaced.
      * @default both
      */
     superseded?: boolean | null | undefined;
     /**
-     * At most this many.
+     * The largest number of entries.
      * @default no limit for `list`
      */
     limit?: number | null | undefined;
 }
-/** Tags that entries have. */
+/** Conditions for the tags of an entry. */
 interface StoreTagFilter {
-    /** All of these. */
+    /** The entry has all of these tags. */
     all?: readonly string[] | null | undefined;
-    /** At least one of these. */
+    /** The entry has at least one of these tags. */
     any?: readonly string[] | null | undefined;
 }
-/** What `search` looks for. */
+/** The query of `search`, with its conditions. */
 interface StoreQuery extends StoreFilter {
     /**
-     * Words to look for in contents, tags and names, in any form (`connected` finds `connections`): entries have all of them.
-     * `"exact phrase"`, `prefix*` and `-word` mean what they do in `ContextManager.search`.
+     * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds
+     * `connections`). `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
      */
     query?: string | null | undefined;
     /**
-     * Ranks by how well an entry answers `query`, which is needed then: best first, and one of the words is enough.
+     * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the
+     * words.
      * @default false
      */
     ranked?: boolean | null | undefined;
     /**
-     * At most this many.
+     * The largest number of entries.
      * @default 50
      */
     limit?: number | null | undefined;
@@ -2902,103 +2974,102 @@ interface StoreQuery extends StoreFilter {
 /** Options of `related`. */
 interface RelatedOptions extends CancellationOptions {
     /**
-     * How many links may lie between the entry and what is found, from 1 up.
+     * The largest number of links on the path between the entry and a result, from 1.
      * @default 1
      */
     depth?: number | null | undefined;
     /**
-     * `'links'` follows an entry's links, `'backlinks'` the links of others to it.
+     * `'links'` follows the links of an entry, `'backlinks'` the links of other entries to it.
      * @default 'both'
      */
     direction?: 'links' | 'backlinks' | 'both' | null | undefined;
     /**
-     * At most this many, the nearest first.
+     * The largest number of entries; the nearest are returned.
      * @default 100
      */
     limit?: number | null | undefined;
 }
-/** What goes when the store is tidied. `undefined` and `null` mean the default. */
+/** Options of `housekeep`, which decide which entries are removed. An option that is `undefined` or `null` has its default. */
 interface HousekeepingPolicy extends CancellationOptions {
     /**
-     * Entries that nobody wrote or changed for longer than this go: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+     * Entries that were not changed for longer than this are removed: a number with `ms`, `s`, `m`, `h`, `d` or `w`.
      * @default '30d'
      */
     olderThan?: string | null | undefined;
     /**
-     * By agent, in place of `olderThan`: a duration, or what the agent declares about itself
-     * (`{ "contextRetention": "30d" }`; without the member `olderThan` counts).
+     * Durations by agent, which override `olderThan`: a duration, or an agent's declaration such as `{ "contextRetention": "30d" }`
+     * (without this member, `olderThan` applies).
      */
     retention?: Readonly<Record<string, string | {
         contextRetention?: string | null | undefined;
     }>> | null | undefined;
-    /**
-     * Only entries of these agents.
-     * @default those of all agents
+    /** Removes only entries of these agents. @default all agents
      */
     agents?: readonly string[] | null | undefined;
     /**
-     * Only tells what would go.
+     * Removes nothing, and reports what would be removed.
      * @default false
      */
     dryRun?: boolean | null | undefined;
     /**
-     * Entries that others link to go as well, once they are old enough.
+     * Also removes old entries that other entries link to.
      * @default false
      */
     includeLinked?: boolean | null | undefined;
-    /** Told how many of the old entries were dealt with. What it throws is swallowed. */
+    /** Called with the number of old entries that were processed so far. Errors that it throws are ignored. */
     onProgress?: ((progress: {
         done: number;
         total: number;
     }) => void) | null | undefined;
 }
-/** What `housekeep` did. */
+/** The result of `housekeep`. */
 interface HousekeepingReport {
-    /** Entries that went; with `dryRun`, those that would go. */
+    /** The removed entries; with `dryRun`, those that would be removed. */
     removed: {
         path: string;
         agent: string;
-        /** When it was written or last changed, ISO 8601 in UTC. */
+        /** The time of its last change, ISO 8601 in UTC. */
         timestamp: string;
         bytes: number;
     }[];
-    /** Paths of entries that are old enough and stay because an entry that stays links to them. */
+    /** Paths of old entries that were kept because a kept entry links to them. */
     keptLinked: string[];
-    /** Paths of entries that were old and are not any more: somebody changed them meanwhile, or removed them. */
+    /** Paths of entries that were old when the work was planned, and that another process has changed or removed since. */
     keptChanged: string[];
-    /** Bytes of what went; with `dryRun`, of what would go. */
+    /** Size in bytes of the removed entries; with `dryRun`, of those that would be removed. */
     removedBytes: number;
     dryRun: boolean;
-    /** Old entries that could not be looked at again or removed, and why: they are still there. */
+    /** Old entries that could not be checked or removed, each with the reason. They still exist. */
     problems: {
         path: string;
         reason: string;
     }[];
 }
-/** What `verify` found. */
+/** The result of `verify`. */
 interface StoreVerifyReport {
-    /** Whole entries. */
+    /** Number of valid entries. */
     entries: number;
-    /** Files where entries are looked for that are none, and what is wrong with them. */
+    /** Files in places of entries that are not valid entries, each with the reason. */
     problems: {
         path: string;
-        /** From 1. */
+        /** The line number, from 1. */
         line: number;
         reason: string;
     }[];
-    /** Links to entries that are not there. */
+    /** Links to entries that do not exist. */
     danglingLinks: {
-        /** The entry. */
+        /** The path of the entry that has the link. */
         path: string;
         link: string;
     }[];
 }
 
-/** `ContextStore`: the public face of the native store. */
+/** `ContextStore`: the public class over the native store. */
 
 /**
- * What agents know, shared and lasting: a directory of Markdown files with front matter, which `rg`, an editor and other
- * programs read and write as well. Any number of stores, in any number of processes, may share a directory.
+ * A store of knowledge that several agents share and that outlives their sessions: a directory of Markdown files with front
+ * matter, which editors, `rg` and other programs may also read and write. Any number of `ContextStore` objects, in any number of
+ * processes, may share a directory.
  *
  * @example
  * ```ts
@@ -3015,60 +3086,60 @@ interface StoreVerifyReport {
  */
 declare class ContextStore {
     #private;
-    /** Touches no file: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT`. */
+    /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
     constructor(options: ContextStoreOptions);
     /**
-     * The directory of the store, absolute: the environment variable `SFA_CONTEXT_STORE` as it is now, unless it is empty;
-     * otherwise `config.contextStore.path`, unless that is empty; otherwise `~/.local/share/single-file-agents/context`. `~` is
-     * expanded.
+     * Returns the absolute path of the store's directory: the current value of the environment variable `SFA_CONTEXT_STORE`, unless
+     * it is empty; otherwise `config.contextStore.path`, unless that is empty; otherwise
+     * `~/.local/share/single-file-agents/context`. `~` is expanded.
      *
      * @throws `ERR_CONTEXT_INVALID_ARGUMENT`, also when there is no home directory for `~`
      */
     static resolvePath(config?: ContextStoreConfig | null): string;
-    /** Who writes. */
+    /** The name of the agent, as passed to the constructor. */
     get agent(): string;
-    /** The store's directory, absolute, as it was given (symbolic links are not resolved). */
+    /** The absolute path of the store's directory. Symbolic links are not resolved. */
     get path(): string;
-    /** The session that entries are written in: as it was given, or else `SFA_SESSION_ID`, or else a fresh UUID. */
+    /** The id of the session in which entries are written: the option `sessionId`, otherwise `SFA_SESSION_ID`, otherwise a new UUID. */
     get sessionId(): string;
     /**
-     * Writes an entry to a file of its own, `<agent>/[<sessionId>/]<time>-<slug>.md`. Secrets are taken out of all of it, see
-     * `redaction`; what was passed is never touched.
+     * Writes an entry to a new file, `<agent>/[<sessionId>/]<time>-<slug>.md`. Secrets are removed from all its parts, see
+     * `redaction`; the passed object is not modified.
      *
-     * @returns the entry as it was written, once the file is there, whole, at the chosen durability
-     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when there is a
-     * directory of another agent, or session, whose name differs in upper and lower case alone;
-     * `ERR_CONTEXT_OUTSIDE_DIRECTORY` when a symbolic link is in the way; `ERR_CONTEXT_REDACTION`,
-     * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+     * @returns the entry as it was written, after the complete file is stored at the chosen durability
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when the directory of
+     * another agent or session has a name that differs only in case; `ERR_CONTEXT_OUTSIDE_DIRECTORY` when the path contains a
+     * symbolic link; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     write(entry: NewStoreEntry): Promise<StoreEntry>;
     /**
      * Reads one entry.
      *
-     * @param path relative to the store, or absolute: the `path` or the `filePath` that `write` and `search` give. Symbolic
-     * links below the store are never followed.
+     * @param path relative to the store, or absolute: the `path` or the `filePath` of an entry. Symbolic links below the store are
+     * not followed.
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
-     * `ERR_CONTEXT_CORRUPT` for a file that is no entry, `ERR_CONTEXT_IO`
+     * `ERR_CONTEXT_CORRUPT` for a file that is not a valid entry, `ERR_CONTEXT_IO`
      */
     read(path: string): Promise<StoreEntry>;
     /**
-     * The entries of all agents and sessions that meet every condition: the latest first, with `ranked` those that answer
-     * `query` best. What this process wrote is found at once; what others wrote is in a store of up to 10 000 entries, and
-     * within 10 s in a larger one.
+     * Finds the entries of all agents and sessions that meet every condition: the latest first, or with `ranked` the best matches
+     * of `query` first. Entries that this process wrote are found immediately. Entries that other processes wrote are found
+     * immediately in a store of up to 10 000 entries, and within 10 s in a larger one.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
      */
     search(query: StoreQuery): Promise<StoreEntry[]>;
-    /** As {@link ContextStore.search}, without the texts: what describes the entries, the latest first. */
+    /** As {@link ContextStore.search}, but without the entries' contents: returns their metadata, the latest first. */
     list(filter?: StoreFilter | null): Promise<StoreEntrySummary[]>;
     /**
-     * Changes an entry, whoever wrote it, and says so in its changelog. Changes of others are never lost: each is made to
-     * the file as it is then, under the store's lock. What of the file no change concerns keeps its bytes. Calls of `update`,
-     * `link`, `supersede` and `write` take effect in their order, also when one is not awaited before the next.
+     * Changes an entry of any agent and adds a line to its changelog. The change is applied to the current file under the store's
+     * lock, so that concurrent changes of other processes are not lost. The parts of the file that do not change keep their bytes.
+     * Calls of `update`, `link`, `supersede` and `write` take effect in the order of the calls, even if a call is not awaited
+     * before the next.
      *
      * @param path as for `read`
-     * @param description what was changed and why, for the changelog; it becomes one line
-     * @returns the entry as it is then
+     * @param description what was changed and why, as one line for the changelog
+     * @returns the entry after the change
      * @throws (rejects) `ERR_CONTEXT_CONFLICT` when the entry has another revision than `ifRevision`; as `read` and `write`
      */
     update(path: string, change: StoreEntryChange, description: string, options?: UpdateOptions | null): Promise<StoreEntry>;
@@ -3076,16 +3147,16 @@ declare class ContextStore {
      * Links an entry to another.
      *
      * @param path as for `read`
-     * @param target path of the other one, in the same form; it need not exist
-     * @returns the entry that was changed
+     * @param target the path of the other entry, in the same form; it need not exist
+     * @returns the entry with the new link
      * @throws (rejects) as `update`
      */
     link(path: string, target: string): Promise<StoreEntry>;
     /**
-     * Writes an entry that takes the place of another. The new one links to the old one, whose changelog says what it was
-     * superseded by, and why. Both happen, or neither.
+     * Writes an entry that replaces an older one. The new entry links to the old one, and the changelog of the old entry names its
+     * successor and the reason. Either both files change or neither.
      *
-     * @param path the old one, as for `read`
+     * @param path the path of the old entry, as for `read`
      * @throws (rejects) as `read` and `write`
      */
     supersede(path: string, replacement: NewStoreEntry, reason: string): Promise<{
@@ -3093,73 +3164,75 @@ declare class ContextStore {
         replacement: StoreEntry;
     }>;
     /**
-     * The entries that are linked with one, the nearest first. Links to what is not there are passed over.
+     * Finds the entries that are linked with an entry, the nearest first. Links to entries that do not exist are skipped.
      *
      * @param path as for `read`
      * @throws (rejects) as `read`
      */
     related(path: string, options?: RelatedOptions | null): Promise<StoreEntry[]>;
     /**
-     * Removes entries that are old, whoever wrote them, and, in all directories of the store, temporary files that ended
-     * processes left more than an hour ago. Nothing else is touched: only whole entries go whose names begin with a time, as the store names them, and each is looked at again, under the
-     * store's lock, before it does. Entries that others link to stay, see `includeLinked`.
+     * Removes old entries of all agents, and temporary files that ended processes left in the store more than an hour ago. No other
+     * file is removed: a file counts as an entry only if it is valid and its name begins with a time, as the store names its files.
+     * Each entry is checked again under the store's lock before it is removed. Entries that other entries link to are kept, see
+     * `includeLinked`.
      *
-     * Agents do not call this; whoever keeps the store does, now and then. When it is stopped by `signal`, what went until
-     * then is gone.
+     * The operator of the store calls this from time to time; agents do not. Aborting `signal` stops the work; entries removed
+     * until then stay removed.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
      */
     housekeep(policy?: HousekeepingPolicy | null): Promise<HousekeepingReport>;
-    /** Reads every file of the store, and tells what is wrong. Changes nothing. */
+    /** Reads every file of the store and reports invalid files and links. Changes nothing. */
     verify(options?: CancellationOptions | null): Promise<StoreVerifyReport>;
     /**
-     * Paths of the entries that were written or changed in a session, by any `ContextStore` of this process on this
-     * directory, each once, the first first: for `meta.contextFiles` of a log. The 1000 sessions that wrote last are known.
+     * Returns the paths of the entries that were written or changed in a session by any `ContextStore` of this process on this
+     * directory, each once, in the order of their first change. Intended for `meta.contextFiles` of a log. The 1000 sessions that
+     * wrote last are remembered.
      *
-     * @param sessionId this store's by default
+     * @param sessionId the id of the session; this store's session by default
      */
     contextFiles(sessionId?: string | null): string[];
     /**
-     * Waits for every change called before, whether it succeeds or fails; for those that wait for a `fileSystem`, no longer
-     * than `closeTimeout`. The store can be used again afterwards.
+     * Waits until every earlier change has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at
+     * most. The store can be used again afterwards.
      */
     close(): Promise<void>;
-    /** `await using`: the block waits for its changes. */
+    /** For `await using`: calls `close()` at the end of the block. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Where a context store is, and what an agent's and a session's directory in it may be called. */
+/** Resolves the directory of a context store, and checks the names of the agents' and sessions' directories in it. */
 
 declare const DEFAULT_CONTEXT_STORE = "~/.local/share/single-file-agents/context";
 
 /** `autoRecord`: an observer of an event bus that writes tool calls to a history. */
 
-/** A tool call that has ended, as an event bus tells it. Events may say more: that is not recorded. */
+/** A completed tool call as an event bus reports it. Other members of an event are not recorded. */
 interface ToolInvoked {
     toolName?: string | null | undefined;
-    /** Counts where there is no `toolName`. */
+    /** The name of the tool, used if `toolName` is absent. */
     name?: string | null | undefined;
     params?: unknown;
     result?: unknown;
-    /** Without it, a boolean `success` or `isError` of the result counts, and without that the call succeeded. */
+    /** Whether the call succeeded. The default is a boolean `success`, or the negated `isError`, of the result; without these, `true`. */
     success?: boolean | null | undefined;
-    /** ISO 8601, a date, or ms since 1970; what is none of these counts as now. */
+    /** The time of the call: ISO 8601, a `Date`, or ms since 1970. For any other value, the current time is used. */
     timestamp?: Date | string | number | null | undefined;
 }
 /** Options of `autoRecord`. */
 interface AutoRecordOptions {
-    /** Told at once when an event could not be recorded; `flush` reports it as well. */
+    /** Called when an event could not be recorded; `flush` reports the failure too. */
     onError?: ((error: unknown, toolName: string) => void) | null | undefined;
 }
-/** An observer. It never throws or waits. */
+/** An observer of an event bus. It neither throws nor blocks. */
 interface AutoRecorder {
-    /** Records a call as it is now: later changes to its values do not count. */
+    /** Records a call. Its values are copied immediately: later changes to them have no effect. */
     (event: ToolInvoked): void;
-    /** Waits for the appends so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+    /** Waits for all appends that were started. Rejects with an `AggregateError` of the failures since the last flush. */
     flush(): Promise<void>;
 }
 /**
- * An observer that appends every tool call it is told of, with the summary `Called <tool>`.
+ * Returns an observer that appends every reported tool call to a history, with the summary `Called <tool>`.
  *
  * @example
  * ```ts
@@ -3171,9 +3244,9 @@ interface AutoRecorder {
  */
 declare function autoRecord(history: ContextHistory, options?: AutoRecordOptions | null): AutoRecorder;
 
-/** What a tool for a model is. */
+/** Types of tools for models. */
 
-/** What a tool gives back to the agent: a value, or, when the call failed, a message that tells the model what to do. */
+/** The result of a tool: a value, or, if the call failed, a message that says to the model what to do. */
 type ToolResult<Value = unknown> = {
     success: true;
     value: Value;
@@ -3188,19 +3261,19 @@ type ToolParameterSchema = {
     type: 'string' | 'integer' | 'array';
     description?: string;
     default?: string | number;
-    /** Of a text. */
+    /** The allowed values of a text. */
     enum?: string[];
     minLength?: number;
     maxLength?: number;
-    /** Of a number. */
+    /** The smallest allowed number. */
     minimum?: number;
     maximum?: number;
-    /** Of an array. */
+    /** The schema of the elements of an array. */
     items?: ToolParameterSchema;
     minItems?: number;
     maxItems?: number;
 };
-/** The JSON Schema of a tool's parameters: an object with no others than those named. */
+/** The JSON Schema of a tool's parameters: an object without additional properties. */
 type ToolParametersSchema = {
     type: 'object';
     properties: {
@@ -3210,8 +3283,8 @@ type ToolParametersSchema = {
     additionalProperties: false;
 };
 /**
- * The schema of a tool's parameters in the form of Standard Schema and Standard JSON Schema, which frameworks take in place of a schema of a
- * library. `validate` accepts everything: `execute` says to the model what is wrong.
+ * The schema of a tool's parameters in the form of Standard Schema and Standard JSON Schema, which many frameworks accept.
+ * `validate` accepts any value, because `execute` checks the parameters and explains errors to the model.
  */
 interface ToolStandardSchema<Params = unknown> {
     readonly version: 1;
@@ -3239,115 +3312,116 @@ interface ToolDefinition<Params = unknown, Value = unknown, Name extends string 
         readonly input: Params;
         readonly output: Value;
     }[];
-    /** The parameters as a Standard Schema: the definition itself can be handed to a framework as the schema. */
+    /** The parameters as a Standard Schema, so that the definition itself can be passed to a framework as the schema. */
     readonly '~standard': ToolStandardSchema<Params>;
-    /** Never rejects: a failure is a result whose message says what to do. An aborted `signal` is one, too. */
+    /** Runs the tool. It never rejects: a failure, including an aborted `signal`, is a result whose message says what to do. */
     execute(params?: Params | null, options?: CancellationOptions | null): Promise<ToolResult<Value>>;
 }
 
-/** `list_contexts`: which outputs are stored. */
+/** `list_contexts`: the tool that lists stored outputs. */
 
-/** What the model passes to `list_contexts`. */
+/** The arguments that the model passes to `list_contexts`. */
 interface ListContextsParameters {
-    /** Outputs of this tool alone. */
+    /** Only outputs of this tool. */
     tool?: string;
     /**
-     * At most this many.
+     * The largest number of outputs.
      * @default 20
      */
     limit?: number;
-    /** Outputs older than this one: its id, or what the listing before says. */
+    /** Only outputs that are older than this one: its id, or the value that the previous list names. */
     before?: string;
 }
-/** What `list_contexts` needs of a manager. */
+/** The methods of a manager that `list_contexts` uses. */
 interface ListSource {
     getLatestPointers(options?: LatestOptions | null): ContextPointer<TaskId>[];
-    /** Needed where outputs of other sessions are shown. */
+    /** Required if outputs of other sessions are shown. */
     listContexts?(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<TaskId>[]>;
 }
 
-/** `read_context_slice`: a part of a stored output. */
+/** `read_context_slice`: the tool that reads a part of a stored output. */
 
-/** What the model passes to `read_context_slice`. */
+/** The arguments that the model passes to `read_context_slice`. */
 interface ReadContextSliceParameters {
     /** The output: an id from a placeholder, `list_contexts` or `search_contexts`. */
     id: string;
-    /** The first line, from 1; with `grep`, where to begin looking. */
+    /** The first line, from 1; with `grep`, the line at which the search starts. */
     from_line?: number;
     /** The last line. */
     to_line?: number;
-    /** The first byte, from 0; with `grep`, where to begin within the line `from_line`. */
+    /** The first byte, from 0; with `grep`, the byte offset in the text at which the search starts, within the line `from_line`. */
     from_byte?: number;
-    /** The byte before which to end. */
+    /** The end of the range in bytes, exclusive. */
     to_byte?: number;
-    /** Lines that match a regular expression. */
+    /** A regular expression: reads the lines that match it. */
     grep?: string;
     /** A JSON path into the output. */
     json_path?: string;
-    /** At most so many bytes. */
+    /** The largest number of bytes to read. */
     max_bytes?: number;
 }
-/** What `read_context_slice` needs of a manager. */
+/** The methods of a manager that `read_context_slice` uses. */
 interface SliceSource {
     readContext(filepath: string, options?: SliceOptions | null): Promise<ContextSlice>;
 }
 
-/** `search_contexts`: where in the stored outputs something stands. */
+/** `search_contexts`: the tool that searches stored outputs. */
 
-/** What the model passes to `search_contexts`. */
+/** The arguments that the model passes to `search_contexts`. */
 interface SearchContextsParameters {
-    /** Words to look for. */
+    /** The words to search for. */
     query: string;
-    /** Outputs of this tool alone. */
+    /** Only outputs of this tool. */
     tool?: string;
     /**
-     * At most this many.
+     * The largest number of hits.
      * @default 5
      */
     limit?: number;
 }
-/** What `search_contexts` needs of a manager. */
+/** The methods of a manager that `search_contexts` uses. */
 interface SearchSource {
     search(query: string, options?: SearchOptions | null): Promise<readonly SearchHit<TaskId>[]>;
 }
 
-/** `contextTools`: lets a model find and read what was stored, for any framework. */
+/** `contextTools`: tools with which a model finds and reads stored outputs, for any framework. */
 
-/** What the tools need of a manager: a `ContextManager` is one. */
+/** The methods of a manager that the tools use; a `ContextManager` has them. */
 interface ContextToolsSource extends ListSource, SearchSource, SliceSource {
 }
 /** Options of `contextTools`. */
 interface ContextToolsOptions<Prefix extends string = string> {
     /**
-     * The text that a tool gives back never takes more bytes than this, at least 4096.
+     * The largest size of the text that a tool returns, in bytes than this, at least 4096.
      * @default 16384
      */
     maxBytes?: number | null | undefined;
     /**
-     * Whose outputs the tools show and read, by handle or path. `'own'`: this session's. `'all'`: those of every session of the directory. An
-     * array: those of the sessions with these ids.
+     * Which sessions' outputs the tools show and read, and which they read by handle or path. `'own'`: those of this session.
+     * `'all'`: those of every session of the directory. An array: those of the sessions with these ids.
      * @default 'own'
      */
     sessions?: SessionScope | null | undefined;
     /**
-     * What the names of the tools begin with where the model sees them. Give `offload.prefix` of the manager the same.
+     * The prefix of the tools' names as the model sees them. Set `offload.prefix` of the manager to the same text.
      * @default ''
      */
     prefix?: Prefix | null | undefined;
 }
-/** `list_contexts`, `search_contexts` and `read_context_slice`, their names behind the prefix. */
+/** `list_contexts`, `search_contexts` and `read_context_slice`, with the prefix before their names. */
 type ContextTools<Prefix extends string = string> = [
     ContextTool<ListContextsParameters, `${Prefix}list_contexts`>,
     ContextTool<SearchContextsParameters, `${Prefix}search_contexts`>,
     ContextTool<ReadContextSliceParameters, `${Prefix}read_context_slice`>
 ];
-/** A tool whose `execute` takes whatever a model gave, and says what is wrong with it. */
+/** A tool whose `execute` accepts any arguments of a model, and returns a message for the model if they are invalid. */
 interface ContextTool<Params, Name extends string = string> extends Omit<ToolDefinition<Params, string, Name>, 'execute'> {
     execute(params?: unknown, options?: CancellationOptions | null): Promise<ToolResult<string>>;
 }
 /**
- * The tools with which a model finds and reads stored outputs. The `value` of a result is the text for the model, whole:
- * what was stored stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it.
+ * Returns the tools with which a model finds and reads stored outputs. The `value` of a result is the complete text for the
+ * model. Stored content is delimited in it by tags that the content cannot forge, and invisible characters in it are shown as
+ * escapes. `message` contains no stored content.
  *
  * @example
  * ```ts
@@ -3358,76 +3432,76 @@ interface ContextTool<Params, Name extends string = string> extends Omit<ToolDef
  */
 declare function contextTools<Prefix extends string = ''>(manager: ContextToolsSource, options?: ContextToolsOptions<Prefix> | null): ContextTools<Prefix>;
 
-/** `context_read`: an entry, or a part of a long one. */
+/** `context_read`: the tool that reads an entry, or a part of a long one. */
 
-/** What the model passes to `context_read`. */
+/** The arguments that the model passes to `context_read`. */
 interface ContextReadParameters {
-    /** The entry, as `context_search` and links name it. */
+    /** The path of the entry, as `context_search` and links show it. */
     path: string;
     /**
-     * Where in the content to begin, in characters.
+     * The offset in the content at which to start, in UTF-16 code units.
      * @default 0
      */
     offset?: number;
 }
-/** What `context_read` needs of a store. */
+/** The methods of a store that `context_read` uses. */
 interface StoreReadSource {
     read(path: string): Promise<StoreEntry>;
 }
 
-/** `context_search`: which entries there are. */
+/** `context_search`: the tool that finds entries. */
 
-/** What the model passes to `context_search`. */
+/** The arguments that the model passes to `context_search`. */
 interface ContextSearchParameters {
-    /** Words to look for; without them, the latest entries. */
+    /** The words to search for; without them, the latest entries are returned. */
     query?: string;
-    /** Entries of this agent alone. */
+    /** Only entries of this agent. */
     agent?: string;
-    /** Entries of this session alone. */
+    /** Only entries of this session. */
     session_id?: string;
-    /** Entries of this type alone. */
+    /** Only entries of this type. */
     type?: ContextType;
-    /** Entries with all of these tags. */
+    /** Only entries with all of these tags. */
     tags?: string[];
-    /** Entries written at this time or later, ISO 8601. */
+    /** Only entries written at this time or later, ISO 8601. */
     since?: string;
     /**
-     * At most this many.
+     * The largest number of entries.
      * @default 10
      */
     limit?: number;
 }
-/** What `context_search` needs of a store. */
+/** The methods of a store that `context_search` uses. */
 interface StoreSearchSource {
     search(query: StoreQuery): Promise<StoreEntry[]>;
 }
 
-/** What the tools of a context store share: parameters that name entries, entries in a line, failures explained. */
+/** Shared code of the context store's tools: parameters that identify entries, one-line descriptions of entries, and explanations of failures. */
 
-/** What a model says of a new entry. */
+/** The parameters of a new entry. */
 interface NewEntryParameters {
-    /** What it is. */
+    /** The type of the entry. */
     type: ContextType;
-    /** A short name for its file. */
+    /** A short text for the file's name. */
     slug: string;
-    /** Markdown. */
+    /** The content as Markdown. */
     content: string;
-    /** Words to find it by. */
+    /** Tags for finding the entry. */
     tags?: string[];
-    /** Paths of entries that belong to it. */
+    /** Paths of related entries. */
     links?: string[];
 }
 
-/** `context_supersede`: writes an entry that takes the place of another. */
+/** `context_supersede`: the tool that writes an entry which replaces another. */
 
-/** What the model passes to `context_supersede`. */
+/** The arguments that the model passes to `context_supersede`. */
 interface ContextSupersedeParameters extends NewEntryParameters {
-    /** The entry whose place is taken. */
+    /** The path of the entry that is replaced. */
     path: string;
-    /** Why, for its changelog. */
+    /** The reason, for the changelog of the replaced entry. */
     reason: string;
 }
-/** What `context_supersede` needs of a store. */
+/** The methods of a store that `context_supersede` uses. */
 interface SupersedeSource {
     supersede(path: string, replacement: NewStoreEntry, reason: string): Promise<{
         old: StoreEntry;
@@ -3435,17 +3509,17 @@ interface SupersedeSource {
     }>;
 }
 
-/** `context_update`: changes an entry, whoever wrote it. */
+/** `context_update`: the tool that changes an entry of any agent. */
 
-/** What the model passes to `context_update`. */
+/** The arguments that the model passes to `context_update`. */
 interface ContextUpdateParameters {
-    /** The entry. */
+    /** The path of the entry. */
     path: string;
-    /** What is changed and why, for the changelog. */
+    /** What was changed and why, for the changelog. */
     description: string;
-    /** Takes the place of the text. */
+    /** The new content. */
     content?: string;
-    /** What it is from now on. */
+    /** The new type. */
     type?: ContextType;
     /** Tags to add. */
     add_tags?: string[];
@@ -3455,33 +3529,33 @@ interface ContextUpdateParameters {
     add_links?: string[];
     /** Links to remove. */
     remove_links?: string[];
-    /** The revision that was read. */
+    /** The revision that the model read; the call fails if the entry has another one. */
     if_revision?: string;
 }
-/** What `context_update` needs of a store. */
+/** The methods of a store that `context_update` uses. */
 interface UpdateSource {
     update(path: string, change: StoreEntryChange, description: string, options?: UpdateOptions | null): Promise<StoreEntry>;
 }
 
-/** `context_write`: keeps something worth knowing beyond this session. */
+/** `context_write`: the tool that writes an entry. */
 
-/** What the model passes to `context_write`. */
+/** The arguments that the model passes to `context_write`. */
 interface ContextWriteParameters extends NewEntryParameters {
 }
-/** What `context_write` needs of a store. */
+/** The methods of a store that `context_write` uses. */
 interface WriteSource {
     write(entry: NewStoreEntry): Promise<StoreEntry>;
 }
 
-/** `contextStoreTools`: lets a model keep, find, read and change what agents share, for any framework. */
+/** `contextStoreTools`: tools with which a model writes, finds, reads and changes entries of a `ContextStore`, for any framework. */
 
-/** What the tools need of a store: a `ContextStore` is one. */
+/** The methods of a store that the tools use; a `ContextStore` has them. */
 interface ContextStoreToolsSource extends WriteSource, StoreSearchSource, StoreReadSource, UpdateSource, SupersedeSource {
 }
 /** Options of `contextStoreTools`. */
 interface ContextStoreToolsOptions {
     /**
-     * The text that a tool gives back never takes more bytes than this, at least 8192.
+     * The largest size of the text that a tool returns, in bytes than this, at least 8192.
      * @default 16384
      */
     maxBytes?: number | null | undefined;
@@ -3495,9 +3569,9 @@ type ContextStoreTools = [
     ContextTool<ContextSupersedeParameters, 'context_supersede'>
 ];
 /**
- * The tools with which a model uses a context store. The `value` of a result is the text for the model, whole: what agents
- * wrote stands in it between tags that it cannot forge, and what it hides is shown. `message` holds nothing of it. There is
- * none that removes: agents do not.
+ * Returns the tools with which a model uses a context store. The `value` of a result is the complete text for the model. Content
+ * of agents is delimited in it by tags that the content cannot forge, and invisible characters in it are shown as escapes.
+ * `message` contains no such content. No tool removes entries.
  *
  * @example
  * ```ts
@@ -3508,12 +3582,12 @@ type ContextStoreTools = [
  */
 declare function contextStoreTools(store: ContextStoreToolsSource, options?: ContextStoreToolsOptions | null): ContextStoreTools;
 
-/** `readContextTool`: lets a model recall what was done before. */
+/** `readContextTool`: a tool with which a model reads the latest entries of a history. */
 
-/** What the model passes. */
+/** The arguments that the model passes. */
 interface ReadContextParameters {
     /**
-     * How many entries to read at most.
+     * The largest number of entries.
      * @default 20
      */
     limit?: number;
@@ -3521,16 +3595,16 @@ interface ReadContextParameters {
 /** Options of `readContextTool`. */
 interface ReadContextOptions {
     /**
-     * The JSON of what the tool gives back never takes more bytes than this: the oldest entries are left out, and one that
-     * is too large alone is cut.
+     * The largest size of the JSON that the tool returns, in bytes. The oldest entries are left out first; an entry that is larger
+     * than the limit is cut.
      * @default 32768
      */
     maxBytes?: number | null | undefined;
 }
 /**
- * The tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
+ * Returns the tool `read_context`, for any framework: its parameters are a JSON Schema, and `execute` never rejects.
  *
- * @param history without one the tool says that there is none
+ * @param history the history to read; without one, the tool answers that there is none
  * @example
  * ```ts
  * const tool = readContextTool(history)
@@ -3539,18 +3613,18 @@ interface ReadContextOptions {
  */
 declare function readContextTool(history: ContextHistory | null | undefined, options?: ReadContextOptions | null): ToolDefinition<ReadContextParameters, ContextEntry[], 'read_context'>;
 
-/** `createToolRecorder`: saves what an agent's callbacks tell. */
+/** `createToolRecorder`: saves the tool calls that an agent's callbacks report. */
 
-/** Where in an agent's run a callback belongs. */
+/** Identifies the agent's run and the tool call of a callback. */
 interface ToolCallContext {
-    /** The agent's run: its query is taken from `onAgentStart`. */
+    /** The id of the agent's run, whose query `onAgentStart` reports. */
     traceId: string;
-    /** The tool call: pairs `onToolStart` with `onToolEnd`. */
+    /** The id of the tool call, which connects `onToolStart` and `onToolEnd`. */
     spanId: string;
     parentSpanId?: string | null | undefined;
 }
 /**
- * What a tool gave back. A response with any other member is recorded whole, as the result; that includes the results of MCP
+ * The response of a tool. A response with any other member is recorded completely as the result. This includes the results of MCP
  * tools, whose `isError` says whether the call failed.
  */
 type ToolResponse<T = unknown> = {
@@ -3562,67 +3636,67 @@ type ToolResponse<T = unknown> = {
     error: string;
     message: string;
 };
-/** What the agent says of the execution; its `success` counts over the response's. */
+/** The agent's report of the execution. Its `success` overrides that of the response. */
 interface ToolExecutionResult {
     success?: boolean | null | undefined;
 }
-/** The callbacks that a recorder listens to. An agent's own callbacks may return anything, promises included. */
+/** The callbacks of an agent that a recorder handles. The agent's own callbacks may return any value, including promises. */
 interface ToolCallbacks {
     onAgentStart?(context: ToolCallContext, query: string): unknown;
     onToolStart?(context: ToolCallContext, toolName: string, args: Record<string, unknown>): unknown;
     onToolEnd?(context: ToolCallContext, toolName: string, result: ToolResponse, executionResult?: ToolExecutionResult): unknown;
 }
-/** A tool call that ended. `undefined` and `null` mean unknown. */
+/** A completed tool call. A member that is `undefined` or `null` is unknown. */
 interface RecordedCall {
     toolName: string;
     args?: Record<string, unknown> | null | undefined;
-    /** What the tool gave back: stored whole where there is an `outcome`, else read as {@link ToolRecorder.onToolEnd} does. */
+    /** The output of the tool. With an `outcome`, it is stored unchanged; otherwise it is read as {@link ToolRecorder.onToolEnd} does. */
     result?: unknown;
     /** How the call ended. */
     outcome?: ToolOutcome | null | undefined;
     callId?: string | null | undefined;
     queryId?: string | null | undefined;
-    /** The task that the call belongs to; the option `taskId` is not asked. */
+    /** The task of the call; the option `taskId` is not called. */
     taskId?: TaskId | null | undefined;
     spanId?: string | null | undefined;
-    /** When the call began, ms since 1970 or a date. */
+    /** When the call began: ms since 1970 or a `Date`. */
     startedAt?: number | Date | null | undefined;
-    /** How long it took, in ms. */
+    /** How long the call took, in ms. */
     durationMs?: number | null | undefined;
 }
-/** Records tool calls. No callback ever throws or waits. */
+/** Records tool calls. Its callbacks neither throw nor block. */
 interface ToolRecorder {
-    /** Remembers the query of a run: its tool outputs get the query's id. */
+    /** Remembers the query of a run, so that its tool outputs get the query's id. */
     onAgentStart(context: ToolCallContext, query: string): void;
-    /** Remembers a call's arguments as they are now. */
+    /** Remembers a copy of a call's arguments. */
     onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void;
     /**
-     * Saves a call's output as it is now, beside success, error and message: the value inside the response, or the whole
-     * response when it has other members or an error that is no string.
+     * Saves a copy of a call's output with success, error and message. The output is the response's `result`, or the whole response
+     * if it has other members or an error that is not a string.
      */
     onToolEnd(context: ToolCallContext, toolName: string, result: ToolResponse, executionResult?: ToolExecutionResult): void;
-    /** Saves a call in one step, from any framework's hook; arguments and result as they are now. */
+    /** Saves a completed call, for example from a framework's hook. Arguments and result are copied immediately. */
     record(call: RecordedCall): void;
-    /** Waits for the saves so far. Rejects with an `AggregateError` of those that failed since the last flush. */
+    /** Waits for all saves that were started. Rejects with an `AggregateError` of the failures since the last flush. */
     flush(): Promise<void>;
-    /** Callbacks that record and then call the given ones, whose results and errors are passed on. */
+    /** Returns callbacks that record a call and then call the given ones, whose results and errors are passed on. */
     wrap<T extends object>(callbacks: T): T & Required<ToolCallbacks>;
 }
 /** Options of `createToolRecorder`. */
 interface ToolRecorderOptions {
-    /** Records to this history as well. What fails there keeps nothing from being saved, and the other way round. */
+    /** Also records to this history. A failure of the history does not prevent the save, nor the reverse. */
     history?: ContextHistory | null | undefined;
-    /** The task that a call belongs to. */
+    /** Returns the task of a call. */
     taskId?: ((context: ToolCallContext) => TaskId | undefined) | null | undefined;
-    /** Told at once when a save fails; `flush` reports it as well. */
+    /** Called when a save fails; `flush` reports the failure too. */
     onError?: ((error: unknown, toolName: string) => void) | null | undefined;
 }
 /**
- * A recorder for an agent's callbacks.
+ * Returns a recorder for an agent's callbacks.
  *
- * @param target where calls are recorded: a manager saves each output as a context, a history appends an entry with the
- * response's message as its summary and, where there is one, the error under the key `error`
- * @throws `ERR_CONTEXT_INVALID_ARGUMENT` when it is neither, or an option is wrong
+ * @param target records the calls: a manager saves each output as a context; a history appends an entry with the response's
+ * message as its summary and, if there is one, the error under the key `error`
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT` if `target` is neither, or an option is invalid
  * @example
  * ```ts
  * const recorder = createToolRecorder(manager, { history })
@@ -3633,10 +3707,10 @@ interface ToolRecorderOptions {
  */
 declare function createToolRecorder<Task extends TaskId = number>(target: ContextManager<Task> | ContextHistory, options?: ToolRecorderOptions | null): ToolRecorder;
 
-/** `toText`: the text that a model gets of a tool's answer. */
+/** `toText`: converts the result of a tool to the text for the model. */
 
 /**
- * The text for the model: the value, a string unchanged and anything else as JSON, and of a failed call the message.
+ * Returns the text for the model: the value of a successful call (a string unchanged, any other value as JSON), or the message of a failed call.
  *
  * @example
  * ```ts

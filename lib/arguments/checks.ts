@@ -14,7 +14,8 @@ const UNITS: Record<string, number> = {
 
 const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/
 
-/** Applies a check unless the value is `undefined` or `null`, which mean absent. */ export function optional<T, R>(
+/** Applies a check unless the value is `undefined` or `null`, which mean absent. */
+export function optional<T, R>(
   value: T | null | undefined,
   name: string,
   check: (value: T, name: string) => R,
@@ -87,10 +88,8 @@ export function checkObject<T>(value: T, name: string): T {
   return value
 }
 
-/** Checks the arguments of a tool call. */ export function checkArguments(
-  value: Record<string, unknown>,
-  name: string,
-): void {
+/** Checks the arguments of a tool call. */
+export function checkArguments(value: Record<string, unknown>, name: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidArgument(name, 'an object', value)
   }

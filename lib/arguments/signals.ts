@@ -15,7 +15,8 @@ export interface Wait {
 }
 
 /**
- * Calls a caller's function and settles as it does. Rejects when the signal is aborted or the timeout expires; the call's later outcome is ignored.
+ * Calls a caller's function and settles as it does. Rejects when the signal is aborted or the timeout expires; the call's later
+ * outcome is ignored.
  */
 export function callWithin<T>(call: () => T | PromiseLike<T>, { name, timeout, signal }: Wait): Promise<T> {
   return new Promise<T>((resolve, reject) => {

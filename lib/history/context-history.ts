@@ -68,9 +68,8 @@ export class ContextHistory {
   readonly #closeTimeout: number
   readonly #hooks: Hooks
 
-  /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
-    options?: ContextHistoryOptions | null,
-  ) {
+  /** Does not access the disk: the first `append` creates the file. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
+  constructor(options?: ContextHistoryOptions | null) {
     const given = optional(options, 'options', historyOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkHistoryOptions(given)
@@ -94,18 +93,17 @@ export class ContextHistory {
    *
    * A `Buffer` or `Uint8Array` that is UTF-8 text is written as that text. Values that JSON cannot represent are written as
    * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
-   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested
-   * deeper than 10 000 levels (`[Too deep]`).
+   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested deeper
+   * than 10 000 levels (`[Too deep]`).
    *
-   * @returns the completed entry, after its whole line is in the file at the chosen durability. `params`, `result` and
-   * additional members are the values that were passed, not copies read from the file. Where secrets were removed (see
-   * `redaction`), the returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the
-   * file already has an entry with the same `operationId`, nothing is written and that entry is returned as reading returns it.
-   * Processes exclude each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all
-   * processes (see `trustLocks`), `operationId` and `ifLast` work within one process only.
+   * @returns the completed entry, after its whole line is in the file at the chosen durability. `params`, `result` and additional
+   * members are the values that were passed, not copies read from the file. Where secrets were removed (see `redaction`), the
+   * returned entry is the redacted one, as reading returns it; the passed values are not modified. Where the file already has an
+   * entry with the same `operationId`, nothing is written and that entry is returned as reading returns it. Processes exclude
+   * each other by a lock on the file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see
+   * `trustLocks`), `operationId` and `ifLast` work within one process only.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_CONFLICT` when another entry than `ifLast` is the last one,
-   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   append(entry: ContextEntryInput, options?: AppendOptions | null): Promise<ContextEntry> {
     try {
@@ -214,7 +212,8 @@ export class ContextHistory {
   }
 
   /**
-   * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its `text` best, best first.
+   * The most recent entries that meet every condition of the filter, oldest first. With `ranked`, the entries that match its
+   * `text` best, best first.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
@@ -265,15 +264,14 @@ export class ContextHistory {
   }
 
   /**
-   * Removes the entries that the policy does not keep, and the lines without an entry that precede the first kept entry. The
-   * file is replaced atomically: readers see the old file or the new one, and entries that other processes append during the
+   * Removes the entries that the policy does not keep, and the lines without an entry that precede the first kept entry. The file
+   * is replaced atomically: readers see the old file or the new one, and entries that other processes append during the
    * compaction are kept.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when `summarise` fails (its error is the `cause`);
    * `ERR_CONTEXT_TOO_LARGE` when the summary's line is longer than `maxEntryBytes`; `ERR_CONTEXT_REDACTION`;
    * `ERR_CONTEXT_CONFLICT` when other processes replace the file at each attempt. A rejected call has changed nothing. Also
-   * `ERR_CONTEXT_UNSUPPORTED`,
-   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   * `ERR_CONTEXT_UNSUPPORTED`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async compact(policy: CompactPolicy): Promise<CompactReport> {
     const checked = checkPolicy(policy)

@@ -7,8 +7,8 @@ import type { RedactionOptions } from '../redaction/types.ts'
 /** Options of `new ContextHistory()`. An option that is `undefined` or `null` has its default. */
 export interface ContextHistoryOptions {
   /**
-   * The file. It is created when needed, together with its directory, with access for the owner only. A relative path is
-   * resolved against the working directory at construction; `~` is expanded. Any number of histories and processes may share it.
+   * The file. It is created when needed, together with its directory, with access for the owner only. A relative path is resolved
+   * against the working directory at construction; `~` is expanded. Any number of histories and processes may share it.
    * @default '.wink/context.jsonl'
    */
   path?: string | null | undefined
@@ -16,8 +16,8 @@ export interface ContextHistoryOptions {
   fileSystem?: IFileSystem | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
-   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
-   * the call may still take effect.
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+   * call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
@@ -28,19 +28,21 @@ export interface ContextHistoryOptions {
    */
   closeTimeout?: number | null | undefined
   /**
-   * What an entry survives after its `append` has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
+   * What an entry survives after its `append` has resolved: with `'process'`, the end or crash of the process; with `'full'`,
+   * also a power failure.
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
   /**
-   * How long to wait for the file's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the file's lock while other processes hold it, in ms. After that, calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
   /**
    * Asserts that file locks exclude every process that can access the history, including processes on other hosts and mounts.
-   * Without this option, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED`
-   * on FUSE, 9p, SMB and unknown file systems. See docs/durability.md.
+   * Without this option, `compact` is refused with `ERR_CONTEXT_UNSUPPORTED` on FUSE, 9p, SMB and unknown file systems. See
+   * docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
@@ -57,8 +59,8 @@ export interface ContextHistoryOptions {
   maxEntryBytes?: number | null | undefined
   /**
    * File size in bytes above which an append starts a compaction in the background. The compaction removes the oldest entries
-   * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at
-   * a time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
+   * until the file has at most 80 % of `maxBytes`; it always keeps the latest entry. Appends do not wait for it, one process at a
+   * time does it, and `onDebug` reports it. The file may exceed the limit until the compaction ends. Has no effect where
    * `compact` is refused, see `trustLocks`.
    * @default Infinity
    */
@@ -83,8 +85,10 @@ export interface ContextEntry {
   /** A unique id. For a line without an id, it is derived from the line's content. */
   id: string
   toolName: string
-  /** The arguments of the tool call. */ params: unknown
-  /** The output of the tool. */ result: unknown
+  /** The arguments of the tool call. */
+  params: unknown
+  /** The output of the tool. */
+  result: unknown
   success: boolean
   /** One sentence about the call, or `null`. */
   summary: string | null
@@ -96,11 +100,11 @@ export interface ContextEntry {
   sessionId?: string
   /** The query that the call belongs to. */
   queryId?: string
-  /**
-   * The id of the span in a distributed trace. */ spanId?: string /** The id that the model or the framework assigned to the
-   * call. */
-  callId?: string /** How long the call took, in ms.
-   */
+  /** The id of the span in a distributed trace. */
+  spanId?: string
+  /** The id that the model or the framework assigned to the call. */
+  callId?: string
+  /** How long the call took, in ms. */
   durationMs?: number
   /** The id of the operation that appended the entry, see `ContextEntryInput`. */
   operationId?: string
@@ -144,10 +148,10 @@ export interface ContextEntryInput {
   /** How long the call took, in ms. */
   durationMs?: number | null | undefined
   /**
-   * Makes a repeated append idempotent: where the file has an entry with this id, `append` writes nothing and returns that
-   * entry, whichever process wrote it. At most 256 characters. The latest 262 144 ids of a file are recognised, each while its
-   * entry is in the file. A compaction keeps the ids of the entries that it removes: the latest 10 000, up to 2 MiB together and
-   * up to an eighth of its `maxBytes`.
+   * Makes a repeated append idempotent: where the file has an entry with this id, `append` writes nothing and returns that entry,
+   * whichever process wrote it. At most 256 characters. The latest 262 144 ids of a file are recognised, each while its entry is
+   * in the file. A compaction keeps the ids of the entries that it removes: the latest 10 000, up to 2 MiB together and up to an
+   * eighth of its `maxBytes`.
    */
   operationId?: string | null | undefined
   /** Not allowed: lines have `toolName` under this key. */
@@ -168,7 +172,8 @@ export interface AppendOptions {
 /** Options of `read`. */
 export interface ReadOptions extends CancellationOptions {
   /**
-   * Stops reading further back once the returned entries take this many bytes of JSON. The entry that exceeds the limit is still returned.
+   * Stops reading further back once the returned entries take this many bytes of JSON. The entry that exceeds the limit is still
+   * returned.
    * @default no limit
    */
   maxBytes?: number | null | undefined
@@ -217,7 +222,8 @@ export interface CompactPolicy extends CancellationOptions {
   /** Keeps this many of the most recent entries. */
   keepLast?: number | null | undefined
   /**
-   * Keeps entries that are not older than this duration: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a valid timestamp are kept.
+   * Keeps entries that are not older than this duration: a number with `ms`, `s`, `m`, `h`, `d` or `w`. Entries without a valid
+   * timestamp are kept.
    */
   maxAge?: string | null | undefined
   /** Keeps the most recent entries whose lines take at most this many bytes together. */
@@ -229,7 +235,8 @@ export interface CompactPolicy extends CancellationOptions {
    */
   summarise?: ((entries: ContextEntry[]) => string | Promise<string>) | null | undefined
   /**
-   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, nothing is removed and `compact` rejects.
+   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, nothing is removed and
+   * `compact` rejects.
    * @default 10000
    */
   summariseTimeout?: number | null | undefined

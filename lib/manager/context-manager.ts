@@ -86,9 +86,8 @@ export class ContextManager<Task extends TaskId = number> {
   readonly #selecting: Selecting<Task>
   readonly #sessions: Sessions
 
-  /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
-    options?: ContextManagerOptions | null,
-  ) {
+  /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
+  constructor(options?: ContextManagerOptions | null) {
     const given = optional(options, 'options', managerOptions) ?? {}
     const redaction = checkRedaction(given.redaction, 'redaction')
     this.#options = checkOptions(given, redaction)
@@ -124,21 +123,21 @@ export class ContextManager<Task extends TaskId = number> {
    *
    * A promise is awaited. A stream (any async iterable) is read to its end and stored up to `retention.maxResultBytes` of JSON.
    * Where more came, or the stream failed, the record has `cut: true`. Chunks that are texts or bytes are joined to one text, or
-   * to bytes where they are not UTF-8; chunks of other types become an array. A stream of more than 1 MiB is written to
-   * temporary files while it is read, unless there is a `fileSystem`.
-   * A `Response` becomes `{ url, status, statusText, headers, body }`, a `Blob` its bytes, with its type as `mediaType`.
+   * to bytes where they are not UTF-8; chunks of other types become an array. A stream of more than 1 MiB is written to temporary
+   * files while it is read, unless there is a `fileSystem`. A `Response` becomes `{ url, status, statusText, headers, body }`, a
+   * `Blob` its bytes, with its type as `mediaType`.
    *
    * A `Buffer`, `Uint8Array`, `ArrayBuffer` or `DataView` that is UTF-8 text is stored as that text. Other binary data, and
-   * base64 in data URLs and in content blocks with a media type, is stored as bytes in a file next to the record, at any depth
-   * of the result; loading returns it as a `Uint8Array`, or as base64 again. Binary data that is not text is not redacted.
+   * base64 in data URLs and in content blocks with a media type, is stored as bytes in a file next to the record, at any depth of
+   * the result; loading returns it as a `Uint8Array`, or as base64 again. Binary data that is not text is not redacted.
    *
    * An `Error` is stored as its `name`, `message`, `cause`, `errors` and own properties, without its stack; a `Map` as an object
    * if all keys are strings, otherwise as an array of entries; a `Set` as an array; a `RegExp` and a `URL` as their text;
    * `Headers`, `FormData` and `URLSearchParams` as an array of entries. Other values that JSON cannot represent are stored as
    * `JSON.stringify` writes them. Where `JSON.stringify` throws, a marker string replaces each value that makes it throw: a
-   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested
-   * deeper than 10 000 levels (`[Too deep]`). A result of `undefined` is stored as `null`. Arguments whose JSON is not an object
-   * are stored under the key `value`.
+   * BigInt (`[BigInt 10]`), a cycle (`[Circular]`), a throwing getter or `toJSON` (`[Throws: message]`), or a value nested deeper
+   * than 10 000 levels (`[Too deep]`). A result of `undefined` is stored as `null`. Arguments whose JSON is not an object are
+   * stored under the key `value`.
    *
    * Secrets are removed from all of this before it is stored, see `redaction`: no file, pointer or loaded context contains them.
    *
@@ -192,9 +191,9 @@ export class ContextManager<Task extends TaskId = number> {
    * and a handle; equal calls with equal outputs get equal placeholders, so that prompt caches stay valid. An output that cannot
    * be stored is returned unchanged, with the `error`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offload<
-    T,
-  >(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted
+   */
+  async offload<T>(
     toolName: string,
     args: Record<string, unknown>,
     result: T,
@@ -217,9 +216,9 @@ export class ContextManager<Task extends TaskId = number> {
    * output and the JSON path of the text. Short members, such as ids and types, and instances of classes are kept. A value
    * without long texts is returned unchanged whatever its size: check `shownBytes`.
    *
-   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted */ async offloadValue<
-    T,
-  >(
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, or with the reason of a `signal` that is already aborted
+   */
+  async offloadValue<T>(
     toolName: string,
     args: Record<string, unknown>,
     value: T,
@@ -239,9 +238,7 @@ export class ContextManager<Task extends TaskId = number> {
     return loadContext<T, Task>(this.#hooks, this.#native, filepath)
   }
 
-  /**
-   * Loads several contexts, in the order given. A context that cannot be read is skipped and reported to `onDebug`.
-   */
+  /** Loads several contexts, in the order given. A context that cannot be read is skipped and reported to `onDebug`. */
   async loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]> {
     return loadContexts<Task>(this.#hooks, this.#native, filepaths)
   }
@@ -252,7 +249,8 @@ export class ContextManager<Task extends TaskId = number> {
    * reading starts at the beginning. The returned text has at most `maxBytes`; `next` holds the options that read the following
    * part.
    *
-   * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position of the error in an invalid expression or path
+   * @throws (rejects) as `loadContext`, and `ERR_CONTEXT_INVALID_ARGUMENT` with the position of the error in an invalid
+   * expression or path
    */
   async readContext(filepath: string, slice?: SliceOptions | null): Promise<ContextSlice> {
     checkText(filepath, 'filepath')
@@ -298,8 +296,8 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Lists the contexts of one session, or of all sessions of the directory if no id is given, oldest first. It includes the
-   * files that other processes wrote, and the outputs that are only in this process's memory. Results are not read.
+   * Lists the contexts of one session, or of all sessions of the directory if no id is given, oldest first. It includes the files
+   * that other processes wrote, and the outputs that are only in this process's memory. Results are not read.
    */
   async listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
     optional(sessionId, 'sessionId', checkText)
@@ -336,11 +334,12 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Searches the texts of stored outputs: names, descriptions, arguments and results. Finds every output whose save resolved before the call.
+   * Searches the texts of stored outputs: names, descriptions, arguments and results. Finds every output whose save resolved
+   * before the call.
    *
    * @param query words, of which at least one must match (matches of more and of rarer words score higher); `"exact phrases"`,
-   * all of which must match; `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Any other
-   * syntax is read as words.
+   * all of which must match; `prefix*`; `-excluded`; `tool:name`, `after:2026-11-01`, `before:2026-11-01T09:30`. Any other syntax
+   * is read as words.
    * @returns the hits, best first; for a query that has only filters and exclusions, latest first
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
@@ -363,7 +362,8 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Removes the contexts that meet the filter from memory, index and disk: those of this session, or those of another session that has ended.
+   * Removes the contexts that meet the filter from memory, index and disk: those of this session, or those of another session
+   * that has ended.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also for a filter without a condition; `ERR_CONTEXT_CONFLICT` when the
    * other session is live or paused (nothing is removed); `ERR_CONTEXT_IO`
@@ -373,8 +373,8 @@ export class ContextManager<Task extends TaskId = number> {
    * Removes one context, given by its path or handle, from memory, index and disk.
    *
    * @returns whether the context existed
-   * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is
-   * live or paused, `ERR_CONTEXT_IO`
+   * @throws (rejects) `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CONFLICT` when it belongs to another session that is live or
+   * paused, `ERR_CONTEXT_IO`
    */
   forget(filepath: string): Promise<boolean>
   async forget(what: string | ForgetFilter, options?: ForgetOptions | null): Promise<boolean | ForgetReport> {
@@ -430,8 +430,8 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Ends a session of the directory. Its contexts are then kept only within the limits of `retention`, as soon as no process
-   * uses the session. To remove this session's contexts immediately, call `clear()`.
+   * Ends a session of the directory. Its contexts are then kept only within the limits of `retention`, as soon as no process uses
+   * the session. To remove this session's contexts immediately, call `clear()`.
    *
    * @returns whether the session was live or paused
    */
@@ -475,10 +475,10 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Waits for every earlier save and releases the session. A session whose `sessionId` was given is paused: its contexts are
-   * kept for `retention.keepPaused`, so that another process can resume it. Any other session ends: its files are kept within
-   * the limits of `retention`. A later save starts the session again. Waits for pending calls of a `fileSystem` for
-   * `closeTimeout` at most.
+   * Waits for every earlier save and releases the session. A session whose `sessionId` was given is paused: its contexts are kept
+   * for `retention.keepPaused`, so that another process can resume it. Any other session ends: its files are kept within the
+   * limits of `retention`. A later save starts the session again. Waits for pending calls of a `fileSystem` for `closeTimeout` at
+   * most.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)

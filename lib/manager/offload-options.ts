@@ -21,7 +21,8 @@ export interface CheckedOffload {
   readonly kind: ContextKind
   readonly prefix: string | undefined
   readonly signal: AbortSignal | undefined
-  /** The options of the save. */ readonly saved: SaveOptions | undefined
+  /** The options of the save. */
+  readonly saved: SaveOptions | undefined
 }
 
 /** @param prefix the beginning of the options' names in messages */

@@ -21,7 +21,8 @@ export interface OffloadOptions extends CancellationOptions {
   /** Offloads the output if it has at least this many tokens, as `countTokens` of the manager's options counts them; overrides `threshold`. */
   maxTokens?: number | null | undefined
   /**
-   * The role of the text, which the placeholder names. Only the placeholder of an `'output'` says that the text is data of a tool.
+   * The role of the text, which the placeholder names. Only the placeholder of an `'output'` says that the text is data of a
+   * tool.
    * @default 'output'
    */
   kind?: ContextKind | null | undefined
@@ -37,7 +38,8 @@ export interface OffloadOptions extends CancellationOptions {
   /** The media type of the output, such as `'text/csv'`. It is stored and shown in the placeholder. */
   mediaType?: string | null | undefined
   /**
-   * The prefix of the context tools' names as the model sees them, such as `mcp__context__`; overrides `offload.prefix` of the manager's options.
+   * The prefix of the context tools' names as the model sees them, such as `mcp__context__`; overrides `offload.prefix` of the
+   * manager's options.
    */
   prefix?: string | null | undefined
 }
@@ -62,7 +64,8 @@ export interface OffloadPolicy {
   /**
    * The largest size of all outputs of one `offloadAll` call in the conversation, in bytes. To meet it, the largest outputs are
    * offloaded first, whatever their thresholds. It can be exceeded by outputs of exempt tools, by outputs that could not be
-   * stored, and when the placeholders themselves are larger. @default no limit
+   * stored, and when the placeholders themselves are larger.
+   * @default no limit
    */
   turnBudget?: number | null | undefined
   /** The same as `turnBudget` in tokens; overrides it. */
@@ -76,7 +79,8 @@ export interface OffloadPolicy {
   previewTokens?: number | null | undefined
   /**
    * Returns the number of tokens of a text: a finite number, 0 or greater. Used where a limit is given in tokens. An error that
-   * it throws rejects the call. @default an estimate, a quarter of the bytes: close for English text and code, too low for other
+   * it throws rejects the call.
+   * @default an estimate, a quarter of the bytes: close for English text and code, too low for other
    * scripts
    */
   countTokens?: ((text: string) => number) | null | undefined
@@ -86,8 +90,8 @@ export interface OffloadPolicy {
    */
   prefix?: string | null | undefined
   /**
-   * With `false`, placeholders show the tool's output including its secrets, while stored outputs are still redacted. A
-   * framework that persists messages then persists those secrets.
+   * With `false`, placeholders show the tool's output including its secrets, while stored outputs are still redacted. A framework
+   * that persists messages then persists those secrets.
    * @default true
    */
   redactPlaceholders?: boolean | null | undefined
@@ -105,7 +109,8 @@ export interface ToolOutput {
 export interface OffloadAllOptions {
   /**
    * Number of tokens of the conversation without these outputs. While the conversation and the outputs together are below
-   * `startAt * window`, outputs are stored but not offloaded, whatever their size. @default outputs are offloaded whatever the
+   * `startAt * window`, outputs are stored but not offloaded, whatever their size.
+   * @default outputs are offloaded whatever the
    * size of the conversation
    */
   contextTokens?: number | null | undefined

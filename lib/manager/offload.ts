@@ -184,8 +184,8 @@ export class Offloading {
   }
 
   /**
-   * The options for keeping a long stream in files. This is possible if the stream is certain to be replaced, because its text
-   * is not needed then.
+   * The options for keeping a long stream in files. This is possible if the stream is certain to be replaced, because its text is
+   * not needed then.
    */
   #longStreams({ toolName, options, threshold }: Output): LongStreams | undefined {
     const isRetrieval = isRetrievalTool(toolName, options.prefix ?? this.policy.prefix)

@@ -40,16 +40,19 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   minScore?: number | null | undefined
   /**
-   * The largest sum of `sizeBytes` of the selected contexts. Contexts are taken best first; one that does not fit is skipped. @default no limit
+   * The largest sum of `sizeBytes` of the selected contexts. Contexts are taken best first; one that does not fit is skipped.
+   * @default no limit
    */
   maxBytes?: number | null | undefined
   /**
-   * The largest number of tokens of the selected contexts together, as `countTokens` counts them. @default no limit
+   * The largest number of tokens of the selected contexts together, as `countTokens` counts them.
+   * @default no limit
    */
   maxTokens?: number | null | undefined
   /**
    * Returns the tokens that a context takes in the prompt: a finite number, 0 or greater. Called only with `maxTokens`, best
-   * contexts first, until the budget is used up. An error that it throws rejects the call. @default a third of `sizeBytes`,
+   * contexts first, until the budget is used up. An error that it throws rejects the call.
+   * @default a third of `sizeBytes`,
    * rounded up, which is more than ordinary text takes
    */
   countTokens?: ((pointer: ContextPointer<TaskId>) => number) | null | undefined
@@ -75,8 +78,8 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   neighbours?: number | null | undefined
   /**
-   * A function that asks a model to choose among the candidates of the ranker: at most the 50 best, or, when nothing matches,
-   * the latest 50 that meet the filter. The limit and the budgets apply to the model's choice, in its order; an empty choice is
+   * A function that asks a model to choose among the candidates of the ranker: at most the 50 best, or, when nothing matches, the
+   * latest 50 that meet the filter. The limit and the budgets apply to the model's choice, in its order; an empty choice is
    * valid. If the function fails or its answer is invalid, the ranker's choice is used and `onDebug` reports it.
    */
   selector?: ContextSelector | null | undefined
@@ -86,12 +89,12 @@ export interface SelectOptions extends ContextFilter, CancellationOptions {
    */
   selectorTimeout?: number | null | undefined
   /**
-   * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined
-   * with the ranker's score, so that a context that shares no word with the query can be selected. The function is called with
-   * batches of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters),
-   * latest first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding
-   * model per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls
-   * share the work and do not wait for each other's `embed`; a text may be embedded twice.
+   * Returns an embedding vector for each text, in order; all vectors have the same length. The cosine similarity is combined with
+   * the ranker's score, so that a context that shares no word with the query can be selected. The function is called with batches
+   * of up to 64 texts of contexts without a vector (the description and the beginning of the result, 2 000 characters), latest
+   * first, and then with the query. Vectors are cached until their contexts are removed, up to 64 MiB: use one embedding model
+   * per manager. If the function fails, the ranker selects without vectors and `onDebug` reports it. Concurrent calls share the
+   * work and do not wait for each other's `embed`; a text may be embedded twice.
    */
   embed?: Embed | null | undefined
   /**
@@ -120,7 +123,9 @@ export interface SelectedContext<Task extends TaskId = number> extends ContextPo
 
 /** The parts of a score. The score is their sum, at most 1. */
 export interface ScoreParts {
-  /** Matches of the query's words. */ text: number /** Similarity of the vectors from `embed`. */
+  /** Matches of the query's words. */
+  text: number
+  /** Similarity of the vectors from `embed`. */
   embedding: number
   /** Matches of the outputs that were saved immediately before and after. */
   neighbours: number
@@ -222,14 +227,15 @@ export interface SearchSnippet {
 
 /**
  * Which part of a stored result to read. The text that is read is the result itself if it is a string (with U+FFFD in place of a
- * lone surrogate), otherwise its JSON exactly as stored. Where the result is `null` and the call has an error or a
- * message, the text consists of these, each on separate lines. With `jsonPath`, the other options apply to the selected values.
- * Give at most one of `lines`, `bytes` and `grep`; without them, reading starts at the beginning, and `next` continues by bytes,
- * or by lines where `jsonPath` selects several values.
+ * lone surrogate), otherwise its JSON exactly as stored. Where the result is `null` and the call has an error or a message, the
+ * text consists of these, each on separate lines. With `jsonPath`, the other options apply to the selected values. Give at most
+ * one of `lines`, `bytes` and `grep`; without them, reading starts at the beginning, and `next` continues by bytes, or by lines
+ * where `jsonPath` selects several values.
  */
 export interface SliceOptions extends CancellationOptions {
   /**
-   * The lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next` continues by bytes.
+   * The lines from `from` to `to`, both included, counted from 1. A line that does not fit into `maxBytes` is cut, and `next`
+   * continues by bytes.
    */
   lines?: SliceRange | null | undefined
   /**
@@ -240,9 +246,9 @@ export interface SliceOptions extends CancellationOptions {
   /** The lines that match a regular expression, given as a pattern, a `RegExp`, or an object with options. */
   grep?: string | RegExp | GrepOptions | null | undefined
   /**
-   * A JSONPath expression (RFC 9535) on the result. It also continues into a string that holds the JSON of an object or an
-   * array. If it selects one value, the text is that value: a string itself, any other value as JSON. If it selects several, the
-   * text is the JSON of each on a line of its own. If it selects none, the text is empty.
+   * A JSONPath expression (RFC 9535) on the result. It also continues into a string that holds the JSON of an object or an array.
+   * If it selects one value, the text is that value: a string itself, any other value as JSON. If it selects several, the text is
+   * the JSON of each on a line of its own. If it selects none, the text is empty.
    */
   jsonPath?: string | null | undefined
   /**
@@ -251,7 +257,8 @@ export interface SliceOptions extends CancellationOptions {
    */
   maxBytes?: number | null | undefined
   /**
-   * Which sessions' contexts can be read; for others, the call rejects with `ERR_CONTEXT_NOT_FOUND`. `'own'`: those of this session.
+   * Which sessions' contexts can be read; for others, the call rejects with `ERR_CONTEXT_NOT_FOUND`. `'own'`: those of this
+   * session.
    * @default 'all'
    */
   sessions?: SessionScope | null | undefined
@@ -286,7 +293,9 @@ export interface GrepOptions {
 export interface ContextSlice {
   /** The context's path, as given. */
   filepath: string
-  /** Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed, cut at 512 bytes. */
+  /** Whether the call succeeded; absent if the caller did not say. */
+  success?: boolean
+  /** Why the call failed, cut at 512 bytes. */
   error?: string
   /** The message of the tool about the call, cut at 512 bytes. */
   message?: string
@@ -375,8 +384,10 @@ export interface GrepContextsHit {
   lines: GrepLine[]
 }
 
-/** A matching line. */ export interface GrepLine {
-  /** The line number, counted from 1 as `readContext` does. */ line: number
+/** A matching line. */
+export interface GrepLine {
+  /** The line number, counted from 1 as `readContext` does. */
+  line: number
   /** The offset of the line in the whole text, in bytes. */
   byteOffset: number
   /** The line without its end. */
@@ -404,7 +415,8 @@ export interface LatestOptions {
   /** Only outputs that were saved before this context, given by its path, file name or handle. */
   before?: string | null | undefined
   /**
-   * The largest number of pointers. @default 20
+   * The largest number of pointers.
+   * @default 20
    */
   limit?: number | null | undefined
 }

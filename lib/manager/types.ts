@@ -27,10 +27,9 @@ export interface ContextPointer<Task extends TaskId = number> {
   timestamp: number
   /** Size in bytes of the stored JSON and of the binary data that is stored next to it. */
   sizeBytes: number
-  /**
-   * Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed, cut at 512
-   * bytes; the stored context has the full text.
-   */
+  /** Whether the call succeeded; absent if the caller did not say. */
+  success?: boolean
+  /** Why the call failed, cut at 512 bytes; the stored context has the full text. */
   error?: string
   /** The message of the tool about the call, cut at 512 bytes; the stored context has the full text. */
   message?: string
@@ -39,8 +38,8 @@ export interface ContextPointer<Task extends TaskId = number> {
   /** The `sourceUrls` of the result, so that an answer can cite them without loading the context. */
   sourceUrls?: string[]
   /**
-   * The handle `ctx_` and 16 hexadecimal digits, which placeholders show. It is derived from the call and its output: equal
-   * calls with equal outputs have the same handle. Methods that take a path also take a handle, in every process that opens the
+   * The handle `ctx_` and 16 hexadecimal digits, which placeholders show. It is derived from the call and its output: equal calls
+   * with equal outputs have the same handle. Methods that take a path also take a handle, in every process that opens the
    * directory, while the file exists. If several outputs share a handle, it refers to the latest. Absent only for files that a
    * release without handles wrote.
    */
@@ -68,9 +67,12 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   queryId?: string
   sessionId?: string
   sourceUrls?: string[]
-  /** Whether the call succeeded; absent if the caller did not say. */ success?: boolean /** Why the call failed. */
+  /** Whether the call succeeded; absent if the caller did not say. */
+  success?: boolean
+  /** Why the call failed. */
   error?: string
-  /** The message of the tool about the call. */ message?: string
+  /** The message of the tool about the call. */
+  message?: string
   /** See {@link ContextPointer.handle}. */
   handle?: string
   /** The id that the model or the framework assigned to the call. */
@@ -79,7 +81,9 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   durationMs?: number
   /** The exit code of the program that the tool ran. */
   exitCode?: number
-  /** The id of the span in a distributed trace. */ spanId?: string /** The media type of the result, if the caller gave one. */
+  /** The id of the span in a distributed trace. */
+  spanId?: string
+  /** The media type of the result, if the caller gave one. */
   mediaType?: string
   /** `true` where the result is incomplete: a stream was longer than `maxResultBytes`, failed, or was not read to its end. */
   cut?: boolean
@@ -128,16 +132,19 @@ export interface RetentionOptions {
   maxPausedBytes?: number | null | undefined
   /**
    * The largest total size of this session's contexts on disk, in bytes; beyond it, the least recently used are removed first.
-   * Pinned contexts and the latest one are kept. @default no limit
+   * Pinned contexts and the latest one are kept.
+   * @default no limit
    */
   maxLiveBytes?: number | null | undefined
   /**
    * The largest number of this session's contexts on disk; beyond it, the least recently used are removed first. Pinned contexts
-   * and the latest one are kept. @default no limit
+   * and the latest one are kept.
+   * @default no limit
    */
   maxLiveFiles?: number | null | undefined
   /**
-   * A result whose JSON is longer than this many bytes is rejected with `ERR_CONTEXT_TOO_LARGE`; of a longer stream, the beginning is stored.
+   * A result whose JSON is longer than this many bytes is rejected with `ERR_CONTEXT_TOO_LARGE`; of a longer stream, the
+   * beginning is stored.
    * @default 67108864 (64 MiB)
    */
   maxResultBytes?: number | null | undefined
@@ -146,8 +153,8 @@ export interface RetentionOptions {
 /** Options of `new ContextManager()`. An option that is `undefined` or `null` has its default. */
 export interface ContextManagerOptions {
   /**
-   * The context directory. It is created when needed, with access for the owner only; `~` is expanded. Several sessions,
-   * managers and processes may share it.
+   * The context directory. It is created when needed, with access for the owner only; `~` is expanded. Several sessions, managers
+   * and processes may share it.
    * @default '~/.agent/context'
    */
   contextDir?: string | null | undefined
@@ -176,7 +183,8 @@ export interface ContextManagerOptions {
   /**
    * The id of the session. Managers with the same id, in any number of processes, share one session: `clear()` on one clears it
    * for all. A given id appears in file names, and the session is paused instead of ended when its last process exits: see
-   * `resume`. @default a new id
+   * `resume`.
+   * @default a new id
    */
   sessionId?: string | null | undefined
   /**
@@ -194,8 +202,8 @@ export interface ContextManagerOptions {
   /** Limits for stored contexts and for the size of one result. */
   retention?: RetentionOptions | null | undefined
   /**
-   * What an output survives after its save has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
-   * a power failure (file and directory are synchronised to the disk).
+   * What an output survives after its save has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a
+   * power failure (file and directory are synchronised to the disk).
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
@@ -217,8 +225,8 @@ export interface ContextManagerOptions {
   fileSystem?: IFileSystem | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
-   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
-   * the call may still take effect.
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+   * call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
@@ -239,7 +247,8 @@ export interface ContextManagerOptions {
   /** Decides which outputs `offload`, `offloadAll` and `offloadValue` replace in the conversation. */
   offload?: OffloadPolicy | null | undefined
   /**
-   * The rules by which secrets are removed from everything before it is stored, in memory and on disk. `false` disables redaction.
+   * The rules by which secrets are removed from everything before it is stored, in memory and on disk. `false` disables
+   * redaction.
    * @default the built-in rules, and the values of environment variables whose names look secret
    */
   redaction?: false | RedactionOptions | null | undefined
@@ -249,9 +258,12 @@ export interface ContextManagerOptions {
 
 /** How a tool call ended; stored with its result. */
 export interface ToolOutcome {
-  /** Whether the call succeeded. */ success?: boolean | null | undefined /** Why the call failed. */
+  /** Whether the call succeeded. */
+  success?: boolean | null | undefined
+  /** Why the call failed. */
   error?: string | null | undefined
-  /** The message of the tool about the call. */ message?: string | null | undefined
+  /** The message of the tool about the call. */
+  message?: string | null | undefined
   /** How long the call took, in ms: a finite number from 0 up. */
   durationMs?: number | null | undefined
   /** The exit code of the program that the tool ran: a 32-bit integer. */
@@ -272,8 +284,8 @@ export interface SaveOptions extends ToolOutcome {
   /** The media type of the result, such as `'text/csv'`. */
   mediaType?: string | null | undefined
   /**
-   * Writes nothing when the session already has an output with the same handle (the same tool, arguments and result), and
-   * returns the path of that output.
+   * Writes nothing when the session already has an output with the same handle (the same tool, arguments and result), and returns
+   * the path of that output.
    * @default false
    */
   ifAbsent?: boolean | null | undefined
@@ -302,7 +314,8 @@ export interface SessionInfo {
   lastUsedAt: number
   /** Number of its contexts on disk. */
   contexts: number
-  /** Size of these contexts in bytes. */ bytes: number
+  /** Size of these contexts in bytes. */
+  bytes: number
   /** Number of processes that use the session. */
   processes: number
 }
@@ -331,7 +344,8 @@ export interface ForgetFilter {
   /** The context has this `callId`, or one of these. */
   callId?: string | readonly string[] | null | undefined
   /**
-   * Contexts of this session, which must be the manager's own or an ended one. @default the manager's session
+   * Contexts of this session, which must be the manager's own or an ended one.
+   * @default the manager's session
    */
   sessionId?: string | null | undefined
 }
@@ -349,7 +363,8 @@ export interface ForgetOptions {
 export interface ForgetReport {
   /** Number of contexts. */
   deletedFiles: number
-  /** Size of these contexts in bytes. */ deletedBytes: number
+  /** Size of these contexts in bytes. */
+  deletedBytes: number
   /** The contexts, one element for each. */
   contexts: { filepath: string; handle?: string; toolName: string; sizeBytes: number }[]
 }
@@ -363,7 +378,8 @@ export type SessionScope = 'own' | 'all' | readonly string[]
 /** Options of `findContext`. */
 export interface FindOptions extends CancellationOptions {
   /**
-   * The largest age of a call that is found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`. @default no limit
+   * The largest age of a call that is found: ms, or a number with `ms`, `s`, `m`, `h`, `d` or `w`.
+   * @default no limit
    */
   maxAge?: string | number | null | undefined
   /**

@@ -1,6 +1,6 @@
 /**
- * Determines which addon a platform needs, and builds the error with the remedy if it cannot be loaded. Built as `dist/addon-error.cjs`, for
- * `native.cjs`, which every runtime loads.
+ * Determines which addon a platform needs, and builds the error with the remedy if it cannot be loaded. Built as
+ * `dist/addon-error.cjs`, for `native.cjs`, which every runtime loads.
  */
 
 import * as fs from 'node:fs'

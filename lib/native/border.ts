@@ -89,8 +89,8 @@ export function scopeOf(fileSystem: IFileSystem): number {
 }
 
 /**
- * Starts an operation: `start` passes its number to the native side, and `settle` converts the answer to the value of the
- * promise (an error that it throws rejects the promise). `progress` receives the progress; its errors are ignored.
+ * Starts an operation: `start` passes its number to the native side, and `settle` converts the answer to the value of the promise
+ * (an error that it throws rejects the promise). `progress` receives the progress; its errors are ignored.
  */
 export function operate<T>(
   hooks: Hooks,
@@ -286,7 +286,8 @@ interface FileSystemCall {
 /** The methods that change files. */
 const CHANGES: ReadonlySet<keyof IFileSystem> = new Set(['writeFile', 'appendFile', 'rename', 'unlink'])
 /**
- * Paths with a change that timed out. The change may still take effect and would overwrite a later one. A late `appendFile` does no harm.
+ * Paths with a change that timed out. The change may still take effect and would overwrite a later one. A late `appendFile` does
+ * no harm.
  */
 const pathsInDoubt = new WeakMap<object, Set<string>>()
 

@@ -159,7 +159,8 @@ function isStringifySlow(): boolean {
 }
 
 /**
- * Takes a snapshot of `value`, from which Rust builds the JSON text that `stringify(value)` returns. Throws where `stringify` throws.
+ * Takes a snapshot of `value`, from which Rust builds the JSON text that `stringify(value)` returns. Throws where `stringify`
+ * throws.
  *
  * @param taken collects the bytes; without it, they are written as `JSON.stringify` does, as numbers
  */

@@ -18,7 +18,8 @@ export class Redactor {
   }
 
   /**
-   * A search text in its stored form, that is, redacted. A text that cannot be redacted is searched for unchanged: no stored record contains it.
+   * A search text in its stored form, that is, redacted. A text that cannot be redacted is searched for unchanged: no stored
+   * record contains it.
    */
   asStored(text: string): string {
     try {

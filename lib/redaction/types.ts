@@ -20,7 +20,8 @@ export type RedactionPattern =
     }
 
 /**
- * Options of redaction. An options object is read once, when it is first used: pass the same object again to avoid compiling the rules twice.
+ * Options of redaction. An options object is read once, when it is first used: pass the same object again to avoid compiling the
+ * rules twice.
  */
 export interface RedactionOptions {
   /** Custom rules, in addition to the built-in ones. */

@@ -4,7 +4,8 @@ import { repoIdentity } from '#addon'
 import { type Hooks, operate, outbox } from '../native/border.ts'
 import type { BranchScope } from './types.ts'
 
-/** The repository to which a folder belongs. */ export interface Identity {
+/** The repository to which a folder belongs. */
+export interface Identity {
   readonly repoHash: string
   /** The canonical path of the work tree's root, or of the folder if it is in no work tree. */
   readonly workspace: string

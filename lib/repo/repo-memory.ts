@@ -125,8 +125,8 @@ export class RepoMemory {
   }
 
   /**
-   * Opens the memory of a repository, given by a folder in it or by its hash. Reads git's files about the folder, without
-   * running the `git` program, and writes nothing: the first change creates the directory.
+   * Opens the memory of a repository, given by a folder in it or by its hash. Reads git's files about the folder, without running
+   * the `git` program, and writes nothing: the first change creates the directory.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when both `workspace` and `repoHash` are given, or neither;
    * `ERR_CONTEXT_NOT_FOUND` when there is no such folder; `ERR_CONTEXT_CORRUPT` and `ERR_CONTEXT_TOO_LARGE` when git's files
@@ -169,13 +169,13 @@ export class RepoMemory {
 
   /**
    * Moves the memory of a repository whose folder or remote has changed to its new hash: with `fromWorkspace`, the memories of
-   * all its branches; with `fromRepoHash`, one memory. If the old and the new memory both have a record, the one that was
-   * changed last is kept. After a crash, the same call completes the move.
+   * all its branches; with `fromRepoHash`, one memory. If the old and the new memory both have a record, the one that was changed
+   * last is kept. After a crash, the same call completes the move.
    *
    * @returns the moved memories; none if they were already moved
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_NOT_FOUND` when there is nothing to move, or no folder
-   * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a
-   * file system without locks, `ERR_CONTEXT_IO`. A memory that was not moved remains under its old hash
+   * `workspace`; `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_UNSUPPORTED` on a file
+   * system without locks, `ERR_CONTEXT_IO`. A memory that was not moved remains under its old hash
    */
   static async migrate(options: RepoMemoryMigration): Promise<MigrateReport> {
     return migrate(options)
@@ -212,10 +212,10 @@ export class RepoMemory {
   }
 
   /**
-   * Adds a convention, or changes the one with this `id` or, without an `id`, with this `title`. Secrets are removed from it,
-   * see `redaction`. The change is applied to the current file under the memory's lock, so that concurrent changes of other
-   * processes are not lost. Changes and removals of records take effect in the order of the calls, even if a call is not awaited
-   * before the next.
+   * Adds a convention, or changes the one with this `id` or, without an `id`, with this `title`. Secrets are removed from it, see
+   * `redaction`. The change is applied to the current file under the memory's lock, so that concurrent changes of other processes
+   * are not lost. Changes and removals of records take effect in the order of the calls, even if a call is not awaited before the
+   * next.
    *
    * @returns the stored convention
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, also when a required member of a new convention is missing;
@@ -264,7 +264,8 @@ export class RepoMemory {
    * file. With a `fileSystem`, or on a file system whose locks do not exclude all processes (see `trustLocks`), `operationId`
    * works within one process only
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`,
-   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not valid. A rejected call has added nothing
+   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`; `ERR_CONTEXT_CORRUPT` when `memory.json` is not valid. A rejected call has
+   * added nothing
    */
   async appendSummary(
     runId: string,
@@ -296,11 +297,12 @@ export class RepoMemory {
   }
 
   /**
-   * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only
-   * after it has changed; the symbols are cached in `indexes/`.
+   * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only after
+   * it has changed; the symbols are cached in `indexes/`.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
-   * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
+   * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's
+   * reason
    */
   async repoMap(options?: RepoMapOptions | null): Promise<RepoMap> {
     const { request, progress, signal } = reading('repoMap', () => checkRepoMap(options))
@@ -319,7 +321,8 @@ export class RepoMemory {
    * Returns the symbols that a source file defines, in the order of the file.
    *
    * @param path the path of the file: relative to the workspace, with `/` between its parts, or absolute
-   * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when the file is not one of the map's source files
+   * @throws (rejects) as {@link RepoMemory.repoMap}; `ERR_CONTEXT_NOT_FOUND` also when the file is not one of the map's source
+   * files
    */
   async symbols(path: string, options?: CancellationOptions | null): Promise<SymbolSummary[]> {
     const signal = reading('symbols', () => readCancellation(options))
@@ -336,7 +339,8 @@ export class RepoMemory {
   /**
    * Returns a run whose steps append summaries to the memory; later steps get them in their context.
    *
-   * @param runId the name of the run, one line of at most 300 bytes @throws `ERR_CONTEXT_INVALID_ARGUMENT`
+   * @param runId the name of the run, one line of at most 300 bytes
+   * @throws `ERR_CONTEXT_INVALID_ARGUMENT`
    * @example
    * ```ts
    * const workflow = memory.workflow('run-42')
@@ -357,8 +361,8 @@ export class RepoMemory {
   }
 
   /**
-   * Waits until every earlier call has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at
-   * most. The memory can be used again afterwards.
+   * Waits until every earlier call has succeeded or failed; waits for pending calls of a `fileSystem` for `closeTimeout` at most.
+   * The memory can be used again afterwards.
    */
   async close(): Promise<void> {
     return close(this.#hooks, this.#native, this.#closeTimeout)

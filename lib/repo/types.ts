@@ -5,7 +5,8 @@ import type { IFileSystem } from '../native/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /**
- * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one (`'sharedRepo'`).
+ * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
+ * (`'sharedRepo'`).
  */
 export type BranchScope = 'perBranch' | 'sharedRepo'
 
@@ -37,7 +38,8 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   root?: string | null | undefined
   /**
-   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+   * a power failure.
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
@@ -49,8 +51,8 @@ export interface RepoMemoryOptions extends RepoHashOptions {
   fileSystem?: IFileSystem | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
-   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
-   * the call may still take effect.
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+   * call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
@@ -61,7 +63,8 @@ export interface RepoMemoryOptions extends RepoHashOptions {
    */
   closeTimeout?: number | null | undefined
   /**
-   * How long to wait for the memory's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the memory's lock while other processes hold it, in ms. After that, calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
@@ -120,7 +123,8 @@ export interface Decision {
   summary: string
   /** The reasons; empty if none were given. */
   rationale: string
-  /** The paths that the decision affects. */ impactedPaths: string[]
+  /** The paths that the decision affects. */
+  impactedPaths: string[]
   createdAt: string
   updatedAt: string
 }
@@ -154,8 +158,8 @@ export interface Summary {
 export interface AppendSummaryOptions {
   /**
    * Makes a repeated call idempotent: if a stored summary has this id, nothing is added and that summary is returned, whichever
-   * process appended it. One line of at most 300 bytes. The id is forgotten when its summary is removed because of
-   * `maxSummaries` or `maxSummaryBytes`.
+   * process appended it. One line of at most 300 bytes. The id is forgotten when its summary is removed because of `maxSummaries`
+   * or `maxSummaryBytes`.
    */
   operationId?: string | null | undefined
 }
@@ -320,7 +324,8 @@ export interface WorkflowStepOptions<T> {
    */
   summarise?: ((result: T) => string | StepSummary | Promise<string | StepSummary>) | null | undefined
   /**
-   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, the default summary is used.
+   * Timeout of `summarise`, in ms; `Infinity` disables it. When it expires, as when `summarise` fails, the default summary is
+   * used.
    * @default 10000
    */
   summariseTimeout?: number | null | undefined

@@ -73,9 +73,8 @@ export class StateStore {
   readonly #hooks: Hooks
   readonly #watchers = new Set<Watcher>()
 
-  /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
-    options?: StateStoreOptions | null,
-  ) {
+  /** Does not access the disk: the first call does. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
+  constructor(options?: StateStoreOptions | null) {
     const given = optional(options, 'options', stateStoreOptions) ?? {}
     const redaction = checkRedaction(given.redaction ?? false, 'redaction')
     this.#options = checkStateOptions(given)
@@ -121,7 +120,8 @@ export class StateStore {
    *
    * A JSON value is read back as `JSON.parse(JSON.stringify(value))` returns it, a `Uint8Array` as a `Uint8Array`.
    *
-   * @returns the item, after it is stored at the chosen durability. Its `value` is the passed one, or the stored one if something was redacted
+   * @returns the item, after it is stored at the chosen durability. Its `value` is the passed one, or the stored one if something
+   * was redacted
    * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match; `ERR_CONTEXT_TOO_LARGE`;
    * `ERR_CONTEXT_INVALID_ARGUMENT`, also for a value that JSON cannot represent, such as `undefined`, a BigInt or a cycle;
    * `ERR_CONTEXT_REDACTION`. A rejected call has changed nothing.
@@ -153,7 +153,8 @@ export class StateStore {
    * Removes an item. Its value is overwritten with zeros; `sweep()` erases the remaining traces, see there.
    *
    * @returns whether there was an item that had not expired
-   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match */
+   * @throws (rejects) `ERR_CONTEXT_CONFLICT` if `ifRevision` does not match
+   */
   async delete(namespace: readonly string[], key: string, options?: StateDeleteOptions | null): Promise<boolean> {
     const given = optional(options, 'options', stateDeleteOptions) ?? {}
     const [wasThere] = await this.batch([{ type: 'delete', namespace, key, ...given }])
@@ -237,8 +238,8 @@ export class StateStore {
   /**
    * Performs several operations in one transaction: all of them, or none if one of them fails.
    *
-   * @returns the results in the order of the operations: for a `get` the item or `undefined`, for a `put` the written item, for
-   * a `delete` whether the item existed
+   * @returns the results in the order of the operations: for a `get` the item or `undefined`, for a `put` the written item, for a
+   * `delete` whether the item existed
    */
   batch<const Operations extends readonly StateOperation[]>(
     operations: Operations,
@@ -341,8 +342,8 @@ export class StateStore {
    * items from the file: their namespaces and keys in the recorded changes, copies in unused parts of database pages, and the
    * write-ahead log. Waiting watchers receive the changes first. Reads the whole file.
    *
-   * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and
-   * if no byte of a removed item may remain.
+   * Each write also removes some expired items and old recorded changes. An explicit call is needed if nothing is written, and if
+   * no byte of a removed item may remain.
    */
   async sweep(): Promise<StateSweepReport> {
     return operate(
@@ -376,7 +377,8 @@ export class StateStore {
    * Writes a copy of the current state of the database while other processes continue to read and write. The copy appears under
    * its path only when it is complete, and can be opened as a store.
    *
-   * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is expanded
+   * @param file the path of the copy, which must not exist; a relative path is resolved against the working directory, `~` is
+   * expanded
    * @throws (rejects) `ERR_CONTEXT_CONFLICT` if the path exists
    */
   async backup(file: string): Promise<void> {

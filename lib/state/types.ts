@@ -7,17 +7,19 @@ import type { RedactionOptions } from '../redaction/types.ts'
 export interface StateStoreOptions {
   /**
    * The database file. It is created when needed, with access for the owner only; SQLite keeps the files `<path>-wal` and
-   * `<path>-shm` next to it. A relative path is resolved against the working directory at construction; `~` is expanded. The
-   * file must be on a local disk.
+   * `<path>-shm` next to it. A relative path is resolved against the working directory at construction; `~` is expanded. The file
+   * must be on a local disk.
    * @default '~/.agent/state.db'
    */
   path?: string | null | undefined
   /**
-   * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is returned.
+   * A prefix for all namespaces of this store: it is added to every namespace that is passed, and removed from every one that is
+   * returned.
    */
   namespace?: readonly string[] | null | undefined
   /**
-   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+   * a power failure.
    * @default 'process'
    */
   durability?: 'process' | 'full' | null | undefined
@@ -49,8 +51,8 @@ export interface StateStoreOptions {
    */
   maxChanges?: number | null | undefined
   /**
-   * Asserts that all processes that use the file run on this machine. Without this option, a file on NFS, SMB, 9p and other shared file
-   * systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
+   * Asserts that all processes that use the file run on this machine. Without this option, a file on NFS, SMB, 9p and other
+   * shared file systems is refused with `ERR_CONTEXT_UNSUPPORTED`. See docs/durability.md.
    * @default false
    */
   trustLocks?: boolean | null | undefined
@@ -203,8 +205,8 @@ export type StateOperationResult<Operation> = Operation extends { type: 'get' }
       : never
 
 /**
- * The view of the store that the function of a transaction gets. Its reads see its own writes; other readers see the writes
- * after the transaction is committed.
+ * The view of the store that the function of a transaction gets. Its reads see its own writes; other readers see the writes after
+ * the transaction is committed.
  */
 export interface StateView {
   get(namespace: readonly string[], key: string): Promise<StateItem | undefined>
@@ -215,7 +217,8 @@ export interface StateView {
 /** Options of `transaction()`. */
 export interface StateTransactionOptions extends CancellationOptions {
   /**
-   * How often the function is called at most when other writers change what it read. After that, the transaction rejects with `ERR_CONTEXT_CONFLICT`.
+   * How often the function is called at most when other writers change what it read. After that, the transaction rejects with
+   * `ERR_CONTEXT_CONFLICT`.
    * @default 20
    */
   attempts?: number | null | undefined
@@ -248,9 +251,9 @@ export interface StateSweepReport {
   /** Number of recorded changes that were deleted; watchers cannot see them any more. */
   changes: number
   /**
-   * Whether all bytes of items that were removed or overwritten before the call are erased from the file and its write-ahead
-   * log. `false` if another process was reading or writing for the whole of `lockTimeout`, or if the file is larger than 128
-   * GiB: call `sweep()` again later.
+   * Whether all bytes of items that were removed or overwritten before the call are erased from the file and its write-ahead log.
+   * `false` if another process was reading or writing for the whole of `lockTimeout`, or if the file is larger than 128 GiB: call
+   * `sweep()` again later.
    */
   erased: boolean
 }

@@ -63,9 +63,8 @@ export class ContextStore {
   readonly #hooks: Hooks
   readonly #files: SessionFiles
 
-  /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */ constructor(
-    options: ContextStoreOptions,
-  ) {
+  /** Does not access the disk: the first write creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
+  constructor(options: ContextStoreOptions) {
     storeOptions(options, 'options')
     const redaction = checkRedaction(options.redaction, 'redaction')
     const { checked, prefix } = checkStoreOptions(options, redaction)
@@ -84,10 +83,9 @@ export class ContextStore {
   }
 
   /**
-   * Returns the absolute path of the store's directory: the current value of the environment variable `SFA_CONTEXT_STORE`,
-   * unless it is empty; otherwise `config.contextStore.path`, unless that is empty; otherwise
-   * `~/.local/share/single-file-agents/context`. `~` is
-   * expanded.
+   * Returns the absolute path of the store's directory: the current value of the environment variable `SFA_CONTEXT_STORE`, unless
+   * it is empty; otherwise `config.contextStore.path`, unless that is empty; otherwise
+   * `~/.local/share/single-file-agents/context`. `~` is expanded.
    *
    * @throws `ERR_CONTEXT_INVALID_ARGUMENT`, also when there is no home directory for `~`
    */
@@ -95,7 +93,8 @@ export class ContextStore {
     return storeDirectory(config).directory
   }
 
-  /** The name of the agent, as passed to the constructor. */ get agent(): string {
+  /** The name of the agent, as passed to the constructor. */
+  get agent(): string {
     return this.#options.agent
   }
 
@@ -116,8 +115,7 @@ export class ContextStore {
    * @returns the entry as it was written, after the complete file is stored at the chosen durability
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_TOO_LARGE`; `ERR_CONTEXT_CONFLICT` when the directory of
    * another agent or session has a name that differs only in case; `ERR_CONTEXT_OUTSIDE_DIRECTORY` when the path contains a
-   * symbolic link; `ERR_CONTEXT_REDACTION`,
-   * `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
+   * symbolic link; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */
   async write(entry: NewStoreEntry): Promise<StoreEntry> {
     const request = this.#request('write', () => checkNewEntry(entry, 'entry', this.#bounds))
@@ -131,7 +129,8 @@ export class ContextStore {
   /**
    * Reads one entry.
    *
-   * @param path relative to the store, or absolute: the `path` or the `filePath` of an entry. Symbolic links below the store are not followed.
+   * @param path relative to the store, or absolute: the `path` or the `filePath` of an entry. Symbolic links below the store are
+   * not followed.
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`,
    * `ERR_CONTEXT_CORRUPT` for a file that is not a valid entry, `ERR_CONTEXT_IO`
    */
@@ -183,8 +182,8 @@ export class ContextStore {
   /**
    * Changes an entry of any agent and adds a line to its changelog. The change is applied to the current file under the store's
    * lock, so that concurrent changes of other processes are not lost. The parts of the file that do not change keep their bytes.
-   * Calls of `update`,
-   * `link`, `supersede` and `write` take effect in the order of the calls, even if a call is not awaited before the next.
+   * Calls of `update`, `link`, `supersede` and `write` take effect in the order of the calls, even if a call is not awaited
+   * before the next.
    *
    * @param path as for `read`
    * @param description what was changed and why, as one line for the changelog
@@ -273,12 +272,13 @@ export class ContextStore {
   }
 
   /**
-   * Removes old entries of all agents, and temporary files that ended processes left in the store more than an hour ago. No
-   * other file is removed: a file counts as an entry only if it is valid and its name begins with a time, as the store names its
-   * files. Each entry is checked again under the store's lock before it is removed. Entries that other entries link to are kept,
-   * see `includeLinked`.
+   * Removes old entries of all agents, and temporary files that ended processes left in the store more than an hour ago. No other
+   * file is removed: a file counts as an entry only if it is valid and its name begins with a time, as the store names its files.
+   * Each entry is checked again under the store's lock before it is removed. Entries that other entries link to are kept, see
+   * `includeLinked`.
    *
-   * The operator of the store calls this from time to time; agents do not. Aborting `signal` stops the work; entries removed until then stay removed.
+   * The operator of the store calls this from time to time; agents do not. Aborting `signal` stops the work; entries removed
+   * until then stay removed.
    *
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_LOCK_TIMEOUT`, `ERR_CONTEXT_IO`
    */

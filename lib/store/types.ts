@@ -45,7 +45,8 @@ export interface ContextStoreOptions {
   /** The application's configuration, from which `path` gets its default. */
   config?: ContextStoreConfig | null | undefined
   /**
-   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also a power failure.
+   * What a change survives after its promise has resolved: with `'process'`, the end or crash of the process; with `'full'`, also
+   * a power failure.
    * @default 'full'
    */
   durability?: 'full' | 'process' | null | undefined
@@ -53,8 +54,8 @@ export interface ContextStoreOptions {
   fileSystem?: IFileSystem | null | undefined
   /**
    * Timeout of each call of `fileSystem`, in ms; `Infinity` disables it. An operation whose call exceeds it rejects with
-   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because
-   * the call may still take effect.
+   * `ERR_CONTEXT_IO`. Until a timed-out write, rename or removal settles, other changes of the same file are refused, because the
+   * call may still take effect.
    * @default 10000
    */
   fileSystemTimeout?: number | null | undefined
@@ -71,7 +72,8 @@ export interface ContextStoreOptions {
    */
   redaction?: false | RedactionOptions | null | undefined
   /**
-   * How long to wait for the store's lock while other processes hold it, in ms. After that, calls reject with `ERR_CONTEXT_LOCK_TIMEOUT`.
+   * How long to wait for the store's lock while other processes hold it, in ms. After that, calls reject with
+   * `ERR_CONTEXT_LOCK_TIMEOUT`.
    * @default 10000
    */
   lockTimeout?: number | null | undefined
@@ -194,11 +196,13 @@ export interface StoreFilter extends CancellationOptions {
   /** Not written after this time. */
   until?: Time | null | undefined
   /**
-   * With `true`, only entries that another entry replaced; with `false`, only entries that were not replaced. @default both
+   * With `true`, only entries that another entry replaced; with `false`, only entries that were not replaced.
+   * @default both
    */
   superseded?: boolean | null | undefined
   /**
-   * The largest number of entries. @default no limit for `list`
+   * The largest number of entries.
+   * @default no limit for `list`
    */
   limit?: number | null | undefined
 }
@@ -214,17 +218,19 @@ export interface StoreTagFilter {
 /** The query of `search`, with its conditions. */
 export interface StoreQuery extends StoreFilter {
   /**
-   * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds `connections`).
-   * `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
+   * Words to search for in contents, tags and names. An entry must contain all of them, in any inflected form (`connected` finds
+   * `connections`). `"exact phrase"`, `prefix*` and `-word` have the same meaning as in `ContextManager.search`.
    */
   query?: string | null | undefined
   /**
-   * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the words.
+   * Ranks entries by how well they match `query`, which is required then, best first. An entry needs to contain only one of the
+   * words.
    * @default false
    */
   ranked?: boolean | null | undefined
   /**
-   * The largest number of entries. @default 50
+   * The largest number of entries.
+   * @default 50
    */
   limit?: number | null | undefined
 }
@@ -256,8 +262,8 @@ export interface HousekeepingPolicy extends CancellationOptions {
    */
   olderThan?: string | null | undefined
   /**
-   * Durations by agent, which override `olderThan`: a duration, or an agent's declaration such as `{ "contextRetention": "30d"
-   * }` (without this member, `olderThan` applies).
+   * Durations by agent, which override `olderThan`: a duration, or an agent's declaration such as `{ "contextRetention": "30d" }`
+   * (without this member, `olderThan` applies).
    */
   retention?: Readonly<Record<string, string | { contextRetention?: string | null | undefined }>> | null | undefined
   /** Removes only entries of these agents. @default all agents
@@ -311,7 +317,8 @@ export interface StoreVerifyReport {
   }[]
   /** Links to entries that do not exist. */
   danglingLinks: {
-    /** The path of the entry that has the link. */ path: string
+    /** The path of the entry that has the link. */
+    path: string
     link: string
   }[]
 }

@@ -1,6 +1,6 @@
 /**
- * The entry `agent-context/testing`: tests of the behaviour that frameworks expect of a session, a session store, a
- * checkpointer, a memory and a file backend.
+ * The entry `agent-context/testing`: tests of the behaviour that frameworks expect of a session, a session store, a checkpointer,
+ * a memory and a file backend.
  */
 
 export { type CheckpointerSubject, checkpointerContract } from './checkpointer-contract.ts'

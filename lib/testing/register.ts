@@ -13,9 +13,7 @@ export interface ContractOptions<Subject> {
   name: string
   /** Creates an empty object for each test. */
   create(): Subject | Promise<Subject>
-  /**
-   * Creates another object with the same data, as another process would. Without it, the tests of persistence are skipped.
-   */
+  /** Creates another object with the same data, as another process would. Without it, the tests of persistence are skipped. */
   reopen?: ((subject: Subject) => Subject | Promise<Subject>) | null | undefined
   /** Called after each test with every object that `create` and `reopen` returned. */
   destroy?: ((subject: Subject) => unknown) | null | undefined

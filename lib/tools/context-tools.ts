@@ -30,8 +30,7 @@ export interface ContextToolsOptions<Prefix extends string = string> {
   maxBytes?: number | null | undefined
   /**
    * Which sessions' outputs the tools show and read, and which they read by handle or path. `'own'`: those of this session.
-   * `'all'`: those of every session of the directory. An
-   * array: those of the sessions with these ids.
+   * `'all'`: those of every session of the directory. An array: those of the sessions with these ids.
    * @default 'own'
    */
   sessions?: SessionScope | null | undefined
@@ -104,8 +103,8 @@ export function contextTools<Prefix extends string = ''>(
 }
 
 /**
- * Wraps a tool so that its answers are signed. The manager recognises a signed answer when a framework passes it back as a
- * tool's output, under any tool name.
+ * Wraps a tool so that its answers are signed. The manager recognises a signed answer when a framework passes it back as a tool's
+ * output, under any tool name.
  */
 function signing<Params, Name extends string>(
   tool: ToolDefinition<Params, string, Name>,

@@ -28,8 +28,8 @@ interface Part {
 
 /**
  * Returns the most recent entries (oldest first) whose JSON array takes at most `maxBytes`; the oldest are left out first. An
- * entry that is larger than the whole limit is cut: to half of the free bytes, so that others fit too, or to all of them if it
- * is the only one.
+ * entry that is larger than the whole limit is cut: to half of the free bytes, so that others fit too, or to all of them if it is
+ * the only one.
  */
 export function fitEntries(
   entries: readonly ContextEntry[],

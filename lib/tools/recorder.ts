@@ -23,8 +23,8 @@ export interface ToolCallContext {
 }
 
 /**
- * The response of a tool. A response with any other member is recorded completely as the result. This includes the results of
- * MCP tools, whose `isError` says whether the call failed.
+ * The response of a tool. A response with any other member is recorded completely as the result. This includes the results of MCP
+ * tools, whose `isError` says whether the call failed.
  */
 export type ToolResponse<T = unknown> =
   | { success: true; result: T; message: string }
@@ -73,8 +73,8 @@ export interface ToolRecorder {
   /** Remembers a copy of a call's arguments. */
   onToolStart(context: ToolCallContext, toolName: string, args: Record<string, unknown>): void
   /**
-   * Saves a copy of a call's output with success, error and message. The output is the response's `result`, or the whole
-   * response if it has other members or an error that is not a string.
+   * Saves a copy of a call's output with success, error and message. The output is the response's `result`, or the whole response
+   * if it has other members or an error that is not a string.
    */
   onToolEnd(
     context: ToolCallContext,

@@ -49,9 +49,9 @@ const ROOT = 'claude-agent'
 const POSITION_DIGITS = 12
 
 /**
- * Stores transcripts for the option `sessionStore` of `query`, so that any process of this machine can resume a session. An
- * entry that is appended repeatedly, identified by its `uuid`, is stored once. Entries are read back unchanged: a `StateStore`
- * does not redact by default.
+ * Stores transcripts for the option `sessionStore` of `query`, so that any process of this machine can resume a session. An entry
+ * that is appended repeatedly, identified by its `uuid`, is stored once. Entries are read back unchanged: a `StateStore` does not
+ * redact by default.
  *
  * Claude Code mirrors its transcripts only if `CLAUDE_CONFIG_DIR` is set in its `env`.
  */

@@ -33,7 +33,8 @@ export class RunningCalls<Input extends EventInput & { readonly tool_use_id: str
   /**
    * Returns and forgets the calls that will not end any more.
    *
-   * @param event the event that ends the calls: `SessionEnd` those of the session, other events those of one agent; without an event, all calls
+   * @param event the event that ends the calls: `SessionEnd` those of the session, other events those of one agent; without an
+   * event, all calls
    */
   takeUnended(event?: EventInput): Unended<Input>[] {
     const unended: Unended<Input>[] = []

@@ -15,8 +15,8 @@ const UNSEARCHED = 'application/json; index=false'
 /**
  * Stores the long-term memory of agents across threads: `new StateGraph(…).compile({ store: new StateBaseStore(state) })`.
  *
- * `search` with a `query` returns the items that share a word with it first, best first, with a score; it needs no embeddings.
- * It searches the words of the whole value, whatever paths `index` names; an item stored with `index: false` has no score.
+ * `search` with a `query` returns the items that share a word with it first, best first, with a score; it needs no embeddings. It
+ * searches the words of the whole value, whatever paths `index` names; an item stored with `index: false` has no score.
  */
 export class StateBaseStore extends langgraph.BaseStore {
   readonly #state: StateStore

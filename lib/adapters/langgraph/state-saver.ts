@@ -18,8 +18,8 @@ type SavedWrite = { taskId: string; index: number; path: string; channel: string
 const NAMESPACE = 'ns:'
 
 /**
- * Stores the checkpoints of LangGraph's threads: `new StateGraph(…).compile({ checkpointer: new StateSaver(state) })`. Any number of
- * processes of one machine may share the store's file.
+ * Stores the checkpoints of LangGraph's threads: `new StateGraph(…).compile({ checkpointer: new StateSaver(state) })`. Any number
+ * of processes of one machine may share the store's file.
  *
  * Values are read back unchanged: a `StateStore` does not redact by default.
  */

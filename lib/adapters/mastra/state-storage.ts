@@ -8,10 +8,10 @@ import { StateMemory } from './state-memory.ts'
 import { StateWorkflows } from './state-workflows.ts'
 
 /**
- * Stores Mastra's threads, messages, resources (working memory) and workflow snapshots:
- * `new Mastra({ storage: new StateStorage(state) })`, `new Memory({ storage: new StateStorage(state) })`. Any number of processes of
- * one machine may share the store's file. Other domains of Mastra (traces, scores, …) need another storage:
- * `new MastraCompositeStore({ id, default: other, domains: new StateStorage(state).stores })`.
+ * Stores Mastra's threads, messages, resources (working memory) and workflow snapshots: `new Mastra({ storage: new
+ * StateStorage(state) })`, `new Memory({ storage: new StateStorage(state) })`. Any number of processes of one machine may share
+ * the store's file. Other domains of Mastra (traces, scores, …) need another storage: `new MastraCompositeStore({ id, default:
+ * other, domains: new StateStorage(state).stores })`.
  *
  * Stored data is read back unchanged: a `StateStore` does not redact by default.
  */

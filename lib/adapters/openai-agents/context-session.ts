@@ -39,8 +39,8 @@ const INDEX_DIGITS = 12
 const sessionOptions = knownOptions<ContextSessionOptions>('ContextSessionOptions', { sessionId: true })
 
 /**
- * Returns a session that stores the history of a conversation in a `StateStore`, for `run(agent, input, { session })`. Any
- * number of processes may share it.
+ * Returns a session that stores the history of a conversation in a `StateStore`, for `run(agent, input, { session })`. Any number
+ * of processes may share it.
  */
 export function contextSession<Item extends object>(
   state: StateStore,
