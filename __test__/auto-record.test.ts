@@ -201,7 +201,7 @@ describe('autoRecord()', () => {
     }),
   )
 
-  test('tells failures at once and when it is flushed, each once; what onError throws is swallowed', () =>
+  test('reports each failure once to onError and once by flush; errors of onError are ignored', () =>
     inDirectory(async (directory) => {
       writeFileSync(join(directory, 'file'), '')
       const history = new ContextHistory({ path: join(directory, 'file', 'a.jsonl') })

@@ -29,7 +29,7 @@ class AppendingFileSystem extends MemoryFileSystem {
 const toolNames = (entries: readonly ContextEntry[]): string[] => entries.map(({ toolName }) => toolName)
 
 describe('a history in an injected file system', () => {
-  test('appends through appendFile, where there is one, and never writes the file anew', async () => {
+  test('appends through appendFile, if there is one, and never rewrites the file', async () => {
     const fileSystem = new AppendingFileSystem()
     const history = new ContextHistory({ fileSystem })
     for (const toolName of ['a', 'b', 'c']) {
@@ -42,7 +42,7 @@ describe('a history in an injected file system', () => {
     assert.deepEqual(toolNames(await history.read()), ['c', 'd'])
   })
 
-  test('tells every append of a batch why it failed, and ends what the failure left', async () => {
+  test('rejects every append of a failed batch with the reason, and ends an incomplete line', async () => {
     const fileSystem = new AppendingFileSystem()
     const history = new ContextHistory({ fileSystem })
     await history.append({ toolName: 'a' })

@@ -32,7 +32,7 @@ async function fill(history: ContextHistory, count: number): Promise<void> {
 }
 
 describe('new ContextHistory()', () => {
-  test('takes the path from the working directory, the home directory or as it is, and touches no file', () =>
+  test('resolves the path against the working directory or the home directory, and accesses no file', () =>
     inDirectory((directory) => {
       assert.equal(new ContextHistory().path, resolve('.wink/context.jsonl'))
       assert.equal(new ContextHistory({ path: 'a.jsonl' }).path, resolve('a.jsonl'))
@@ -290,7 +290,7 @@ describe('append()', () => {
       assert.deepEqual(await history.read(), [entry])
     }))
 
-  test('creates directory and file for the owner alone', { skip: process.platform === 'win32' }, () =>
+  test('creates directory and file with access for the owner only', { skip: process.platform === 'win32' }, () =>
     inDirectory(async (directory) => {
       const history = new ContextHistory({ path: join(directory, 'a', 'b', 'c.jsonl'), durability: 'full' })
       await history.append({ toolName: 't' })
@@ -746,7 +746,7 @@ describe('close()', () => {
 })
 
 describe('onDebug', () => {
-  test('is told of the construction and of lines that are skipped; what it throws is swallowed', () =>
+  test('reports the construction and skipped lines; its errors are ignored', () =>
     inDirectory(async (directory) => {
       const path = join(directory, 'a.jsonl')
       writeFileSync(path, 'no JSON\n{"tool_name":"a"}\n')

@@ -187,7 +187,7 @@ describe('clearContextDir', () => {
 
 for (const name of ['clear', 'clearContexts'] as const) {
   describe(name, () => {
-    it('removes memory, pointers and files of the session alone, and the manager starts anew', () =>
+    it('removes memory, pointers and files of only this session, and the manager can be used again', () =>
       inDirectory(async (contextDir) => {
         const log = debugLog()
         const manager = new ContextManager({ contextDir, onDebug: log })

@@ -22,7 +22,7 @@ const hashOf = (filepath: string): string | undefined =>
   /_([0-9a-f]{12})_\d+_\d+_[0-9a-f]{16}\.json$/.exec(filepath)?.[1]
 
 describe('the file', () => {
-  it('appears with its directory, for the owner alone, even with umask 0', () =>
+  it('is created with its directory, with access for the owner only, even with umask 0', () =>
     inDirectory(async (directory) => {
       const contextDir = join(directory, 'a', 'b')
       const previous = process.umask(0)

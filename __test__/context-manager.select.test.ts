@@ -110,14 +110,14 @@ describe('selectRelevantContexts', () => {
     assert.deepEqual(manager.selectRelevantContexts('what is the', pointers), paths)
   })
 
-  it('chooses among the given pointers alone', async () => {
+  it('chooses only among the given pointers', async () => {
     const { manager, paths } = await managerWith(['a', { q: 'login' }], ['b', { q: 'login' }], ['c', { q: 'x' }])
     const pointers = manager.getAllPointers()
     assert.deepEqual(manager.selectRelevantContexts('login', pointers.slice(0, 1)), [paths[0]])
     assert.deepEqual(manager.selectRelevantContexts('login', pointers.slice(2)), [paths[2]], 'nothing matches')
   })
 
-  it('needs of its own pointers the path alone', async () => {
+  it('reads only the path of its own pointers', async () => {
     const { manager, paths } = await managerWith(['a', { q: 'login' }], ['b', { q: 'weather' }])
     const bare = paths.map((filepath) => ({ filepath }))
     assert.deepEqual(manager.selectRelevantContexts('weather', bare), [paths[1]])

@@ -41,7 +41,7 @@ describe('constructor', () => {
       assert.deepEqual(filesIn(directory), [])
     }))
 
-  it('expands ~ at the beginning alone', () => {
+  it('expands ~ only at the beginning', () => {
     assert.equal(new ContextManager({ contextDir: '~/some/dir' }).getContextDir(), join(homedir(), 'some/dir'))
     assert.equal(new ContextManager({ contextDir: '~' }).getContextDir(), homedir())
     assert.equal(new ContextManager({ contextDir: '~other/x' }).getContextDir(), resolve('~other/x'))
@@ -82,7 +82,7 @@ describe('constructor', () => {
     }
   })
 
-  it('gives every manager a fresh session, or the one it is told', () => {
+  it('gives every manager a new session, or the one of its option', () => {
     const first = new ContextManager()
     assert.ok(first.sessionId.length >= 16)
     assert.notEqual(first.sessionId, new ContextManager().sessionId)

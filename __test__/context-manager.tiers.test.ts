@@ -56,7 +56,7 @@ describe("persist: 'all'", () => {
 })
 
 describe("persist: 'large'", () => {
-  it('keeps small outputs in memory alone, under the path they would have', () =>
+  it('keeps small outputs only in memory, under the path that their file would have', () =>
     inDirectory(async (contextDir) => {
       const manager = new ContextManager({ contextDir, persist: 'large' })
       const small = await manager.saveContext('small', { q: 1 }, { a: 1 }, 1, 'q')

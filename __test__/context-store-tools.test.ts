@@ -305,7 +305,7 @@ describe('the tools', () => {
 })
 
 describe('bounds', () => {
-  it('no answer takes more than maxBytes, and following what is told gives every character once', async () => {
+  it('no answer takes more than maxBytes, and following the suggested calls returns every character once', async () => {
     const texts = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 30_000, size: 'max' }),
       fc.constantFrom(

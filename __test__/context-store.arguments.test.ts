@@ -250,7 +250,7 @@ describe('wrong arguments', () => {
       }
     }))
 
-  it('are told from halves of characters, which contents may have', async () => {
+  it('refuse lone surrogates, which contents may have', async () => {
     const fileSystem = new MemoryFileSystem()
     const store = storeIn('/store', { fileSystem })
     const written = await store.write(entry({ slug: 'a\ud800b', content: 'x\udc00y', tags: ['t\ud800'] }))

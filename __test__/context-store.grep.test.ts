@@ -80,7 +80,7 @@ describe('what a store writes', { skip }, () => {
       assert.deepEqual(linked, namesOf(decision, fix), 'by link')
     })())
 
-  test('is in files of those names alone: nothing else is listed or searched', () =>
+  test('is only in files with such names: no other file is listed or searched', () =>
     inDirectory(async (home) => {
       const { finding, decision } = await write(home)
       const store = new ContextStore({ agent: 'reader', path: join(home, STORE) })

@@ -21,7 +21,7 @@ function old(store: string, place: string, days: number, links: readonly string[
 }
 
 describe('housekeep()', () => {
-  it('removes what is older than 30 days, whoever wrote it, and tells', () =>
+  it('removes and reports entries of all agents that are older than 30 days', () =>
     inDirectory(async (path) => {
       const gone = [old(path, 'a/x', 31), old(path, 'a/s1/y', 400), old(path, 'b/z', 31)]
       const stays = [old(path, 'a/young', 29), old(path, 'b/s1/young', 1)]
@@ -98,7 +98,7 @@ describe('housekeep()', () => {
       }
     }))
 
-  it('keeps what an entry that stays links to, and tells; includeLinked removes it', () =>
+  it('keeps and reports entries that a kept entry links to; includeLinked removes them', () =>
     inDirectory(async (path) => {
       const linked = old(path, 'a/linked', 50)
       const chained = old(path, 'a/chained', 60)
@@ -138,7 +138,7 @@ describe('housekeep()', () => {
       assert.deepEqual(filesBelow(path), foreign.sort())
     }))
 
-  it('tells its progress, in batches', () =>
+  it('reports its progress, in batches', () =>
     inDirectory(async (path) => {
       for (let number = 0; number < 600; number++) {
         old(path, `a/n${number}`, 31)
@@ -215,7 +215,7 @@ describe('housekeep()', () => {
       await store.close()
     }))
 
-  it('leaves directories of others alone', () =>
+  it('does not change directories of others', () =>
     inDirectory(async (path) => {
       old(path, 'a/x', 31)
       mkdirSync(join(path, 'empty', 'session'), { recursive: true })

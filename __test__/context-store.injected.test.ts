@@ -98,7 +98,7 @@ for (const [name, make] of FILE_SYSTEMS) {
       assert.deepEqual(files(fileSystem), [`/store/${foreign}`, `/store/${young}`])
     })
 
-    it('removes what can be removed, and tells what cannot', async () => {
+    it('removes the entries that it can, and reports the others', async () => {
       const fileSystem = make()
       const text = entryText({ agent: 'a', timestamp: daysAgo(31) })
       const stuck = await plant(fileSystem, 'a/20250101T000000-stuck.md', text)
@@ -150,7 +150,7 @@ for (const [name, make] of FILE_SYSTEMS) {
       await rejectsWith(() => at(other).read(path), 'ERR_CONTEXT_NOT_FOUND')
     })
 
-    it('tells why it failed, with what was thrown', async () => {
+    it('rejects with the reason, and the thrown value as cause', async () => {
       const fileSystem = make()
       const failure = new Error('the cable was pulled')
       fileSystem.writeFile = async () => {

@@ -90,7 +90,7 @@ describe('a store', () => {
       }),
     ))
 
-  it('is made with its parents by the first write alone', () =>
+  it('is created with its parents only by the first write', () =>
     inDirectory((directory) => {
       const path = join(directory, 'deep', 'down')
       return withEnvironment({ SFA_CONTEXT_STORE: path }, async () => {
@@ -236,7 +236,7 @@ describe('names of agents and sessions', () => {
     })
   })
 
-  it('that differ in upper and lower case alone are not two agents', () =>
+  it('that differ only in case are not two agents', () =>
     inDirectory(async (path) => {
       const first = await storeIn(path).write(entry())
       const other = storeIn(path, { agent: 'Code-Reviewer' })

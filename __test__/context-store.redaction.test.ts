@@ -153,7 +153,7 @@ describe('redaction of a context store', () => {
       canaries.assertAbsent(everythingBelow(path), 'the store')
     }))
 
-  it('tells nobody where there was nothing', () =>
+  it('does not call onRedaction without findings', () =>
     inDirectory(async (path) => {
       const reports: RedactionReport[] = []
       const store = storeIn(path, { redaction: { onRedaction: (report) => void reports.push(report) } })
@@ -172,7 +172,7 @@ describe('redaction of a context store', () => {
       holds(!written.includes('123456'), written)
     }))
 
-  it('leaves what stands there already', () =>
+  it('keeps secrets that the file already has', () =>
     inDirectory(async (path) => {
       const canaries = new Canaries()
       const token = canaries.token()

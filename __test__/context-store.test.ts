@@ -148,7 +148,7 @@ describe('read()', () => {
       assert.match(read.content, /^# Notes/)
     }))
 
-  it('tells what is missing from what is damaged', () =>
+  it('distinguishes missing from damaged entries', () =>
     inDirectory(async (path) => {
       const store = storeIn(path)
       await rejectsWith(() => store.read('code-fixer/nothing.md'), 'ERR_CONTEXT_NOT_FOUND', /code-fixer\/nothing\.md/)
@@ -348,7 +348,7 @@ describe('update()', () => {
       assert.equal(only(changelog).description, 'still holds')
     }))
 
-  it('leaves the bytes of others alone', () =>
+  it('keeps the bytes of unchanged parts', () =>
     inDirectory(async (path) => {
       const foreign = `---\n# kept\nagent:   code-fixer\ntimestamp: 2026-02-21T14:30:22Z\ntype: finding\ntags:\n  - "x"\nextra: { deep: [1] }\n---\nBody  \n`
       const planted = plant(path, 'code-fixer/odd.md', foreign)
@@ -452,7 +452,7 @@ describe('link(), supersede() and related()', () => {
 })
 
 describe('verify()', () => {
-  it('tells what is wrong, and where', () =>
+  it('reports each problem with its place', () =>
     inDirectory(async (path) => {
       const store = storeIn(path)
       assert.deepEqual(await store.verify(), { entries: 0, problems: [], danglingLinks: [] })
@@ -524,7 +524,7 @@ describe('close()', () => {
 })
 
 describe('onDebug', () => {
-  it('is told where the store is, and what it throws is swallowed', () =>
+  it('receives the place of the store, and its errors are ignored', () =>
     inDirectory(async (path) => {
       const log = debugLog()
       const store = storeIn(path, { onDebug: log, sessionId: 's1' })

@@ -361,7 +361,7 @@ describe('search_contexts', () => {
 })
 
 describe('read_context_slice', () => {
-  test('reads a whole text by making the calls that it is told', async () => {
+  test('reads a whole text by making the suggested calls', async () => {
     const made = stub()
     const text = LINES.join('\n')
     made.slice = slicing(text)
@@ -380,7 +380,7 @@ describe('read_context_slice', () => {
     )
   })
 
-  test('hands on what it is asked, and tells the exact call that goes on', async () => {
+  test('passes on its arguments, and suggests the exact call that continues', async () => {
     const made = stub()
     const [, , read] = made.toolsOf()
     const id = 'ctx_1f2e3d4c5b6a7988'

@@ -350,7 +350,7 @@ describe('an injected file system may fail', () => {
     await rejectsWith(() => manager.loadContext(path), 'ERR_CONTEXT_CORRUPT')
   })
 
-  it('without a code for missing files: `exists` tells', async () => {
+  it('without a code for missing files: `exists` decides', async () => {
     const fileSystem = new MemoryFileSystem()
     const manager = managerOn(fileSystem)
     const path = await manager.saveContext('tool', {}, LARGE)

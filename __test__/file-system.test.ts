@@ -232,7 +232,7 @@ describe('clearing an injected file system', () => {
   }
 
   for (const name of ['clear', 'clearContextDir', 'clearContexts'] as const) {
-    it(`${name} removes the session's own files alone`, async () => {
+    it(`${name} removes only the session's own files`, async () => {
       const { fileSystem, manager, others } = await crowd()
       const log = debugLog()
       const session = managerOn(fileSystem, { onDebug: log })

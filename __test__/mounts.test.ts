@@ -80,7 +80,7 @@ describe('two mounts of one directory', { skip: skipMounts, ...PATIENT }, () => 
       assert.ok(!trusted.messages.some((message) => UNTRUSTED.test(message)))
     }))
 
-  it('leave the live sessions of each other alone', () =>
+  it('do not remove the live sessions of each other', () =>
     onTwoMounts(async (back, first, second) => {
       const living = new ContextManager({ contextDir: first })
       const paths: string[] = []

@@ -232,7 +232,7 @@ describe('the context tools under other names', () => {
       }
     }))
 
-  test('sign with a key that the owner alone can read, and that a lost one replaces', () =>
+  test('sign with a key that only the owner can read, and make a new one if it is lost', () =>
     inDirectory(async (contextDir) => {
       const manager = new ContextManager({ contextDir })
       const { handle = '' } = await manager.offload('grep', {}, LARGE)

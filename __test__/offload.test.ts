@@ -205,7 +205,7 @@ describe('the policy', () => {
     assert.equal(manager.size, 1)
   })
 
-  test('takes the value as it is now, and changes nothing of it', async () => {
+  test('copies the value when it is called, and does not modify it', async () => {
     const manager = inMemory()
     const args = Object.freeze({ path: 'a' })
     const result = { list: Array.from({ length: 2000 }, (_, id) => ({ id })) }
@@ -411,7 +411,7 @@ describe('a failure to store', () => {
     }
   }
 
-  test('leaves the output unharmed, and is told', async () => {
+  test('keeps the output unchanged, and is reported', async () => {
     for (const fileSystem of [new BrokenFileSystem(), throwing('mkdir')]) {
       const log = debugLog()
       const manager = inMemory({ turnBudget: 10 }, { fileSystem, onDebug: log })

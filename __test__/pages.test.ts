@@ -244,7 +244,7 @@ for (const page of pages()) {
         )
       })
       if (code.length > 0 && !RUN_BY_ADAPTERS.has(page)) {
-        test('runs as it is written', PATIENT, async () => {
+        test('runs unchanged', PATIENT, async () => {
           const ran = await runCode(page, code.join('\n'))
           assert.equal(ran.code, 0, ran.stderr)
           assert.equal(ran.stderr, '')

@@ -196,7 +196,7 @@ describe('selectRelevantContexts', () => {
 })
 
 describe('hashQuery', () => {
-  it('depends on the trimmed, lower-cased text alone', () => {
+  it('depends only on the trimmed, lower-cased text', () => {
     fc.assert(
       fc.property(texts, fc.constantFrom('', ' ', '\n\t'), (query, space) => {
         const text = query.toWellFormed()

@@ -204,7 +204,7 @@ describe('options of redaction', () => {
     }
   })
 
-  it('leave alone what is allowed', () => {
+  it('keep allowed texts', () => {
     const token = new Canaries().token()
     const other = new Canaries().token()
     for (const allow of [[token], [new RegExp(`^${token.slice(0, 12)}`)]]) {

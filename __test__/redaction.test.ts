@@ -120,7 +120,7 @@ for (const [place, keep] of Object.entries(PLACES)) {
         canaries.assertAbsent(everything(), 'what is left')
       }))
 
-    it('leaves what the caller passed alone', () =>
+    it('does not modify the passed values', () =>
       keep(async (options) => {
         const canaries = new Canaries()
         const manager = new ContextManager(options)
@@ -179,7 +179,7 @@ async function withBrokenJson<T>(value: object, body: () => Promise<T>): Promise
   }
 }
 
-describe('outputs in memory alone', () => {
+describe('outputs only in memory', () => {
   it('are redacted like those on disk, also when the budget pushes them out', () =>
     inDirectory(async (contextDir) => {
       const canaries = new Canaries()
@@ -282,7 +282,7 @@ describe('sizes', () => {
 })
 
 describe('a session id', () => {
-  it('that holds a secret is refused, with the name of the rule alone', () => {
+  it('that contains a secret is refused, with only the name of the rule', () => {
     const canaries = new Canaries()
     const sessionId = `session-${canaries.token()}`
     const error = throwsWith(
@@ -296,7 +296,7 @@ describe('a session id', () => {
   })
 })
 
-describe('what is told of redaction', () => {
+describe('reports of redaction', () => {
   it('comes before the promise settles, once per output that held secrets', () =>
     inDirectory(async (contextDir) => {
       const canaries = new Canaries()
@@ -323,7 +323,7 @@ describe('what is told of redaction', () => {
       assert.equal(manager.stats().redactions, 3, 'since the manager was made')
     }))
 
-  it('is told to nobody when the callback throws', () =>
+  it('is stored when the callback throws', () =>
     inDirectory(async (contextDir) => {
       const redaction = {
         onRedaction: () => {
@@ -392,7 +392,7 @@ describe('debug messages and errors', () => {
       await manager.clear()
     }))
 
-  it('show what holds no secret as it is, the very errors too', () =>
+  it('show values without a secret unchanged, including the same error objects', () =>
     inDirectory(async (contextDir) => {
       const log = debugLog()
       const thrown = new Error('no access')

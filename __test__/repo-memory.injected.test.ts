@@ -90,7 +90,7 @@ for (const [name, make] of FILE_SYSTEMS) {
       assert.equal((await (await at(other)).getRepoMemory()).conventions.length, 0)
     })
 
-    it('tells why it failed, with what was thrown', async () => {
+    it('rejects with the reason, and the thrown value as cause', async () => {
       const fileSystem = make()
       const failure = new Error('the cable was pulled')
       fileSystem.writeFile = async () => {

@@ -121,7 +121,7 @@ describe('a repository map', () => {
       }
     }))
 
-  it('tells how far it is, and nothing after that', () =>
+  it('reports its progress, and nothing after it has ended', () =>
     inWorkspace(
       async (memory, workspace, root) => {
         const told: RepoMapProgress[] = []

@@ -66,7 +66,7 @@ describe('a repository memory', () => {
       await memory.close()
     }))
 
-  it('tells where it is', () =>
+  it('has the paths of its directory', () =>
     inDirectory(async (root) => {
       const log = debugLog()
       const memory = await memoryIn(root, { onDebug: log })
@@ -329,7 +329,7 @@ describe('memory.json', () => {
       assert.equal((await memory.getRepoMemory()).notes.length, 1)
     }))
 
-  it('that is broken stays as it is, and says so', () =>
+  it('that is invalid is kept unchanged and reported', () =>
     inDirectory(async (root) => {
       for (const broken of [
         '',
@@ -375,7 +375,7 @@ describe('memory.json', () => {
       assert.equal(notes.length, strangers.length + 2)
     }))
 
-  it('that a person edits meanwhile is read anew', () =>
+  it('that a person edits in the meantime is read again', () =>
     inDirectory(async (root) => {
       const memory = await memoryIn(root)
       const { id } = await memory.upsertNote({ content: 'before' })

@@ -198,7 +198,7 @@ describe('redaction of a repository memory', () => {
       assert.equal(reports.length, 1, 'nobody is told where there was nothing')
     }))
 
-  it('has conventions whose titles differ in their secrets alone once', () =>
+  it('stores conventions whose titles differ only in their secrets once', () =>
     inDirectory(async (root) => {
       const canaries = new Canaries()
       const memory = await memoryIn(root)

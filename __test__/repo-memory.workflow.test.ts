@@ -54,7 +54,7 @@ describe('a workflow', () => {
       assert.match(await next.step('plan', ({ context }) => context(4000)), /\*\*run-1 \/ test\*\*.*All is green\./)
     }))
 
-  it('tells its steps where they are', () =>
+  it('passes the run and step ids to its steps', () =>
     inDirectory(async (root) => {
       const workflow = (await memoryIn(root)).workflow('run-1')
       assert.equal(workflow.runId, 'run-1')

@@ -88,7 +88,7 @@ describe('the filters of selectContexts', () => {
     assert.deepEqual(await select(manager, 'login', { until: timestamp - 1 }), [])
   })
 
-  it('choose among given contexts alone, in whatever order and whoever else is among them', async () => {
+  it('choose only among given contexts, in any order, and ignore those of others', async () => {
     const { manager } = await managerWith({ text: 'login a' }, { text: 'login b' }, { text: 'weather' })
     const other = await managerWith({ text: 'login z' })
     const [first, , third] = manager.getAllPointers()
@@ -151,7 +151,7 @@ describe('the budgets of selectContexts', () => {
     }
   })
 
-  it('are never exceeded, whoever counts', async () => {
+  it('are never exceeded, with any token counter', async () => {
     const words = ['login', 'form', 'weather']
     const calls = Array.from({ length: 40 }, (_, index) => ({
       text: `${words[index % 3]} ${words[index % 2]}`,
@@ -239,7 +239,7 @@ describe('the ranking of selectContexts', () => {
     assert.ok(!found.some((pointer) => 'explain' in pointer || 'isNeighbour' in pointer), 'only what was asked for')
   })
 
-  it('prefers the latest as much as it is told', async () => {
+  it('prefers the latest by recencyWeight', async () => {
     const { manager } = await managerWith(
       { text: 'login login login' },
       ...Array.from({ length: 30 }, () => ({ text: 'nothing' })),
@@ -249,7 +249,7 @@ describe('the ranking of selectContexts', () => {
     assert.notEqual((await select(manager, 'login', { recencyWeight: 1 }))[0], 'login login login')
   })
 
-  it('adds what stands beside strong hits, of the same query', async () => {
+  it('adds neighbours of strong matches, of the same query', async () => {
     const { manager } = await managerWith(
       { text: 'a1', query: 'a' },
       { text: 'b1', query: 'b' },

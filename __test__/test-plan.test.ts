@@ -49,7 +49,7 @@ describe('npm test', () => {
     assert.deepEqual(titles, ['Bun'])
   })
 
-  test('runs the longest files on Node alone, unless they are named', () => {
+  test('runs the longest files only on Node, unless they are named', () => {
     const files = [
       '__test__/a.storm.test.ts',
       '__test__/b.test.ts',

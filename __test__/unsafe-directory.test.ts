@@ -149,7 +149,7 @@ describe('a directory of another user', { skip: skipUsers, ...PATIENT }, () => {
 })
 
 describe('files and directories that others may use', { skip: skipModes }, () => {
-  it('are reported once: a directory that everybody may write', () =>
+  it('are reported once: a directory that all users may write', () =>
     inDirectory(async (contextDir) => {
       chmodSync(contextDir, 0o777)
       const { said, onDebug } = listener()
@@ -202,7 +202,7 @@ describe('files and directories that others may use', { skip: skipModes }, () =>
       assert.equal(said(`${file} is readable by others (mode 0644)`).length, 1)
     }))
 
-  it('are not reported where nobody else can reach them', () =>
+  it('are not reported where no other user can reach them', () =>
     inDirectory(async (directory) => {
       chmodSync(directory, 0o700)
       const path = join(directory, 'h.jsonl')

@@ -48,7 +48,7 @@ export class Embeddings {
       return numbers
     } catch (error) {
       signal?.throwIfAborted()
-      debug(hooks, 'embed failed: the ranker chooses alone', { error })
+      debug(hooks, 'embed failed: selecting without vectors', { error })
       return undefined
     } finally {
       this.#callsUnderWay--

@@ -300,7 +300,7 @@ async function call(id: number, text: string): Promise<void> {
       | Record<string, (...parameters: unknown[]) => unknown>
       | undefined
     if (fileSystem === undefined) {
-      throw new Error('whoever brought this file system is gone')
+      throw new Error('the fileSystem object was garbage-collected while an operation was pending')
     }
     const parameters = [path, ...(content === null ? [] : [content]), ...(argument === null ? [] : [argument])]
     if (typeof fileSystem[method] !== 'function') {

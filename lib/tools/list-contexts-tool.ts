@@ -44,7 +44,7 @@ export function listContextsTool<Prefix extends string>(
     parameters: {
       type: 'object',
       properties: {
-        tool: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Outputs of this tool alone.' },
+        tool: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Only outputs of this tool.' },
         limit: {
           type: 'integer',
           minimum: 1,

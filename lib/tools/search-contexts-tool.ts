@@ -46,7 +46,7 @@ export function searchContextsTool<Prefix extends string>(
       type: 'object',
       properties: {
         query: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Words to look for.' },
-        tool: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Outputs of this tool alone.' },
+        tool: { type: 'string', minLength: 1, maxLength: MAXIMUM_TEXT, description: 'Only outputs of this tool.' },
         limit: {
           type: 'integer',
           minimum: 1,

@@ -62,8 +62,8 @@ export function contextSearchTool(
       type: 'object',
       properties: {
         query: textSchema('Words to look for. Without them: the latest entries.', MAXIMUM_LINE),
-        agent: textSchema('Entries of this agent alone.', MAXIMUM_LINE),
-        session_id: textSchema('Entries of this session alone.', MAXIMUM_LINE),
+        agent: textSchema('Only entries of this agent.', MAXIMUM_LINE),
+        session_id: textSchema('Only entries of this session.', MAXIMUM_LINE),
         type: typeSchema,
         tags: listSchema('Entries that have all of these tags.'),
         since: textSchema('Entries written at this time or later: ISO 8601, such as 2026-02-21.', MAXIMUM_LINE),

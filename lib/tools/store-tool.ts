@@ -57,7 +57,7 @@ export const newEntrySchema: Readonly<Record<keyof NewEntryParameters, ToolParam
   type: typeSchema,
   slug: textSchema('A few words for the name of its file, such as auth-vulnerability.', MAXIMUM_SLUG),
   content: textSchema(
-    'Markdown, in enough detail to be understood by somebody who knows nothing of this conversation.',
+    'Markdown, in enough detail to be understood without knowing this conversation.',
     MAXIMUM_CONTENT,
   ),
   tags: listSchema('Words to find it by.'),

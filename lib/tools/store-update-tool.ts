@@ -58,7 +58,7 @@ export function contextUpdateTool(
   return defineTool({
     name: 'context_update',
     description:
-      'Change a stored entry, whoever wrote it; what is not passed stays. The change is recorded in its changelog. What is wrong altogether is better superseded, with context_supersede.',
+      'Change a stored entry of any agent; members that are not passed stay unchanged. The change is recorded in its changelog. To replace an entry that is wrong altogether, use context_supersede.',
     parameters: {
       type: 'object',
       properties: {
@@ -71,7 +71,7 @@ export function contextUpdateTool(
         add_links: listSchema('Paths of stored entries to link to.', MAXIMUM_PATH),
         remove_links: listSchema('Links to remove.', MAXIMUM_PATH),
         if_revision: textSchema(
-          'The revision that context_read gave: nothing is changed when somebody else changed the entry since.',
+          'The revision that context_read returned: nothing is changed if the entry has been changed since.',
           MAXIMUM_LINE,
         ),
       },

@@ -150,7 +150,7 @@ export function adapterSuite({ name, run, stream, withImage, turn, example, ...f
       expect((await manager.loadContext(pointer?.filepath ?? '')).error).toMatch(/abort/i)
     })
 
-    test('tells parallel calls of sub-agents apart by id and task', async () => {
+    test('distinguishes parallel calls of sub-agents by id and task', async () => {
       const manager = newManager()
       const start = (taskId: string) => {
         const calls = Array.from({ length: 10 }, (_, at) => ({ tool: 'lookUp', input: { query: `${taskId} ${at}` } }))
