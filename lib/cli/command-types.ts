@@ -1,10 +1,10 @@
-/** What a row of the command table says, and what a command's module is given. */
+/** The rows of the command table, and the argument of a command's module. */
 
 import type { OptionName, OptionValues } from './options.ts'
 import type { Output } from './output/output.ts'
 import type { Settings } from './settings.ts'
 
-/** What a process ends with. */
+/** Exit codes. */
 export const EXIT = {
   done: 0,
   /** Nothing was found, or a check failed. */

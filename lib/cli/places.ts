@@ -1,4 +1,4 @@
-/** Opens what a command works on, with the library's own classes. */
+/** Opens the objects that a command works on, with the library's classes. */
 
 import { homedir } from 'node:os'
 import type {

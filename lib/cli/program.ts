@@ -16,7 +16,7 @@ import { welcome } from './welcome.ts'
 export const PROGRAM = 'agent-context'
 
 export async function runProgram(words: readonly string[], version: string): Promise<void> {
-  // The reader of a pipe has seen enough: that is success.
+  // The reader of a pipe has closed it: this counts as success.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.io)
   })
@@ -24,14 +24,14 @@ export async function runProgram(words: readonly string[], version: string): Pro
   const interruption = new AbortController()
   process.once('SIGINT', () => {
     interruption.abort(new CliError('interrupted', EXIT.interrupted, 'ERR_CLI_INTERRUPTED'))
-    // A second one, or work that does not listen to the signal, ends the process.
+    // A second SIGINT ends the process, also if the work ignores the signal.
     process.once('SIGINT', () => process.exit(EXIT.interrupted))
     setTimeout(() => process.exit(EXIT.interrupted), GRACE).unref()
   })
   process.exitCode = await answer(words, version, interruption.signal)
 }
 
-/** What stops by the signal has so many milliseconds to do so. */
+/** How long work may take to stop after the signal, in ms. */
 const GRACE = 500
 
 async function answer(words: readonly string[], version: string, signal: AbortSignal): Promise<ExitCode> {
@@ -171,7 +171,7 @@ function refuseBoth(options: OptionValues, one: OptionName, other: OptionName): 
   }
 }
 
-/** `undefined` where the parser printed what was asked for. */
+/** Converts an error of the parser; `undefined` if the parser printed help or the version as requested. */
 function usageFailure(error: unknown, words: readonly string[]): Failure | undefined {
   if (!(error instanceof CommanderError)) {
     return failureOf(error)

@@ -5,12 +5,12 @@
 
 import { decodeBytes, encodeText } from './lossless-utf8.ts'
 
-/** Up to here, in UTF-16 units, the result is that of one call. */
+/** Up to this length, in UTF-16 code units, a text is redacted in one call. */
 const WHOLE = 4 * 1024 * 1024
 const PIECE = 2 * 1024 * 1024
-/** Of both sides of a cut, so much is looked at: more than the longest secret, a private key of 64 KiB. */
+/** How much of both sides of a cut is compared: more than the longest secret, a private key of 64 KiB. */
 const SURROUNDINGS = 72 * 1024
-/** Cuts that are tried before one in the middle of whatever is there is taken. */
+/** The number of cuts that are tried before the text is cut at any place. */
 const MOST_CUTS = 32
 /** A part of a text is not JSON only because it happens to be a whole value: a line before it says so. */
 const GUARD = 'x\n'

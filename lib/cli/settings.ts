@@ -1,4 +1,4 @@
-/** Where things are: from options, environment variables and `.agent-context.json`, in this order. */
+/** Resolves settings from options, environment variables and `.agent-context.json`, in this order. */
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -10,7 +10,7 @@ import type { OptionValues } from './options.ts'
 
 export const SETTINGS_FILE = '.agent-context.json'
 
-/** What is not set is left to the library's defaults. */
+/** Settings; absent ones have the library's defaults. */
 export interface Settings {
   readonly dir?: string
   readonly history?: string

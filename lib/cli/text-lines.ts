@@ -1,4 +1,4 @@
-/** The lines of a stream. Those of Node's `readline` end at U+2028 and U+2029 as well, which JSON has within its texts. */
+/** The lines of a stream. Those of Node's `readline` end at U+2028 and U+2029 as well, which JSON strings may contain. */
 
 /** Without their line ends: `\n` or `\r\n`. */
 export async function* textLines(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {

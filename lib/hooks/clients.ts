@@ -1,4 +1,4 @@
-/** The clients: what their events look like, and what they take as an answer. */
+/** The supported clients: the form of their events, and of the answers that they accept. */
 
 import { type Client, type ClientName, type Happening, parsed, record, text } from './hook-event.ts'
 

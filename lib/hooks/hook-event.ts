@@ -1,4 +1,4 @@
-/** What an event of a coding agent means, in the same terms for all of them. */
+/** The events of coding agents in a common form. */
 
 export const CLIENTS = ['claude-code', 'codex', 'cursor', 'gemini', 'opencode'] as const
 export type ClientName = (typeof CLIENTS)[number]

@@ -1,4 +1,4 @@
-/** `hook.log`: why a hook did nothing. One line each; at 1 MB the file is renamed, and the one before it goes. */
+/** `hook.log`: records why a hook did nothing, one line each. At 1 MB the file is renamed, which replaces the previous one. */
 
 import { appendFile, lstat, mkdir, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -20,6 +20,6 @@ export async function logFailure(file: string, message: string): Promise<void> {
     const line = message.replace(/\s+/g, ' ').slice(0, LONGEST_LINE)
     await appendFile(file, `${new Date().toISOString()} ${line}\n`, { mode: 0o600 })
   } catch {
-    // The agent goes on, whatever the disk does.
+    // A failure to write the log must not stop the agent.
   }
 }

@@ -1,4 +1,4 @@
-/** The part of an output that takes the room, and the output with a placeholder in its place, in the tool's own shape. */
+/** Finds the largest text of an output, and replaces it by a placeholder while the output keeps its shape. */
 
 export interface LargestText {
   readonly text: string
@@ -8,7 +8,7 @@ export interface LargestText {
 
 /** The depth to which texts are searched; deeper parts are not changed. */
 const DEEPEST = 6
-/** Where a client keeps the whole of what it showed cut: of no use beside a placeholder. */
+/** Members with which a client refers to its own copy of a cut output; removed, because the placeholder replaces them. */
 const DROPPED = new Set(['persistedOutputPath', 'persistedOutputSize'])
 
 /**

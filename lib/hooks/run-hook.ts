@@ -1,4 +1,4 @@
-/** Does what an event of a coding agent asks for: records, redacts, offloads, and answers in the client's shape. */
+/** Handles an event of a coding agent: redacts, stores and offloads its output, and answers in the client's form. */
 
 import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
@@ -18,16 +18,16 @@ export interface HookOptions {
   readonly threshold?: number | undefined
 }
 
-/** What the model asked for to work on it stays in the conversation: a placeholder would only be read back. */
+/** Outputs of these tools are never replaced: the model requested the text to work on it and would read a placeholder back. */
 const NEVER_REPLACED =
   /^(Read|Edit|Write|MultiEdit|NotebookEdit|read|edit|write|read_file|read_many_files|replace|write_file|apply_patch)$/
-/** What the tools of this package gave back was stored before. */
+/** Matches the tools of this package, whose answers are already stored. */
 const OWN_TOOL = /agent[-_]context/
 const PACK_CHARS = 6000
 /** Of an output that is not replaced, in the history. */
 const SHOWN_IN_HISTORY = 2000
 
-/** The answer for the client. On any failure it is empty, so that the client goes on as without a hook; never rejects. */
+/** Returns the answer for the client. After any failure it is empty, so that the client continues as without a hook; never rejects. */
 export async function runHook(
   clientName: ClientName,
   event: string,
@@ -87,7 +87,7 @@ async function afterTool(
     threshold: options.threshold,
     ...(callId === undefined ? {} : { callId }),
   })
-  // The save is acknowledged here: what follows may refer to it.
+  // The output is stored from here on, so that the answer may refer to it.
   const { handle, filepath, isOffloaded, sizeBytes, error } = offloaded
   const isStored = error === undefined && filepath !== undefined
   const isReplaced = isStored && isOffloaded && output !== undefined && !NEVER_REPLACED.test(call.tool)

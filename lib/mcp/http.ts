@@ -54,7 +54,7 @@ export async function serveHttp(
 
 type Refusal = readonly [status: number, message: string]
 
-/** The address has to be this one, the page of a browser of this origin, and the token right. */
+/** Checks that the host is this one, that a browser's origin is this server, and that the token is valid. */
 function refusalOf(request: IncomingMessage, token: string, host: string, inFlight: number): Refusal | undefined {
   const port = request.socket.localPort
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', host.includes(':') ? `[${host}]` : host])

@@ -11,7 +11,7 @@ type AnyTool = Pick<ToolDefinition, 'name' | 'description' | 'parameters'> & {
   execute(parameters?: never): Promise<ToolResult<unknown>>
 }
 
-/** Stand-ins from which the descriptions are taken: nothing is opened for a list of tools. */
+/** Tools without a store, from which descriptions are read, so that listing tools opens nothing. */
 const unopened = (names: readonly string[]): never =>
   Object.fromEntries(names.map((name) => [name, () => Promise.reject(new Error('not opened'))])) as never
 

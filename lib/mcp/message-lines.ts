@@ -1,6 +1,6 @@
 /**
- * Lines of standard input on their way to the SDK, which drops those that are no messages without a word: here they are answered
- * with the errors of JSON-RPC, so that no client waits for an answer in vain.
+ * Checks the lines of standard input before the SDK reads them. The SDK silently drops invalid messages; here they are answered
+ * with JSON-RPC errors, so that no client waits for an answer.
  */
 
 import { Transform, type TransformCallback } from 'node:stream'

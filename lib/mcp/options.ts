@@ -1,4 +1,4 @@
-/** What the server is started with. */
+/** The options of the server. */
 
 export const TOOL_GROUPS = ['contexts', 'history', 'store', 'memory'] as const
 export type ToolGroup = (typeof TOOL_GROUPS)[number]

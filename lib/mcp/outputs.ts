@@ -1,4 +1,4 @@
-/** The outputs that the server shows: of one directory, or of every workspace's. */
+/** The outputs that the server shows: those of one directory, or of all workspaces. */
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Runs the server until its client is gone, or the signal. */
+/** Runs the server until its client disconnects or the signal is aborted. */
 
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { serveHttp } from './http.ts'
@@ -11,9 +11,9 @@ import { tokenIn } from './token.ts'
 export type { HttpSettings, ServerSettings } from './options.ts'
 export { TOOL_GROUPS, type ToolGroup } from './options.ts'
 
-/** How often the parent is looked for, in ms: a pipe that another process also holds does not close with it. */
+/** The interval in which the parent process is checked, in ms: a pipe that another process also has open does not close when the parent ends. */
 const PARENT_CHECK = 200
-/** What is being saved when the client goes has so long, in ms. */
+/** How long pending saves may take after the client has disconnected, in ms. */
 const GRACE = 500
 
 export async function serveOverStdio(settings: ServerSettings, signal: AbortSignal): Promise<void> {

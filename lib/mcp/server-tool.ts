@@ -1,4 +1,4 @@
-/** What a tool of the server is, and how its result becomes an answer. */
+/** The type of the server's tools, and the conversion of their results to answers. */
 
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { ToolResult } from '../tools/types.ts'
@@ -77,7 +77,7 @@ export function define(
   }
 }
 
-/** Each byte of the list is in every conversation: tools check lengths themselves, and say what is wrong. */
+/** Removes length limits from a schema, because every byte of the list is in every conversation. Tools check lengths themselves. */
 function withoutLengths(schema: unknown): unknown {
   if (Array.isArray(schema)) {
     return schema.map(withoutLengths)

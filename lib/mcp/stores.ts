@@ -1,4 +1,4 @@
-/** Opens what the server serves, each when it is first needed. */
+/** Opens the stores of the server, each when it is first needed. */
 
 import type { ContextHistory, ContextManager, ContextStore, RepoMemory } from '../index.ts'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'

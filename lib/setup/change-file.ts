@@ -1,4 +1,4 @@
-/** Changes a configuration file whole or not at all, with a copy of what it was before. */
+/** Changes a configuration file atomically, and keeps a copy of its previous content. */
 
 import { constants, type Stats } from 'node:fs'
 import { copyFile, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export async function planAddition({ file, add }: Configuration): Promise<FileCh
   return { file, before, after: edited(file, () => add(before ?? '')) }
 }
 
-/** Where nothing else changed since, the file becomes what it was, byte for byte; a file that was made here goes. */
+/** Plans a removal. If the file was not changed otherwise, its previous content is restored byte for byte; a file that setup created is deleted. */
 export async function planRemoval({ file, add, remove }: Configuration): Promise<FileChange> {
   const before = await read(file)
   if (before === undefined) {

@@ -1,4 +1,4 @@
-/** What each client's configuration gets: which file, which members, which items. */
+/** The changes of each client's configuration: its file, members and items. */
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'

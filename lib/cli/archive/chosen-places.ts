@@ -1,4 +1,4 @@
-/** Which places an export or an import is about: those that options name, or all. */
+/** The places that an export or an import includes: those that options name, or all. */
 
 import type { Settings } from '../settings.ts'
 

@@ -1,4 +1,4 @@
-/** Puts what an export holds into its places: redacted, and never in place of something else. */
+/** Imports the lines of an export. Secrets are redacted, and existing data is never replaced. */
 
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { type Written, writeNewFile } from './new-file.ts'
 const CONTEXT_NAME = /^[\w-]{1,160}_[0-9a-f]{12}_\d{1,16}_\d{1,16}_[0-9a-f]{16}\.json$/
 /** `agent/entry.md` or `agent/session/entry.md`, without hidden parts. */
 const STORE_PATH = /^(?:[^/\\.:\0][^/\\:\0]{0,99}\/){1,2}[^/\\.:\0][^/\\:\0]{0,200}\.md$/
-/** Appends that are on their way at a time. */
+/** The number of concurrent appends. */
 const BATCH = 64
 
 export interface ImportReport {
@@ -87,7 +87,7 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
       } catch (error) {
         return skip(name, failureOf(error).message)
       }
-      // Before the record, which is not there without its bytes.
+      // Written before the record, which must not exist without its bytes.
       const content = bytes === undefined ? undefined : Buffer.from(bytes, 'base64')
       const written = content === undefined ? undefined : await write(root, bytesFileOf(path), name, content)
       if (written === 'different' || !(await place(root, path, name, redacted))) {
@@ -149,7 +149,7 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
   }
 }
 
-/** Entries are appended, so that they are redacted, locked and indexed as others; those whose ids are there are passed over. */
+/** Appends entries through the library, so that they are redacted, locked and indexed as usual; entries whose ids exist are skipped. */
 async function createEntryImporter(
   invocation: Invocation,
   report: ImportReport,
@@ -185,10 +185,7 @@ async function createEntryImporter(
   }
 }
 
-/**
- * Items are kept to the byte, as the state store keeps them: an agent that goes on from a state in which something was redacted would
- * do something else.
- */
+/** Imports items unchanged, as the state store stores them: an agent that continues from a redacted state would behave differently. */
 function createStateImporter(
   store: StateStore,
   report: ImportReport,
@@ -221,7 +218,7 @@ function createStateImporter(
   }
 }
 
-/** As they are stored: JSON by its text. */
+/** Compares values in their stored form, JSON by its text. */
 function isEqual(one: StateValue, other: StateValue): boolean {
   if (one instanceof Uint8Array || other instanceof Uint8Array) {
     return one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0

@@ -1,4 +1,4 @@
-/** `disk`: where everything is, and how much room it takes. */
+/** `disk`: lists the places of all data with their sizes. */
 
 import type { Dirent } from 'node:fs'
 import { opendir, readdir, stat } from 'node:fs/promises'

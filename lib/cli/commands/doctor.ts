@@ -1,4 +1,4 @@
-/** `doctor`: does everything work here, and what to do where it does not. */
+/** `doctor`: checks the installation and the places, and names a remedy for each problem. */
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import type { Check } from '../doctor/check.ts'

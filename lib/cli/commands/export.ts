@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   await exportToFile(invocation, options.out)
 }
 
-/** Private, as what it holds; never in place of another file, and whole or not there. */
+/** Writes the export atomically to a new file with access for the owner only. */
 async function exportToFile(invocation: Invocation, path: string): Promise<void> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST'

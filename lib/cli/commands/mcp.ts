@@ -47,7 +47,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     const http = { host, port: options.port ?? 0, tokenFile: options.tokenFile ?? TOKEN_FILE }
     await serveOverHttp(served, http, signal)
   }
-  // Standard input may still be open, when the parent is gone.
+  // Standard input may still be open after the parent process has ended.
   process.exit(EXIT.done)
 }
 

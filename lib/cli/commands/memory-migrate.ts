@@ -1,4 +1,4 @@
-/** `memory migrate`: moves what is known about a repository whose folder moved. */
+/** `memory migrate`: moves the memory of a repository whose folder was moved. */
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'

@@ -1,4 +1,4 @@
-/** `memory summaries`: what the steps of runs came to. */
+/** `memory summaries`: lists the summaries of workflow steps. */
 
 import type { Summary } from '../../index.ts'
 import type { Invocation } from '../command-types.ts'

@@ -1,4 +1,4 @@
-/** `offload`: stores standard input, prints what the conversation gets in its place. */
+/** `offload`: stores standard input, and prints the text for the conversation. */
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import { CliError } from '../failures.ts'

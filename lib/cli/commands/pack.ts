@@ -1,4 +1,4 @@
-/** `pack`: the most useful of what is known about a repository, within a budget. */
+/** `pack`: prints the most useful parts of a repository memory, within a budget. */
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import { visible } from '../output/visible-text.ts'

@@ -1,4 +1,4 @@
-/** `search`: where in the stored outputs something is. */
+/** `search`: searches the stored outputs. */
 
 import type { SearchHit, SearchSnippet, TaskId } from '../../index.ts'
 import { EXIT, type Invocation } from '../command-types.ts'

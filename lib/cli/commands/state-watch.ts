@@ -10,7 +10,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
   const prefix = namespaceOf(invocation.optionalArgument('namespace'))
   const store = await openState(invocation)
-  // What happens after this line is seen.
+  // Changes from here on are printed.
   const since = options.cursor ?? (await store.stats({ signal })).cursor
   let left = options.limit ?? Number.POSITIVE_INFINITY
   for await (const change of store.watch(prefix, { since, signal })) {

@@ -84,14 +84,14 @@ function columns(output: Output, by: string): readonly Column<Row>[] {
 }
 
 interface SavingsRow extends Row {
-  /** What the conversation got: placeholders, and outputs that were not replaced. */
+  /** The size in the conversation: of placeholders, and of outputs that were not replaced. */
   readonly shownBytes: number
   readonly savedBytes: number
   /** `savedBytes` ÷ 4. */
   readonly estimatedSavedTokens: number
 }
 
-/** Hooks append with each call how large its output was, and what the conversation got of it. */
+/** Sums up the sizes that hooks record for each call: of its output, and of the text in the conversation. */
 async function savings(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
   const history = await openHistory(invocation)

@@ -1,4 +1,4 @@
-/** `verify`: everything that is stored is read, and what is damaged is named. */
+/** `verify`: reads all stored data, and reports what is damaged. */
 
 import { EXIT, type Invocation } from '../command-types.ts'
 import { failureOf } from '../failures.ts'

@@ -1,4 +1,4 @@
-/** A line of what `doctor` says. */
+/** One check of `doctor`. */
 
 import { failureOf } from '../failures.ts'
 
@@ -29,7 +29,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_CONTEXT_OUTSIDE_DIRECTORY: 'a symbolic link is in the way: name the directory that it leads to',
 }
 
-/** What failed, and what to do: by the code of the cause, then by that of the error. */
+/** Makes a failed check with its remedy, by the code of the cause, then by the code of the error. */
 export function failed(name: string, error: unknown): Check {
   const { message, code } = failureOf(error)
   return { name, status: 'error', message, remedy: remedyFor(error) ?? REMEDIES[code] ?? 'see the message' }
