@@ -19,7 +19,7 @@
 //! - *tail*: the most recent documents, appended one by one until they become a segment.
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
 //! - *verdict*: what an index can decide about a query condition for a document: it holds, it does not, or the text
-//! must be read.
+//!   must be read.
 
 #![cfg_attr(
     not(test),

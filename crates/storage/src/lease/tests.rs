@@ -1,4 +1,4 @@
-//! What a lease's file holds, and what readers do while it is written.
+//! The contents of a lease file, and the behaviour of readers while it is written.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn a_line_that_was_cut_short_swallows_no_other_and_ends_nobody() {
     lease.file.append(b"\n+cut sh").unwrap();
     lease.begin("b").unwrap();
     lease.end("a").unwrap();
-    lease.file.append(b"\n-s1").unwrap(); // the beginning of "-s12"
+    lease.file.append(b"\n-s1").unwrap(); // The start of "-s12".
     for _ in 0..2 {
         let alive = live(folder.path());
         assert!(alive.contains("b") && !alive.contains("a"));

@@ -17,7 +17,7 @@ const REPLACEMENTS: usize = 3;
 /// Minimum number of letters of a term to replace: in shorter terms, one letter is too large a part.
 const LEAST_LETTERS: usize = 4;
 
-/// Maximum difference of length; a replacement must also have the same first letter.
+/// Maximum difference of length. A replacement must also begin with the same bytes ([`Start`]).
 const LENGTH_DIFFERENCE: usize = 3;
 
 /// The terms to replace, and the candidates so far.
