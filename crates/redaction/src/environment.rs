@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_a_secret_is_left_alone() {
+    fn replacements_are_not_redacted_again() {
         let value = "environment-key-1";
         assert_eq!(found(value, &format!("[REDACTED:{value}]")), [""; 0]);
         let text = format!("[REDACTED:a]{value}[REDACTED:{value}] [REDACTED:{value}");

@@ -203,7 +203,7 @@ fn forms_of_several_lines_are_found_in_lines_of_json() {
 }
 
 #[test]
-fn members_and_arguments_of_json_are_told_by_what_they_belong_to() {
+fn json_strings_are_judged_by_their_members_and_commands() {
     let redaction = redaction();
     for secret in SECRETS {
         for (value, expected) in json_forms(secret).into_iter().zip(json_forms(SECRET)) {

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_however_they_are_joined() {
+    fn names_are_classified_in_any_joining() {
         use NameClass::{Machine, Password, Plain, Secret, Weak};
         let cases = [
             ("password", Password),

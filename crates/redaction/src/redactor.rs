@@ -103,7 +103,9 @@ fn short_key(key: &str) -> Error {
     let least = anchors::HEAD;
     Error::new(
         ErrorKind::InvalidOption,
-        format!("a name of secrets has at least {least} letters and digits, and {key:?} has not"),
+        format!(
+            "the name of a secret must have at least {least} letters and digits, unlike {key:?}"
+        ),
     )
 }
 

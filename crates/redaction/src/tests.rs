@@ -129,7 +129,7 @@ fn shape(value: &Value, out: &mut String) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
-    fn what_stands_on_a_line_keeps_its_number(before in text(), after in text()) {
+    fn lines_keep_their_numbers(before in text(), after in text()) {
         for redaction in [standard(), masking()] {
             let text = format!("{before}\nhere\n{after}");
             let lines = redaction.lines(&text, &mut Report::default()).unwrap();
@@ -296,7 +296,7 @@ fn values_of_the_environment_are_found_in_colours() {
 }
 
 #[test]
-fn the_lines_of_a_key_in_an_array_are_told() {
+fn the_lines_of_a_key_in_an_array_are_found() {
     let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaW";
     let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
     let json = format!(r#"["{begin}","{line}","{end}","{line}"]"#);
@@ -305,7 +305,7 @@ fn the_lines_of_a_key_in_an_array_are_told() {
 }
 
 #[test]
-fn the_lines_of_a_key_in_objects_are_told() {
+fn the_lines_of_a_key_in_objects_are_found() {
     let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM";
     let rows = ["-----BEGIN PRIVATE KEY-----", line, line, "dGVzdA==", "-----END PRIVATE KEY-----"];
     let json = |rows: [&str; 5]| {
@@ -335,7 +335,7 @@ fn unnamed(text: &str) -> String {
 }
 
 #[test]
-fn values_of_names_are_told_in_every_format() {
+fn values_of_names_are_found_in_every_format() {
     let cases = [
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=‹›"),
         ("export TOKEN='abc123def456'", "export TOKEN='‹›'"),

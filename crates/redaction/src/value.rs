@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_apart() {
+    fn values_are_classified() {
         let cases = [
             ("", Look::Nothing),
             ("${DB_PASSWORD}", Look::Nothing),

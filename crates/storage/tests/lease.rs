@@ -46,7 +46,7 @@ fn a_lease_without_a_holder_is_removed() {
 }
 
 #[test]
-fn nobody_is_alive_where_nothing_is() {
+fn an_empty_directory_has_no_live_sessions() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(live(&folder.path().join("missing")), LiveSessions::default());
 }

@@ -255,7 +255,7 @@ async fn what_crashed_rewrites_left_goes_with_the_first_write() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_is_told_and_nothing_is_written() {
+async fn a_lock_timeout_is_reported_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_in(folder.path());
     append(&log, "one").await;

@@ -149,7 +149,7 @@ fn similar_terms_stand_in_for_absent_ones() {
 }
 
 #[test]
-fn synonyms_count_less_and_find_nothing_alone() {
+fn synonyms_count_less_and_find_nothing_by_themselves() {
     let index =
         index(&["change a user", "remove a user", "delete a user", "remove a page", "other"]);
     assert_eq!(found(&index, "delete user"), [2, 1, 0], "none is found by a synonym alone");

@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_range_stands_for_its_own_bytes(
+        fn every_range_maps_to_its_own_bytes(
             pieces in prop::collection::vec(prop_oneof![
                 "[a-c]{1,3}", Just("é".to_owned()), Just("\x1b[3m".to_owned()), Just("\u{200b}".to_owned()),
                 Just("\x1b".to_owned()), Just("[".to_owned()),

@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_exclusively_and_for_the_owner_alone() {
+    fn writes_exclusively_and_for_the_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b");
         LocalDisk.create_directories(&path).unwrap();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_versions_of_a_file() {
+    fn distinguishes_versions_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.md");
         let version = || LocalDisk.entry(folder.path(), "x.md").unwrap().unwrap().version;

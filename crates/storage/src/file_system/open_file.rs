@@ -323,7 +323,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn opens_regular_files_alone_and_follows_no_link() {
+    fn opens_only_regular_files_and_follows_no_link() {
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         std::os::unix::fs::symlink(&target, &link).unwrap();

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locks_bind_on_known_local_types_and_nfs_alone() {
+    fn locks_bind_only_on_known_local_types_and_nfs() {
         for (magic, name) in [
             (0xef53, "ext"),
             (0x5846_5342, "xfs"),

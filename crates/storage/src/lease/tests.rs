@@ -34,7 +34,7 @@ fn a_lease_that_is_just_being_written_is_waited_for() {
 }
 
 #[test]
-fn a_line_that_was_cut_short_swallows_no_other_and_ends_nobody() {
+fn a_truncated_line_merges_with_no_other_and_ends_no_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut lease = acquire(folder.path(), &["a", "s1", "s12"]);
     lease.file.append(b"\n+cut sh").unwrap();

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_that_was_removed_is_made_anew() {
+    async fn a_removed_directory_is_created_again() {
         let memory = Arc::new(Memory::default());
         let file_system: Arc<dyn FileSystem> = Arc::<Memory>::clone(&memory);
         let directory = PathBuf::from("/a");

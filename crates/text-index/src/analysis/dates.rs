@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn months_are_told_from_other_words() {
+    fn months_are_distinguished_from_other_words() {
         let month = |text: &str, word: &str| {
             let (before, after) = text.split_once(word).unwrap();
             super::month(before, word, after)

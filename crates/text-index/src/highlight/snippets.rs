@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_shown_as_it_stands() {
+    fn json_is_shown_unchanged() {
         let json = r#"{"log":"first\nlogin failed\tfor \"Zo\u00eb\" 😀 login","more":[1,2,3]}"#;
         let [snippet] =
             <[Snippet; 1]>::try_from(snippets(json, "login zoe", &["login failed for"], 500))

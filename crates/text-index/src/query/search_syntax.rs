@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_apart() {
+    fn parts_are_distinguished() {
         let syntax = parse(
             r#"login "exact  phrase" connec* tool:grep,read -draft -"no such" -old* after:2026-11-01 before:2026-11-02T01:00+01:00 -tool:"my tool""#,
         );
