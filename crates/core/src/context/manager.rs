@@ -265,7 +265,7 @@ impl Manager {
     }
 
     /// At most `limit` pointers from call number `start` on, in the order of the calls: their numbers, and a JSON array
-    /// of rows (see [`Pointer::write_row`]).
+    /// of rows (see `Pointer::write_row`).
     #[must_use]
     pub fn pointers_from(&self, start: u64, limit: usize) -> (Vec<u64>, String) {
         self.session.pointers.rows_from(start, limit)
