@@ -319,7 +319,7 @@ fn with_others(
 fn check_dimensions(session: &Session, wanted: usize) {
     if let Some(found) = session.index.drop_other_dimensions(wanted) {
         session.debug.say(
-            "The vectors of contexts are not as long as the query's: they will be made anew",
+            "The vectors of contexts are not as long as the query's: they will be computed again",
             || json!({ "length": found, "queryLength": wanted }),
         );
     }

@@ -278,7 +278,7 @@ impl History {
         {
             match self.log.untrusted_locks() {
                 None => self.debug.say(
-                    "The history's file system has no locks: let one process alone write it",
+                    "The history's file system has no locks: let only one process write it",
                     || json!({ "path": self.path() }),
                 ),
                 Some(kind) => self.debug.say(

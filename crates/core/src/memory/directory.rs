@@ -155,11 +155,11 @@ impl Directory {
         let tell = || {
             match self.files.untrusted_locks() {
             None => writing.debug.say(
-                "The memory's file system has no locks: let one process alone change it",
+                "The memory's file system has no locks: let only one process change it",
                 || json!({ "path": path }),
             ),
             Some(kind) => writing.debug.say(
-                "The locks of the memory's file system may bind one host or mount only: let one of them alone change it, or set trustLocks if every process uses the same mount",
+                "The locks of the memory's file system may bind one host or mount only: let only one of them change it, or set trustLocks if every process uses the same mount",
                 || json!({ "path": path, "fileSystem": kind }),
             ),
         }

@@ -118,11 +118,11 @@ impl Shared {
         let tell = || {
             match self.files.untrusted_locks() {
             None => debug.say(
-                "The context store's file system has no locks: let one process alone change entries",
+                "The context store's file system has no locks: let only one process change entries",
                 || json!({ "path": self.directory }),
             ),
             Some(kind) => debug.say(
-                "The locks of the context store's file system may bind one host or mount only: let one of them alone change entries, or set trustLocks if every process uses the same mount",
+                "The locks of the context store's file system may bind one host or mount only: let only one of them change entries, or set trustLocks if every process uses the same mount",
                 || json!({ "path": self.directory, "fileSystem": kind }),
             ),
         }

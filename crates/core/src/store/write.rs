@@ -169,7 +169,7 @@ impl Store {
             Some(other) => Err(Error::new(
                 Code::Conflict,
                 format!(
-                    "{name:?} differs from {other:?} in {} in letter case alone, and some systems take both for one; use {other:?}",
+                    "{name:?} differs from {other:?} in {} only in letter case, and some systems treat both as one; use {other:?}",
                     parent.display()
                 ),
             )),
