@@ -105,7 +105,7 @@ impl Comments {
 fn comment_ranges(raw: &str, colon: usize) -> Vec<Range<usize>> {
     let mut reader = Reader::new(raw, colon);
     if reader.value().is_err() {
-        return Vec::new(); // unreachable: the block was parsed before
+        return Vec::new(); // cannot happen: the block was parsed before
     }
     let tail = raw.get(reader.at..).unwrap_or_default();
     let blanks = [' ', '\t', '\r', '\n'];
