@@ -23,6 +23,8 @@ export interface Options {
   readonly only: ReadonlySet<Section>
   readonly json: string | undefined
   readonly markdown: string | undefined
+  /** Another build of the package to measure beside this one, in place of the sections. */
+  readonly against: string | undefined
   /** Where the files go. */
   readonly directory: string
 }
@@ -30,6 +32,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --quick           a smoke run of about a minute
   --only LIST       some of ${SECTIONS.join(',')}
+  --against DIR     this build beside another, built in a checkout of its own: nothing else runs
   --json FILE       the figures
   --markdown FILE   the tables
   --directory DIR   where files are written (default: ${tmpdir()}); about 2 GB are in use at times`
@@ -41,6 +44,7 @@ export function readOptions(parameters: string[]): Options {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
+      against: { type: 'string' },
       markdown: { type: 'string' },
       directory: { type: 'string', default: tmpdir() },
     },
@@ -54,6 +58,7 @@ export function readOptions(parameters: string[]): Options {
     isQuick: values.quick,
     only: new Set(only as Section[]),
     json: values.json,
+    against: values.against,
     markdown: values.markdown,
     directory: values.directory,
   }

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
+import { benchAgainst } from './against.ts'
 import { runCommand } from './command.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
@@ -10,7 +11,7 @@ import { benchLoad } from './load.ts'
 import { describeMachine, loadLine } from './machine.ts'
 import { benchOffload } from './offload.ts'
 import { benchOpenLoop } from './open-loop.ts'
-import { readOptions, USAGE } from './options.ts'
+import { type Options, readOptions, USAGE } from './options.ts'
 import { Peers } from './peer-packages.ts'
 import { benchPointers } from './pointers.ts'
 import { benchRepoMap } from './repo-map.ts'
@@ -31,6 +32,22 @@ async function main(parameters: string[]): Promise<void> {
   const report = new Report()
   report.heading('Machine')
   report.lines([...describeMachine(peers), ...workspace.describe()])
+  if (options.against === undefined) {
+    await benchSections(options, report, peers, workspace)
+    tellTargets(report)
+  } else {
+    benchAgainst(report, workspace, options.against, options.isQuick)
+  }
+  report.lines([`at the end: ${loadLine()}`])
+  if (options.json !== undefined) {
+    writeFileSync(options.json, `${JSON.stringify(report.measurements, null, 2)}\n`)
+  }
+  if (options.markdown !== undefined) {
+    writeFileSync(options.markdown, report.toMarkdown())
+  }
+}
+
+async function benchSections(options: Options, report: Report, peers: Peers, workspace: Workspace): Promise<void> {
   const { only, isQuick } = options
   if (only.has('save')) {
     await benchSave(report, peers, workspace, isQuick)
@@ -64,14 +81,6 @@ async function main(parameters: string[]): Promise<void> {
   }
   if (only.has('repo-map')) {
     benchRepoMap(report, workspace, isQuick)
-  }
-  tellTargets(report)
-  report.lines([`at the end: ${loadLine()}`])
-  if (options.json !== undefined) {
-    writeFileSync(options.json, `${JSON.stringify(report.measurements, null, 2)}\n`)
-  }
-  if (options.markdown !== undefined) {
-    writeFileSync(options.markdown, report.toMarkdown())
   }
 }
 

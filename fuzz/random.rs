@@ -1,5 +1,4 @@
-//! `cargo run --release --example random [INPUTS] [SEED] [redaction|front_matter]`: the checks on texts
-//! that are put together from a dictionary and from random characters.
+//! `cargo run --release --example random [INPUTS] [SEED] [redaction|front_matter]`: runs the checks on texts that are combined from a dictionary and from random characters.
 
 use std::{
     env,
@@ -9,11 +8,11 @@ use std::{
 
 use agent_context_fuzz::{check_document, check_json, check_text, json_of};
 
-/// Pieces of a text, at most.
+/// Maximum number of pieces of a text.
 const PIECES: u64 = 14;
 const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/_-";
 
-/// The same numbers for the same seed: splitmix64.
+/// Random numbers with the same sequence for the same seed: splitmix64.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +24,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % limit
     }
 
-    /// As random as secrets are: all letters, or those of hexadecimal numbers.
+    /// Appends letters as random as secrets: all letters, or hexadecimal digits.
     fn letters(&mut self, out: &mut String) {
         let kinds = [&LETTERS[..16], &LETTERS[..62], LETTERS];
         let letters = kinds[self.below(3) as usize];
@@ -58,7 +57,7 @@ fn words(dictionary: &str) -> Vec<String> {
         .collect()
 }
 
-/// What is checked of an input.
+/// A check of one input.
 type Check = fn(&str);
 
 fn check_redaction(text: &str) {
@@ -81,7 +80,7 @@ fn main() {
     let mut failures = 0_u64;
     for input in 1..=inputs {
         let text = random.text(&words);
-        // What fails is printed.
+        // The panic message of a failed check is printed.
         failures += u64::from(catch_unwind(AssertUnwindSafe(|| check(&text))).is_err());
         if input % 100_000 == 0 || input == inputs {
             println!("{input} inputs, {failures} of them fail, after {:.0?}", start.elapsed());

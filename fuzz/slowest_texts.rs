@@ -1,6 +1,6 @@
-//! `cargo run --profile timing --example slowest_texts [TEXTS] [SEED] [FIRST]`: redacts generated texts,
-//! and prints those that take the most CPU time for each byte. Fails when one takes more than it may. `FIRST` is the number
-//! of the first text: each has one, with which it can be made again alone.
+//! `cargo run --profile timing --example slowest_texts [TEXTS] [SEED] [FIRST]`: redacts generated texts, and prints
+//! those that take the most CPU time per byte. Fails when one exceeds the limit. `FIRST` is the number of the first
+//! text: each text has a number, from which it can be generated again.
 
 use std::{
     cmp::Reverse,
@@ -14,14 +14,15 @@ use agent_context_fuzz::{
     time,
 };
 
-/// So many of the slowest texts are measured again, so often: other work on the machine makes times longer.
+/// Number of the slowest texts that are measured again, and number of repetitions: other work on the machine makes
+/// times longer.
 const KEPT: usize = 500;
 const ROUNDS: usize = 40;
-/// So many of the slowest texts are printed.
+/// Number of the slowest texts that are printed.
 const SHOWN: usize = 10;
-/// Of what is printed of a text, in characters.
+/// Number of characters of a text that are printed.
 const EXCERPT: usize = 160;
-/// Progress is printed so often.
+/// Interval at which progress is printed.
 const PROGRESS: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -51,7 +52,7 @@ fn main() {
     }
     print(texts, &slowest);
     let mut slowest: Vec<_> = slowest.into_iter().map(|Reverse(slow)| slow).collect();
-    // One after the other: other work does not last for all rounds.
+    // All texts in each round, so that other work on the machine does not affect all measurements of a text.
     for _ in 0..ROUNDS {
         for (time, number) in &mut slowest {
             *time = time::of_redaction(&text_of(*number), 0).min(*time);

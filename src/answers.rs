@@ -1,4 +1,4 @@
-//! Answers that cross as JSON.
+//! Builds the answers of operations that are JSON texts.
 
 use agent_context_core::Error;
 use redaction::Redacted;
@@ -18,18 +18,18 @@ pub fn answer(value: &impl Serialize) -> Outcome<Answer> {
     Ok(Answer::Texts(vec![Payload::new(json_text(value)?)]))
 }
 
-/// What is stored and, where something was redacted in it, what was found.
+/// The stored value, followed by the report on redacted secrets if there is one.
 pub fn redacted(answer: Redacted<Vec<u8>>) -> Answer {
     Answer::Texts(redacted_texts(answer))
 }
 
-/// As [`redacted`], of what is to be made JSON.
+/// As [`redacted`], for a value that is encoded as JSON.
 pub fn redacted_json(answer: Redacted<impl Serialize>) -> Outcome<Answer> {
     let Redacted { stored, report } = answer;
     Ok(redacted(Redacted { stored: json_text(&stored)?, report }))
 }
 
-/// The texts of [`redacted`].
+/// The texts of an answer of [`redacted`].
 pub fn redacted_texts(Redacted { stored, report }: Redacted<Vec<u8>>) -> Vec<Payload> {
     let mut texts = vec![Payload::new(stored)];
     if !report.is_empty() {

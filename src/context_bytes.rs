@@ -1,4 +1,4 @@
-//! Bytes of results: those of a save beside its JSON, and those of a stored context.
+//! Transfers binary data: to Rust with a save, and to JavaScript from a stored context.
 
 use std::{ptr, sync::Arc};
 
@@ -14,16 +14,16 @@ use super::{
     value::read_bytes,
 };
 
-/// What the details of a save say of its bytes.
+/// The description of a save's binary data, in its details.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NativeBytes {
-    /// What the text in the place of each part begins with.
+    /// The beginning of the text that replaces each part.
     marker: String,
     media_types: Vec<Option<String>>,
 }
 
-/// Copies the bytes of a save: `contents` is an array of `Uint8Array`.
+/// Copies the binary data of a save: `contents` is an array of `Uint8Array`.
 pub(super) fn read_given(
     env: &Env,
     said: NativeBytes,
@@ -52,7 +52,8 @@ pub(super) fn read_given(
 
 #[napi]
 impl NativeManager {
-    /// The bytes of a context's result: answers with a `Uint8Array` for each part that its record names.
+    /// Reads the binary data of a context's result; answers with a `Uint8Array` for each part that its record
+    /// lists.
     #[napi]
     pub fn bytes(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());

@@ -1,4 +1,4 @@
-//! Lines of many contexts: the request comes as one JSON text, the answer goes as another.
+//! The methods `grep` and `found` of `NativeManager`. Requests and answers are JSON texts.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ struct NativeGrepRequest {
 
 #[napi]
 impl NativeManager {
-    /// Finds lines in many contexts; the request is JSON, checked and completed on the JavaScript side. Answers
-    /// with JSON.
+    /// Finds matching lines in many contexts. The request is JSON, validated and completed in JavaScript; the
+    /// answer is JSON.
     #[napi]
     pub fn grep(
         &self,
@@ -49,7 +49,8 @@ impl NativeManager {
         })
     }
 
-    /// What was found by the calls behind these paths, a JSON array of strings; answers with one of strings and nulls.
+    /// Describes what the contexts at `paths`, a JSON array of strings, hold; answers with an array of
+    /// strings and nulls.
     #[napi]
     pub fn found(&self, operation: u32, #[napi(ts_arg_type = "string")] paths: Utf8) -> Result<()> {
         let manager = Arc::clone(&self.manager);

@@ -1,4 +1,4 @@
-//! The native half of `ContextHistory`; `lib/history/context-history.ts` is its public face.
+//! The native class behind `ContextHistory` (`lib/history/context-history.ts`).
 
 #![allow(
     clippy::too_many_arguments,
@@ -36,10 +36,10 @@ use super::{
     value,
 };
 
-/// What the constructor is told. Checked and completed on the JavaScript side.
+/// The options of the constructor, validated and completed in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeHistoryOptions {
-    /// Number of the history's hooks in its environment.
+    /// The number of the history's hooks in its environment.
     pub id: u32,
     pub path: String,
     pub is_durable: bool,
@@ -74,7 +74,7 @@ struct NativePolicy {
     wants_entries: bool,
 }
 
-/// Under which conditions an entry is written.
+/// The conditions under which an entry is written.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NativeConditions {
@@ -82,7 +82,7 @@ struct NativeConditions {
     previous: Option<NativePrevious>,
 }
 
-/// The entry that has to be the last one; without an id: none.
+/// The expected last entry; without an id, the log must be empty.
 #[derive(Deserialize)]
 struct NativePrevious {
     id: Option<String>,
@@ -96,7 +96,7 @@ pub struct NativeHistory {
     redaction: Option<RedactionSource>,
 }
 
-/// The log's place. An injected file system spells the paths of its directory itself.
+/// The log's path. An injected file system uses its own spelling of the directory's path.
 fn log_path(path: &str, file_system: Option<&NativeFileSystem>) -> LogPath {
     let split = Path::new(path);
     let name = match file_system {
@@ -140,10 +140,10 @@ impl NativeHistory {
         Self { history, queue, cancellable: Arc::default(), redaction }
     }
 
-    /// Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the
-    /// result, and the members of `rest`, a JSON object with at least one. Where something was
-    /// redacted, answers with the entry and what was found, both as JSON; where the log has an entry of
-    /// the same operation, with that. The conditions are JSON, or empty.
+    /// Appends a line: the tool's name, `params` (JSON), the encoded value `kind` to `chunks` as the result,
+    /// and the members of `rest`, a JSON object with at least one member. If secrets were redacted, answers
+    /// with the entry and the report, both as JSON. If the log has an entry of the same operation, answers
+    /// with that. The conditions are JSON, or empty.
     #[napi]
     pub fn append(
         &self,
@@ -182,8 +182,8 @@ impl NativeHistory {
         Ok(())
     }
 
-    /// Answers with the most recent entries as JSON arrays, oldest first: those before the one with
-    /// which they take `maxBytes` of JSON are left out.
+    /// Answers with the latest entries as JSON arrays, oldest first; stops after the entry with which they
+    /// reach `maxBytes` of JSON.
     #[napi]
     pub fn read(&self, operation: u32, limit: f64, max_bytes: f64) -> Result<()> {
         let history = Arc::clone(&self.history);
@@ -192,7 +192,7 @@ impl NativeHistory {
         })
     }
 
-    /// A place to follow the log from: with its last entries, or behind the one with this id.
+    /// A position to follow the log from: with its last entries, or after the entry with this id.
     #[napi]
     pub fn tail(&self, last: f64, after: Option<String>) -> NativeHistoryTail {
         let start = after.map_or_else(|| TailStart::Last(size(last)), TailStart::After);
@@ -225,8 +225,8 @@ impl NativeHistory {
         })
     }
 
-    /// First half of a compaction; the policy is JSON. Answers with the plan (JSON, to be handed
-    /// back) and, when they are wanted, the entries that would go.
+    /// The first step of a compaction; the policy is JSON. Answers with the plan (JSON, to be passed to
+    /// `compact`) and, if requested, with the entries that would be dropped.
     #[napi]
     pub fn plan_compaction(
         &self,
@@ -245,8 +245,8 @@ impl NativeHistory {
         })
     }
 
-    /// Second half: `summary` is a line as it is to stand on disk, or empty. Answers with a report as
-    /// JSON and, where something was redacted, as `append`.
+    /// The second step: `summary` is the line to write, or empty. Answers with a report as JSON and, if
+    /// secrets were redacted, as `append`.
     #[napi]
     pub fn compact(
         &self,
@@ -275,7 +275,7 @@ impl NativeHistory {
         Ok(())
     }
 
-    /// Answers with a report as JSON.
+    /// Verifies the log; answers with a report as JSON.
     #[napi]
     pub fn verify(&self, operation: u32) -> Result<()> {
         let history = Arc::clone(&self.history);
@@ -304,7 +304,7 @@ impl NativeHistory {
         })
     }
 
-    /// Waits for every append called before.
+    /// Waits for all appends that were called before.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let history = Arc::clone(&self.history);
@@ -315,14 +315,14 @@ impl NativeHistory {
         Ok(())
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
     }
 }
 
-/// A place in a history that moves forwards.
+/// A position in a history that moves forwards.
 #[napi]
 pub struct NativeHistoryTail {
     tail: Arc<Tail>,
@@ -332,7 +332,7 @@ pub struct NativeHistoryTail {
 
 #[napi]
 impl NativeHistoryTail {
-    /// Answers with the entries behind the place as `read`; with none when there are no more now.
+    /// Answers with the entries after the position as `read`; with none if there are none yet.
     #[napi]
     pub fn next(&self, operation: u32) -> Result<()> {
         let tail = Arc::clone(&self.tail);
@@ -341,7 +341,7 @@ impl NativeHistoryTail {
         })
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
@@ -349,7 +349,7 @@ impl NativeHistoryTail {
 }
 
 impl NativeHistory {
-    /// What is to be redacted at the time of this call.
+    /// The redaction at the time of this call.
     fn redaction(&self) -> Option<Redaction> {
         self.redaction.as_ref().map(RedactionSource::current)
     }

@@ -1,4 +1,4 @@
-//! The native half of `ContextManager`; `lib/manager/context-manager.ts` is its public face.
+//! The native class behind `ContextManager` (`lib/manager/context-manager.ts`).
 
 #![allow(
     clippy::too_many_arguments,
@@ -30,13 +30,13 @@ use super::{
     value,
 };
 
-/// Threads that one call of `loadAll` keeps busy.
+/// The threads that one call of `loadAll` uses.
 const LOADERS: usize = 2;
 
-/// What the constructor is told. Checked and completed on the JavaScript side.
+/// The options of the constructor, validated and completed in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeOptions {
-    /// Number of the manager in its environment, for debug messages and file-system calls.
+    /// The number of the manager in its environment, for debug messages and file-system calls.
     pub id: u32,
     pub directory: String,
     pub prefix: String,
@@ -60,18 +60,18 @@ pub struct NativeOptions {
     pub is_durable: bool,
     pub file_system: Option<NativeFileSystem>,
     pub has_debug: bool,
-    /// Somebody wants to know what was redacted.
+    /// Whether the caller wants reports on redacted secrets.
     pub reports_redaction: bool,
 }
 
-/// Counts and bytes by tier.
+/// Counts and bytes in memory and on disk.
 #[napi(object, object_from_js = false)]
 pub struct ContextStats {
-    /// Contexts that have a pointer.
+    /// Contexts with a pointer.
     pub contexts: f64,
     /// Contexts in memory.
     pub memory_contexts: f64,
-    /// Bytes of the memory tier.
+    /// Bytes of the contexts in memory.
     pub memory_bytes: f64,
     /// Contexts on disk.
     pub disk_contexts: f64,
@@ -81,15 +81,15 @@ pub struct ContextStats {
     pub memory_hits: f64,
     /// Loads served from disk.
     pub disk_hits: f64,
-    /// Loads that found nothing whole.
+    /// Loads that found no valid record.
     pub misses: f64,
-    /// Small outputs that the memory budget pushed out to disk.
+    /// Small outputs that were written to disk because the memory budget was exceeded.
     pub spills: f64,
-    /// Secrets that were replaced in what was saved since the manager was made.
+    /// Secrets that were redacted in saves since the manager was created.
     pub redactions: f64,
 }
 
-/// What a save answers with: see `NativeManager::save`.
+/// The answer of a save: see `NativeManager::save`.
 pub(super) fn answer_of_save(
     saved: Redacted<Saved>,
     wants_handle: bool,
@@ -170,10 +170,10 @@ impl NativeManager {
         Self { manager, queue, cancellable: Arc::default(), redaction, reports_redaction }
     }
 
-    /// Saves; answers with the path, and when the details hold `offload`, with JSON: `path`, `handle`,
-    /// `placeholder` and `leaves`. Where something was redacted and that is to be reported, answers with two
-    /// texts instead: that, and the report as JSON. `kind` to `chunks` are an encoded value, `details`
-    /// is JSON, `bytes` are those of the value, of which `details` has what they are.
+    /// Saves a tool output. Answers with the path, or if the details have `offload`, with JSON: `path`,
+    /// `handle`, `placeholder` and `leaves`. If secrets were redacted and reports are wanted, answers with
+    /// two texts: this one, and the report as JSON. `kind` to `chunks` are an encoded value, `details` is
+    /// JSON, `bytes` is the value's binary data, which `details` describes.
     #[napi]
     pub fn save(
         &self,
@@ -218,8 +218,8 @@ impl NativeManager {
         Ok(())
     }
 
-    /// The key with which tools for models sign their answers, as hex digits; empty where there is none and
-    /// it is not to be made.
+    /// The key with which the tools for models sign their answers, as hex digits; empty if there is none and
+    /// `creates` is false.
     #[napi]
     pub fn answer_key(&self, operation: u32, creates: bool) -> Result<()> {
         let manager = Arc::clone(&self.manager);
@@ -229,8 +229,8 @@ impl NativeManager {
         Ok(())
     }
 
-    /// A context in memory, at once: its record, or its record without the result and the result
-    /// when that is a text. `null` when it has to be loaded.
+    /// A context in memory, synchronously: its record, or if the result is a text its record without the
+    /// result, followed by the result. `null` if it has to be loaded.
     #[napi(ts_return_type = "string[] | null")]
     pub fn peek(&self, #[napi(ts_arg_type = "string")] path: Utf8) -> Option<Vec<JsText>> {
         let held = self.manager.peek(&path.into_string())?;
@@ -247,9 +247,9 @@ impl NativeManager {
         Ok(())
     }
 
-    /// Loads several, their paths separated by NUL characters, in one operation: waking a thread
-    /// costs more than reading a small file. Answers, for each, with the number of its texts and
-    /// those, or with `!` and the error as JSON.
+    /// Loads several contexts, whose paths are separated by NUL characters, in one operation, because waking
+    /// a thread costs more than reading a small file. For each, answers with the number of its texts and the
+    /// texts, or with `!` and the error as JSON.
     #[napi]
     pub fn load_all(
         &self,
@@ -293,7 +293,7 @@ impl NativeManager {
         })
     }
 
-    /// Forgets one context; answers with `true` or `false`.
+    /// Removes one context; answers with `true` or `false`.
     #[napi]
     pub fn forget(&self, operation: u32, #[napi(ts_arg_type = "string")] path: Utf8) -> Result<()> {
         let (manager, path) = (Arc::clone(&self.manager), path.into_string());
@@ -339,13 +339,13 @@ impl NativeManager {
         Ok(())
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
     }
 
-    /// Another number than before whenever the pointers may have changed.
+    /// A number that changes whenever the pointers may have changed.
     #[napi]
     pub fn generation(&self) -> f64 {
         number(self.manager.generation())
@@ -393,7 +393,7 @@ async fn load_share(manager: Arc<Manager>, paths: Vec<String>) -> Vec<Payload> {
 }
 
 impl NativeManager {
-    /// What is to be redacted at the time of this call.
+    /// The redaction at the time of this call.
     pub(super) fn redaction(&self) -> Option<Redaction> {
         self.redaction.as_ref().map(RedactionSource::current)
     }
@@ -409,7 +409,8 @@ impl NativeManager {
 
 impl Drop for NativeManager {
     fn drop(&mut self) {
-        // Giving up a lease touches files: not on the JavaScript thread, which runs finalisers.
+        // Dropping the manager may release a lease, which touches files. Finalisers run on the JavaScript
+        // thread, so this is done on another one.
         if let Some(runtime) = started() {
             let manager = Arc::clone(&self.manager);
             runtime.spawn(async move { drop(manager) });

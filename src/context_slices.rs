@@ -1,5 +1,5 @@
-//! Reading parts of results: the request comes as one JSON text, the answer goes as another, beside
-//! the text that was read.
+//! The method `read` of `NativeManager`: reads parts of results. The request is a JSON text; the answer is a
+//! JSON text followed by the text that was read.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ struct NativeSlice {
     lines: Option<NativeRange>,
     grep: Option<NativeGrep>,
     max_bytes: usize,
-    /// Whose contexts may be read; `None`: anyone's.
+    /// The sessions whose contexts may be read; `None` for all.
     sessions: Option<Vec<String>>,
 }
 
@@ -31,12 +31,12 @@ struct NativeRange {
     to: Option<usize>,
 }
 
-/// A regular expression, and how much is shown around what it matches.
+/// A regular expression, with the number of lines of context.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NativeGrep {
     pattern: String,
-    /// Of a `RegExp`.
+    /// The flags of a `RegExp`.
     flags: Option<String>,
     ignore_case: bool,
     before: usize,
@@ -47,8 +47,8 @@ pub(super) struct NativeGrep {
 
 #[napi]
 impl NativeManager {
-    /// Reads a part of a context's result; the request is JSON, checked and completed on the
-    /// JavaScript side. Answers with what is to be said of the part, as JSON, and its text.
+    /// Reads a part of a context's result. The request is JSON, validated and completed in JavaScript.
+    /// Answers with the description of the part, as JSON, and its text.
     #[napi]
     pub fn read(
         &self,
@@ -92,7 +92,7 @@ pub(super) fn grep_of(given: NativeGrep) -> agent_context_core::Result<Grep> {
     Ok(Grep { pattern, before, after, from, from_byte })
 }
 
-/// What is said of a slice beside its text.
+/// The description of a slice, without its text.
 fn describe(slice: &Slice, outcome: &Outcome) -> Value {
     let mut said = Map::new();
     let Outcome { success, error, message, exit_code } = outcome;

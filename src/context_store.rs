@@ -1,5 +1,4 @@
-//! The native half of `ContextStore`; `lib/store/context-store.ts` is its public face. Requests and answers
-//! are JSON.
+//! The native class behind `ContextStore` (`lib/store/context-store.ts`). Requests and answers are JSON.
 
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
 
@@ -24,15 +23,15 @@ use super::{
     text::Utf8,
 };
 
-/// What the constructor is told. Checked and completed on the JavaScript side.
+/// The options of the constructor, validated and completed in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeStoreOptions {
-    /// Number of the store's hooks in its environment.
+    /// The number of the store's hooks in its environment.
     pub id: u32,
     pub path: String,
     pub agent: String,
     pub session_id: String,
-    /// Whether entries go to a directory of the session.
+    /// Whether new entries go into a directory per session.
     pub in_session: bool,
     pub is_durable: bool,
     pub lock_timeout: f64,
@@ -63,7 +62,7 @@ pub struct NativeStore {
     redaction: Option<RedactionSource>,
 }
 
-/// Why a name cannot be that of a directory on every system; `null` when it can.
+/// The reason why a name is not a valid directory name on every system; `null` if it is valid.
 #[napi(ts_return_type = "string | null")]
 #[must_use]
 pub fn directory_fault(#[napi(ts_arg_type = "string")] name: Utf8) -> Option<String> {
@@ -96,7 +95,7 @@ impl NativeStore {
         Self { store, queue, cancellable: Arc::default(), redaction }
     }
 
-    /// Writes an entry. Answers with it and, where something was redacted, with what was found.
+    /// Writes an entry. Answers with it and, if secrets were redacted, with the report.
     #[napi]
     pub fn write(
         &self,
@@ -110,7 +109,7 @@ impl NativeStore {
         })
     }
 
-    /// Answers with an entry.
+    /// Reads an entry.
     #[napi]
     pub fn read(
         &self,
@@ -135,7 +134,7 @@ impl NativeStore {
         })
     }
 
-    /// Writes an entry in another's place; answers with both, as `write`.
+    /// Supersedes an entry; answers with both entries, as `write`.
     #[napi]
     pub fn supersede(
         &self,
@@ -149,7 +148,7 @@ impl NativeStore {
         })
     }
 
-    /// Answers with entries.
+    /// Searches; answers with entries.
     #[napi]
     pub fn search(
         &self,
@@ -162,7 +161,7 @@ impl NativeStore {
         })
     }
 
-    /// Answers with what describes entries.
+    /// Searches; answers with the entries' metadata.
     #[napi]
     pub fn list(
         &self,
@@ -176,7 +175,7 @@ impl NativeStore {
         )
     }
 
-    /// Answers with entries.
+    /// Follows links; answers with entries.
     #[napi]
     pub fn related(
         &self,
@@ -189,13 +188,13 @@ impl NativeStore {
         })
     }
 
-    /// Answers with a report.
+    /// Verifies the store; answers with a report.
     #[napi]
     pub fn verify(&self, operation: u32) -> Result<()> {
         self.run_cancellable(operation, move |store| async move { answer(&store.verify().await?) })
     }
 
-    /// Answers with what is over.
+    /// Answers with the expired entries.
     #[napi]
     pub fn plan_housekeeping(
         &self,
@@ -208,7 +207,7 @@ impl NativeStore {
         })
     }
 
-    /// Removes entries that are over; answers with which.
+    /// Removes expired entries; answers with a report.
     #[napi]
     pub fn remove_expired(
         &self,
@@ -221,7 +220,7 @@ impl NativeStore {
         })
     }
 
-    /// Removes the temporary files that ended processes left.
+    /// Removes the temporary files of ended processes.
     #[napi]
     pub fn remove_leftovers(&self, operation: u32) -> Result<()> {
         self.run(operation, move |store| async move {
@@ -230,7 +229,7 @@ impl NativeStore {
         })
     }
 
-    /// Waits for every operation called before.
+    /// Waits for all operations that were called before.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let store = Arc::clone(&self.store);
@@ -241,7 +240,7 @@ impl NativeStore {
         Ok(())
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
@@ -249,13 +248,13 @@ impl NativeStore {
 }
 
 impl NativeStore {
-    /// What is to be redacted at the time of this call.
+    /// The redaction at the time of this call.
     fn redaction(&self) -> Option<Redaction> {
         self.redaction.as_ref().map(RedactionSource::current)
     }
 
-    /// The store, with a mark that it has something to do until the work is over. `work` is called at
-    /// once: calls of the store get their places in the order of the calls from JavaScript.
+    /// Runs an operation of the store; `close` waits until it has ended. `work` is called synchronously, so
+    /// that operations run in the order of the calls from JavaScript.
     fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
     where
         W: FnOnce(Arc<Store>) -> F + Send + 'static,

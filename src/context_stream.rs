@@ -1,4 +1,4 @@
-//! Results that come piece by piece: what was read of a stream crosses as it comes.
+//! Results that come in pieces: JavaScript passes each piece when it has read it from a stream.
 
 #![allow(clippy::too_many_arguments, reason = "the arguments are those of `save`")]
 
@@ -24,7 +24,7 @@ use super::{
     value,
 };
 
-/// A result that is still coming. One that the engine drops is forgotten.
+/// A result in progress. It is discarded when the engine collects it.
 #[napi]
 pub struct NativeStream {
     stream: Arc<StreamedResult>,
@@ -33,8 +33,8 @@ pub struct NativeStream {
 
 #[napi]
 impl NativeStream {
-    /// Adds text. As the other pieces: answers with `full` once there is no room for more; the caller waits for the answer before
-    /// the next piece.
+    /// Adds text. As for all pieces, answers with `full` once the limit is reached, and the caller waits for
+    /// the answer before the next piece.
     #[napi]
     pub fn write_text(
         &self,
@@ -55,7 +55,7 @@ impl NativeStream {
         self.write(operation, Piece::Bytes(value::read_bytes(env, &bytes)?))
     }
 
-    /// Adds values: a JSON array of them, and the bytes that they hold, of which `said`, JSON, has what they are.
+    /// Adds values: a JSON array, and their binary data, which `said`, JSON, describes.
     #[napi]
     pub fn write_elements(
         &self,
@@ -70,12 +70,12 @@ impl NativeStream {
         self.write(operation, Piece::Elements { array, bytes: given.transpose()? })
     }
 
-    /// Forgets what came.
+    /// Discards the data.
     #[napi]
     pub fn discard(&self) {
         let stream = Arc::clone(&self.stream);
         match started() {
-            // Files are removed.
+            // Not on the JavaScript thread, because files are removed.
             Some(runtime) => drop(runtime.spawn_blocking(move || stream.discard())),
             None => stream.discard(),
         }
@@ -95,14 +95,14 @@ impl NativeStream {
 
 #[napi]
 impl NativeManager {
-    /// A result that comes piece by piece, of which at most `limit` bytes of JSON are kept.
+    /// A result in progress, of which at most `limit` bytes of JSON are kept.
     #[napi]
     pub fn open_stream(&self, limit: f64) -> NativeStream {
         let stream = self.manager.stream(self.redaction(), size(limit));
         NativeStream { stream: Arc::new(stream), queue: Arc::clone(&self.queue) }
     }
 
-    /// As `save`, for what came of a stream; with `object`, JSON, it becomes the member `member` of that.
+    /// As `save`, with the result from a stream; with `object`, JSON, the stream becomes its member `member`.
     #[napi]
     pub fn save_stream(
         &self,

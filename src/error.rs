@@ -1,10 +1,10 @@
-//! Errors on their way to JavaScript: data here, `Error` objects there.
+//! Converts errors to JSON, from which `lib/arguments/errors.ts` builds `Error` objects.
 
 use agent_context_core::Error;
 use serde_json::{Value, json};
 use storage::Origin;
 
-/// What the JavaScript side builds its `Error` from.
+/// The members that JavaScript needs to build its `Error`.
 pub fn to_json(error: &Error) -> Value {
     let cause = error.cause.as_ref().map(|cause| match &cause.origin {
         Origin::System(system) => json!({

@@ -1,4 +1,5 @@
-//! A file system that the caller injects: a JavaScript object whose methods are called by name.
+//! A file system that the caller injects: a JavaScript object, whose methods are called through the
+//! completion queue.
 
 use std::{
     io,
@@ -20,7 +21,7 @@ use super::{numbers::whole, outbox::Queue};
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// The injected object, by the number under which the JavaScript side keeps it.
+/// The injected object, identified by the number that JavaScript assigned to it.
 pub struct InjectedFileSystem {
     queue: Arc<Queue>,
     prefix: String,
@@ -31,21 +32,21 @@ pub struct InjectedFileSystem {
     timeout: f64,
 }
 
-/// What the JavaScript side tells of an injected file system. Checked there.
+/// The description of an injected file system, which JavaScript has validated.
 #[napi(object, object_to_js = false)]
 pub struct NativeFileSystem {
-    /// From `newScope`: the same number for the same object.
+    /// A number from `newScope`, the same for the same object.
     pub scope: f64,
-    /// What the paths of the directory in use begin with, as the object's `joinPath` spells them.
+    /// The prefix of the paths in the directory, as the object's `joinPath` spells it.
     pub prefix: String,
     pub can_rename: bool,
     pub can_append: bool,
     pub can_chmod: bool,
-    /// How long a call may take, in ms; infinite: no bound.
+    /// The timeout of a call, in ms; infinite for none.
     pub timeout: f64,
 }
 
-/// A number that no other file system in this process has.
+/// A number that no other file system of this process has.
 #[napi]
 #[must_use]
 pub fn new_scope() -> f64 {
@@ -53,7 +54,7 @@ pub fn new_scope() -> f64 {
     f64::from(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What the JavaScript side says of a thrown value.
+/// A thrown value, as JavaScript describes it.
 #[derive(Deserialize)]
 struct Thrown {
     message: String,
@@ -72,7 +73,7 @@ pub fn of(queue: &Arc<Queue>, options: Option<NativeFileSystem>) -> Arc<dyn File
 }
 
 impl InjectedFileSystem {
-    /// The file system that the JavaScript side knows by its scope.
+    /// The file system with the scope in `options`.
     pub fn new(queue: Arc<Queue>, options: NativeFileSystem) -> Self {
         Self {
             queue,
@@ -134,12 +135,13 @@ impl InjectedFileSystem {
 
     async fn chmod(&self, path: &Path, mode: u32) {
         if self.can_chmod {
-            // Not every file system knows permissions.
+            // Not every file system supports permissions.
             let _ = self.call("chmod", path, json!(mode), None).await;
         }
     }
 
-    /// A failure that means “not there”: the code says so, or, where there is no code, `exists`.
+    /// Whether an error means that the file does not exist: by its code, or without a code by calling
+    /// `exists`.
     async fn is_missing(&self, path: &Path, error: &FileError) -> bool {
         error.is_not_found()
             || (error.kind == io::ErrorKind::Other
@@ -217,7 +219,7 @@ impl FileSystem for InjectedFileSystem {
 
     fn read<'a>(&'a self, _: &'a Path, relative: &'a Path, limit: u64) -> FileFuture<'a, Contents> {
         Box::pin(async move {
-            // Spelled as the injected `joinPath` spells it.
+            // In the spelling of the injected `joinPath`.
             let path = PathBuf::from(format!("{}{}", self.prefix, relative.display()));
             match self.call("readFile", &path, json!(null), None).await {
                 Ok(text) => {
@@ -251,7 +253,7 @@ impl FileSystem for InjectedFileSystem {
         Box::pin(async move {
             let mut directories = Vec::new();
             for FileEntry { name, .. } in self.list(directory).await? {
-                // What is no directory cannot be listed; nothing else tells.
+                // The interface has no other test: a path that can be listed is a directory.
                 let path = directory.join(&name);
                 if self.call("readdir", &path, json!(null), None).await.is_ok() {
                     directories.push(name);

@@ -1,9 +1,9 @@
-//! The Node-API binding: the only place that knows JavaScript.
+//! The Node-API binding, the only crate that knows JavaScript.
 //!
-//! Values cross as text or flat snapshots (`json`, `text`), what Rust has to say crosses back through
-//! one queue per environment (`outbox`), work runs on one thread pool (`runtime`). Each exported class
-//! has a file of its own (a large one several) and no logic: `agent-context-core` does the work, `lib/` gives it its
-//! public face.
+//! Values from JavaScript are text or flat snapshots (`value`, `text`). Answers, debug messages and calls of
+//! injected file systems go through one completion queue per environment (`outbox`); work runs on one thread
+//! pool (`runtime`). Each exported class has one file or several, without logic: `agent-context-core` does
+//! the work, and `lib/` has the public classes.
 
 #![cfg(feature = "node")]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, unused_crate_dependencies)]
@@ -41,7 +41,7 @@ mod state_store;
 mod text;
 mod value;
 
-/// What the JavaScript thread allocates, workers free: the system allocators pay for that on the
-/// JavaScript thread, a fifth of the cost of a small save.
+/// Memory that the JavaScript thread allocates is freed by worker threads. With the system allocators, this
+/// costs the JavaScript thread a fifth of the time of a small save.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,4 +1,4 @@
-//! Numbers across the border: JavaScript has doubles alone.
+//! Conversions of numbers between Rust and JavaScript, which has only doubles.
 
 /// A whole number from 0 up.
 #[expect(
@@ -10,7 +10,7 @@ pub fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// A size, bounded by what this machine can address.
+/// A size, clamped to what this machine can address.
 pub fn size(number: f64) -> usize {
     usize::try_from(whole(number)).unwrap_or(usize::MAX)
 }
@@ -20,13 +20,13 @@ pub fn time(milliseconds: f64) -> i64 {
     i64::try_from(whole(milliseconds)).unwrap_or(i64::MAX)
 }
 
-/// On the way to JavaScript.
+/// A number for JavaScript.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
 pub fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// On the way to JavaScript.
+/// A number for JavaScript.
 pub fn count(count: usize) -> f64 {
     number(count as u64)
 }

@@ -1,7 +1,9 @@
-//! What Rust has to tell JavaScript: completions, debug messages, calls of an injected file system.
+//! The completion queue: outcomes of operations, debug messages and calls of injected file systems, for the
+//! JavaScript thread.
 //!
-//! Messages queue here in their order; one wake-up of the JavaScript thread takes all that are
-//! there. One outbox per environment (the main thread, each worker thread).
+//! Messages are queued in order, and one wake-up of the JavaScript thread takes all of them. There is one
+//! queue per environment (the main thread, and each worker thread). `lib/native/border.ts` is its JavaScript
+//! side.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -29,40 +31,40 @@ use super::{
     text::{JsText, Part, Utf8},
 };
 
-/// Numbers per message in the buffer that `take` fills: kind and id.
+/// Numbers per message in the buffer that `takeMessages` fills: kind and id.
 const FIELDS: usize = 2;
-/// So many outcomes are worth a wake-up at once…
+/// This many outcomes wake the JavaScript thread at once, …
 const BATCH: usize = 8;
-/// … and so is any that waited this long for others.
+/// … and so does an outcome that waited this long for others.
 const PATIENCE: Duration = Duration::from_micros(250);
 
-/// One message; its text has no NUL character, which separates texts.
+/// A message; its text has no NUL character, because that separates texts.
 pub enum Message {
-    /// An operation is done: its result's text.
+    /// An operation succeeded: the text of its answer.
     Done(u32, String),
     /// An operation failed: the error as JSON.
     Failed(u32, String),
-    /// An operation is done, its texts and bytes wait to be fetched one by one.
+    /// An operation succeeded: its texts and binary data are fetched one by one.
     Texts(u32, Vec<Part>),
     /// A debug message for a manager, as JSON.
     Debug(u32, String),
-    /// A call of an injected file system, as JSON; the content to write waits to be fetched.
+    /// A call of an injected file system, as JSON; the content to write is fetched separately.
     Call(u32, String, Option<Payload>),
-    /// How far an operation is, as JSON.
+    /// The progress of an operation, as JSON.
     Progress(u32, String),
 }
 
-/// What an injected file system answered: a text, or the error as JSON.
+/// The answer of an injected file system: a text, or the error as JSON.
 pub type Answer = std::result::Result<String, String>;
 
 type Wake = ThreadsafeFunction<(), UnknownReturnValue, (), Status, false, true>;
 
-/// The queue and what belongs to it.
+/// The queue of one environment.
 pub struct Queue {
     wake: Wake,
     is_awake: AtomicBool,
     is_closed: AtomicBool,
-    /// Operations whose outcome is not posted yet.
+    /// Operations whose outcome was not posted yet.
     pending: AtomicUsize,
     messages: Mutex<Waiting>,
     texts: Mutex<HashMap<u32, VecDeque<Part>>>,
@@ -72,7 +74,7 @@ pub struct Queue {
     next_call: AtomicU32,
 }
 
-/// Messages, and since when the first of them waits.
+/// The queued messages, and the time since which the first one waits.
 #[derive(Default)]
 struct Waiting {
     messages: VecDeque<Message>,
@@ -84,13 +86,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    /// Begins an operation: its outcome is pending until what is returned is finished or dropped.
+    /// Begins an operation: its outcome is pending until the returned value is finished or dropped.
     pub fn begin(self: &Arc<Self>) -> PendingOutcome {
         self.pending.fetch_add(1, Ordering::AcqRel);
         PendingOutcome(Arc::clone(self))
     }
 
-    /// Queues a message and wakes the JavaScript thread unless it is about to look anyway.
+    /// Queues a message, and wakes the JavaScript thread unless it is awake already.
     pub fn post(&self, message: Message) {
         self.push(message);
         self.wake();
@@ -108,13 +110,13 @@ impl Queue {
             || lock(&self.messages).messages.is_empty()
             || self.is_awake.swap(true, Ordering::AcqRel);
         if !is_useless {
-            // A closing environment takes no more calls: nobody is left to tell.
+            // Fails if the environment is closing, which then needs no messages.
             let _ = self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 
-    /// A debug callback that posts to the hooks of that number, when they listen. Payloads pass
-    /// redaction.
+    /// A debug callback that posts messages for the hooks with this number, if `is_heard`. Messages are
+    /// redacted.
     pub fn debug(
         self: &Arc<Self>,
         hooks: u32,
@@ -135,15 +137,15 @@ impl Queue {
         })
     }
 
-    /// Tells how far an operation is.
+    /// Posts the progress of an operation.
     pub fn progress(&self, operation: u32, progress: &impl Serialize) {
-        // Numbers alone: always JSON.
+        // Progress has only numbers, so it can always be encoded.
         if let Ok(text) = serde_json::to_string(progress) {
             self.post(Message::Progress(operation, text));
         }
     }
 
-    /// Calls an injected file system; `request` is made from the call's number.
+    /// Calls an injected file system; `request` builds the request from the call's number.
     pub async fn call(
         &self,
         request: impl FnOnce(u32) -> (String, Option<Payload>),
@@ -159,7 +161,7 @@ impl Queue {
         receiver.await.ok()
     }
 
-    /// A message as JavaScript takes it; texts and contents wait to be fetched.
+    /// A message in the form for JavaScript; texts and contents are kept to be fetched.
     fn unpack(&self, message: Message) -> (i32, u32, String) {
         match message {
             Message::Done(id, text) => (0, id, text),
@@ -179,7 +181,7 @@ impl Queue {
         }
     }
 
-    /// Notes a manager of this environment.
+    /// Registers a manager of this environment, whose session ends with the environment.
     pub fn register(&self, manager: &Arc<Manager>) {
         let mut managers = lock(&self.managers);
         if managers.len() == managers.capacity() {
@@ -188,8 +190,8 @@ impl Queue {
         managers.push(Arc::downgrade(manager));
     }
 
-    /// The environment goes: whoever waits for JavaScript stops waiting, and its sessions are over.
-    /// Not every runtime finalises a worker's objects.
+    /// Closes the queue when the environment ends: calls that wait for JavaScript fail, and all sessions end,
+    /// because not every runtime finalises a worker's objects.
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         lock(&self.calls).clear();
@@ -201,19 +203,19 @@ impl Queue {
     }
 }
 
-/// An operation whose outcome is not posted yet.
+/// An operation whose outcome was not posted yet.
 pub struct PendingOutcome(Arc<Queue>);
 
 impl PendingOutcome {
-    /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome does: while
-    /// others are about to finish, it waits for some of them.
+    /// Posts the outcome. A wake-up costs the JavaScript thread more than an outcome, so while other
+    /// operations are about to finish, this waits for some of them.
     pub async fn finish(self, message: Message) {
         let queue = Arc::clone(&self.0);
         drop(self);
         let (count, waited) = queue.push(message);
         let has_others = queue.pending.load(Ordering::Acquire) > 0;
         if has_others && count < BATCH && waited < PATIENCE {
-            // Everything that is ready to run comes first.
+            // Lets all tasks run that are ready.
             tokio::task::yield_now().await;
         }
         queue.wake();
@@ -226,15 +228,16 @@ impl Drop for PendingOutcome {
     }
 }
 
-/// The queues of all environments by their numbers. A runtime may run JavaScript after it has finalised an environment's
-/// objects (Deno does, at the end of each test file): what such code calls looks its queue up here, and finds none.
+/// The queues of all environments by their numbers. A runtime may run JavaScript after it has finalised an
+/// environment's objects (Deno does, at the end of each test file); calls from there look up their queue
+/// here, and find none.
 static QUEUES: LazyLock<Mutex<HashMap<u32, Arc<Queue>>>> = LazyLock::new(Mutex::default);
 
 fn queue_of(outbox: u32) -> Option<Arc<Queue>> {
     lock(&QUEUES).get(&outbox).map(Arc::clone)
 }
 
-/// The JavaScript side's end of the queue. It lives as long as its environment.
+/// The JavaScript object for a queue. It lives as long as its environment.
 #[napi]
 pub struct Outbox {
     queue: Arc<Queue>,
@@ -268,7 +271,7 @@ impl Outbox {
         Ok(Self { queue, number })
     }
 
-    /// The number by which the functions below know it.
+    /// The number that identifies the queue in the functions below.
     #[napi(getter)]
     pub fn number(&self) -> u32 {
         self.number
@@ -288,8 +291,8 @@ impl Drop for Outbox {
     }
 }
 
-/// Takes messages in their order. `numbers[0]` becomes their count, then kind and id of each; the texts are returned,
-/// separated by NUL characters.
+/// Takes the queued messages. `numbers[0]` becomes their count, followed by kind and id of each; the returned
+/// text has their texts, separated by NUL characters.
 #[napi]
 pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<String> {
     // SAFETY: this is the only reference to the array's memory while the call lasts, and no
@@ -299,7 +302,7 @@ pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<St
     let (first, slots) = numbers.split_first_mut()?;
     *first = 0;
     let queue = queue_of(outbox)?;
-    // Before the look: a message that arrives after it wakes again.
+    // Reset before the messages are taken: a message that is queued after that wakes the thread again.
     queue.is_awake.store(false, Ordering::Release);
     let mut waiting = lock(&queue.messages);
     let count = waiting.messages.len().min(capacity);
@@ -324,7 +327,7 @@ pub fn take_messages(outbox: u32, mut numbers: Int32ArraySlice<'_>) -> Option<St
     Some(texts)
 }
 
-/// The next text of an operation, or bytes where its answer has any; `null` after the last.
+/// The next text or binary data of an operation's answer; `null` after the last one.
 #[napi(ts_return_type = "string | Uint8Array | null")]
 pub fn next_text(outbox: u32, operation: u32) -> Option<Part> {
     let queue = queue_of(outbox)?;
@@ -353,7 +356,7 @@ pub fn answer_call(
     let text = text.into_string();
     let sender = queue_of(outbox).and_then(|queue| lock(&queue.calls).remove(&call));
     if let Some(sender) = sender {
-        // The operation that asked may be gone.
+        // The operation that made the call may have ended.
         let _ = sender.send(if is_failure { Err(text) } else { Ok(text) });
     }
 }

@@ -1,5 +1,4 @@
-//! Pointers on their way to JavaScript: a JSON array, and their calls' numbers in an array of the
-//! caller's.
+//! Passes pointers to JavaScript: rows as a JSON array, and their call numbers in an array of the caller.
 
 use napi::bindgen_prelude::Float64ArraySlice;
 use napi_derive::napi;
@@ -14,16 +13,16 @@ use super::{
 
 #[napi]
 impl NativeManager {
-    /// At most `sequences.length` pointers from call number `start` on: their numbers go into
-    /// `sequences`, what is returned is a JSON array.
+    /// At most `sequences.length` pointers from call number `start` on: writes their numbers to `sequences`,
+    /// and returns a JSON array.
     #[napi(ts_return_type = "string")]
     pub fn pointers_from(&self, start: f64, sequences: Float64ArraySlice<'_>) -> JsText {
         let limit = sequences.len();
         fill(self.manager.pointers_from(whole(start), limit), sequences)
     }
 
-    /// The latest pointers, newest first, as `pointersFrom`: of one tool, from before a context.
-    /// `null` when that is not there.
+    /// The latest pointers, newest first, as `pointersFrom`; only those of one tool and those before a
+    /// context, if given. `null` if that context does not exist.
     #[napi(ts_return_type = "string | null")]
     pub fn latest_pointers(
         &self,
@@ -38,7 +37,7 @@ impl NativeManager {
         Some(fill(found, sequences))
     }
 
-    /// The pointers of a query, as `pointersFrom`; `null` when `sequences` is too short.
+    /// The pointers of a query, as `pointersFrom`; `null` if `sequences` is too short.
     #[napi(ts_return_type = "string | null")]
     pub fn pointers_for_query(
         &self,

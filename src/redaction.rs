@@ -1,5 +1,5 @@
-//! Redaction as the JavaScript side has it: rules that were compiled once, the environment's values as
-//! they were told last, and short texts on the JavaScript thread itself.
+//! Redaction for JavaScript: compiled rules, the present values of the environment, and synchronous redaction
+//! of short texts.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -17,7 +17,7 @@ use super::{
     value,
 };
 
-/// The options' part that is for the rules; crosses as JSON.
+/// The options for the rules, JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NativeRedactionOptions {
@@ -66,7 +66,7 @@ impl From<NativeRedactionOptions> for RedactionOptions {
     }
 }
 
-/// Gives what is to be redacted at the time of a call.
+/// Provides the redaction at the time of a call.
 #[derive(Clone)]
 pub struct RedactionSource(Arc<Inner>);
 
@@ -80,7 +80,7 @@ impl RedactionSource {
         Self(Arc::new(Inner { redactor, environment: Mutex::default() }))
     }
 
-    /// The rules, and the environment's values as they were told last.
+    /// The rules with the latest values of the environment.
     pub fn current(&self) -> Redaction {
         let environment = self.0.environment.lock().unwrap_or_else(PoisonError::into_inner);
         Redaction::new(Arc::clone(&self.0.redactor), Arc::clone(&environment))
@@ -95,8 +95,8 @@ pub struct NativeRedactor {
 
 #[napi]
 impl NativeRedactor {
-    /// `options` is JSON; without it the rules are the process's own, which are compiled once. What is
-    /// wrong is thrown, as an error whose message is JSON.
+    /// `options` is JSON; without options, the default rules are used, which are compiled once per process.
+    /// Throws an error whose message is JSON.
     #[napi(constructor)]
     pub fn new(#[napi(ts_arg_type = "string | undefined")] options: Option<Utf8>) -> Result<Self> {
         let redactor = match options {
@@ -110,14 +110,13 @@ impl NativeRedactor {
         Ok(Self { source: RedactionSource::new(redactor.map_err(thrown)?) })
     }
 
-    /// Whether what has this name is taken for a secret.
+    /// Whether a key with this name has a secret as its value.
     #[napi]
     pub fn is_secret_name(&self, #[napi(ts_arg_type = "string")] name: Utf8) -> bool {
         self.source.0.redactor.is_secret_name(&name.into_string())
     }
 
-    /// The environment's secrets from now on: names, each followed by its value, separated by NUL
-    /// characters.
+    /// Sets the environment's secrets: names, each followed by its value, separated by NUL characters.
     #[napi]
     pub fn set_environment(&self, #[napi(ts_arg_type = "string")] variables: Utf8) {
         let variables = variables.into_string();
@@ -127,7 +126,7 @@ impl NativeRedactor {
         *self.source.0.environment.lock().unwrap_or_else(PoisonError::into_inner) = values;
     }
 
-    /// The text without its secrets, and what was found, as JSON; `null` when nothing was.
+    /// The redacted text and the report as JSON; `null` if nothing was found.
     #[napi(ts_return_type = "[text: string, findings: string] | null")]
     pub fn text(&self, #[napi(ts_arg_type = "string")] text: Utf8) -> Result<Option<Vec<JsText>>> {
         let mut pass = self.pass();
@@ -162,7 +161,7 @@ impl NativeRedactor {
     }
 }
 
-/// The rules without any options.
+/// The default rules.
 fn standard() -> redaction::Result<Arc<Redactor>> {
     static STANDARD: OnceLock<Arc<Redactor>> = OnceLock::new();
     if let Some(redactor) = STANDARD.get() {
@@ -181,12 +180,13 @@ fn texts(text: Vec<u8>, report: &Report) -> Option<Vec<JsText>> {
     Some([text, found].map(|text| JsText(Payload::new(text))).into())
 }
 
-/// What was found, as JSON.
+/// The report as JSON.
 pub fn findings(report: &Report) -> String {
     serde_json::to_string(report).unwrap_or_default()
 }
 
-/// What is asked for as it would be stored. What cannot be redacted was not stored either.
+/// Redacts an argument of a lookup, because entries are stored redacted. If that fails, the token is returned
+/// unchanged; a value that cannot be redacted was not stored.
 pub fn as_stored(source: Option<&RedactionSource>, mut token: String) -> String {
     let mut pass = RedactionSession::new(source.map(RedactionSource::current));
     let given = token.clone();

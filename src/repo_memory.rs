@@ -1,5 +1,4 @@
-//! The native half of `RepoMemory`; `lib/repo/repo-memory.ts` is its public face. Requests and answers are
-//! JSON.
+//! The native class behind `RepoMemory` (`lib/repo/repo-memory.ts`). Requests and answers are JSON.
 
 use std::{
     collections::HashMap,
@@ -34,14 +33,14 @@ use super::{
     text::Utf8,
 };
 
-/// What the constructor is told. Checked and completed on the JavaScript side.
+/// The options of the constructor, validated and completed in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeRepoMemoryOptions {
-    /// Number of the memory's hooks in its environment.
+    /// The number of the memory's hooks in its environment.
     pub id: u32,
     /// `repos/<repoHash>` below the root, absolute.
     pub directory: String,
-    /// Which repository it is about, as `repoIdentity` answers it; absent when opened by hash.
+    /// The repository, as `repoIdentity` returns it; absent if the memory was opened by its hash.
     pub identity: Option<String>,
     pub is_durable: bool,
     pub lock_timeout: f64,
@@ -60,12 +59,12 @@ struct IdentityRequest {
     branch_scope: BranchScope,
 }
 
-/// What the JavaScript side keeps of an identity, and gives back as it is.
+/// An identity that JavaScript got from `repoIdentity` and passes back unchanged.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct KnownIdentity {
     repo_hash: String,
-    /// The root of what a map shows.
+    /// The root of the map.
     workspace: String,
     repository: Repository,
 }
@@ -113,13 +112,13 @@ pub struct NativeRepoMemory {
     queue: Arc<Queue>,
     cancellable: Arc<Cancellable>,
     redaction: Option<RedactionSource>,
-    /// Packs that were asked for and not released yet, by the number of the operation; `None` until they
-    /// are prepared.
+    /// Packs that were prepared and not released yet, by the number of the operation; `None` while they are
+    /// being prepared.
     packs: Arc<Mutex<HashMap<u32, Option<Pack>>>>,
 }
 
-/// Answers with the identity of the repository that a workspace belongs to: `repoHash`, and what else
-/// the constructor takes.
+/// Answers with the identity of a workspace's repository: `repoHash`, and the other members that the
+/// constructor takes.
 #[napi]
 pub fn repo_identity(
     outbox: &Outbox,
@@ -136,7 +135,7 @@ pub fn repo_identity(
     .map(drop)
 }
 
-/// Moves memories of a clone that moved; answers with which.
+/// Moves the memories of a clone whose path changed; answers with a report.
 #[napi]
 pub fn migrate_repo_memory(
     outbox: &Outbox,
@@ -219,7 +218,7 @@ impl NativeRepoMemory {
         Ok(Self { memory, queue, cancellable: Arc::default(), redaction, packs: Arc::default() })
     }
 
-    /// Adds or changes a record. Answers with it and, where something was redacted, with what was found.
+    /// Adds or changes a record. Answers with it and, if secrets were redacted, with the report.
     #[napi]
     pub fn upsert(
         &self,
@@ -236,7 +235,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Removes a record; answers whether it was there.
+    /// Removes a record; answers whether it existed.
     #[napi]
     pub fn remove(
         &self,
@@ -250,7 +249,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Answers with everything that is remembered.
+    /// Answers with all records and summaries.
     #[napi]
     pub fn contents(&self, operation: u32) -> Result<()> {
         self.run(operation, move |memory| async move {
@@ -272,7 +271,8 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Ranks what is remembered. `renderPack` takes the operation's number until `releasePack`.
+    /// Ranks the entries of a pack. Its number is that of the operation, for `renderPack`, until
+    /// `releasePack`.
     #[napi]
     pub fn prepare_pack(
         &self,
@@ -284,7 +284,7 @@ impl NativeRepoMemory {
         packs.lock().unwrap_or_else(PoisonError::into_inner).insert(operation, None);
         self.run_cancellable(operation, move |memory| async move {
             let pack = memory.pack(request, redaction).await?;
-            // Not there: it was released before it was prepared, as nobody waits for it any more.
+            // Absent if the caller released the pack before it was prepared.
             if let Some(prepared) =
                 packs.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&operation)
             {
@@ -294,7 +294,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Answers with a pack of at most so many UTF-16 code units.
+    /// Renders a pack in at most this many UTF-16 code units.
     #[napi]
     pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
         let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -308,13 +308,13 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Forgets a prepared pack.
+    /// Drops a prepared pack.
     #[napi]
     pub fn release_pack(&self, pack: u32) {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner).remove(&pack);
     }
 
-    /// Answers with what matters most in the workspace. Posts progress when it is wanted.
+    /// Answers with the most important definitions of the workspace. Posts progress if requested.
     #[napi]
     pub fn repo_map(
         &self,
@@ -332,7 +332,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Answers with what a file of the workspace defines.
+    /// Answers with the definitions of a file of the workspace.
     #[napi]
     pub fn symbols(
         &self,
@@ -345,7 +345,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Waits for every operation called before.
+    /// Waits for all operations that were called before.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let memory = Arc::clone(&self.memory);
@@ -356,7 +356,7 @@ impl NativeRepoMemory {
         .map(drop)
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
@@ -364,13 +364,13 @@ impl NativeRepoMemory {
 }
 
 impl NativeRepoMemory {
-    /// What is to be redacted at the time of this call.
+    /// The redaction at the time of this call.
     fn redaction(&self) -> Option<Redaction> {
         self.redaction.as_ref().map(RedactionSource::current)
     }
 
-    /// The memory, with a mark that it has something to do until the work is over. `work` is called at
-    /// once: calls of the memory get their places in the order of the calls from JavaScript.
+    /// Runs an operation of the memory; `close` waits until it has ended. `work` is called synchronously, so
+    /// that operations run in the order of the calls from JavaScript.
     fn work<W, F>(&self, work: W) -> impl Future<Output = Outcome<Answer>> + Send + use<W, F>
     where
         W: FnOnce(Arc<Memory>) -> F + Send + 'static,

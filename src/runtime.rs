@@ -1,4 +1,4 @@
-//! The thread pool that all work of the addon runs on.
+//! The thread pool that runs all operations of the addon.
 
 use std::{
     collections::HashMap,
@@ -20,21 +20,21 @@ use super::{
     text::Part,
 };
 
-/// Threads for work that waits for the medium.
+/// Threads for blocking file operations.
 const WAITING_THREADS: usize = 16;
 
 static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
 
-/// The process's pool, when an operation has started it.
+/// The process's pool, if an operation has started it.
 pub fn started() -> Option<&'static Runtime> {
     RUNTIME.get()?.as_ref().ok()
 }
 
-/// The process's pool, started with the first operation. Its threads do not keep the process alive.
+/// The process's pool, which the first operation starts. Its threads do not keep the process alive.
 fn runtime() -> napi::Result<&'static Runtime> {
     let runtime = RUNTIME.get_or_init(|| {
-        // Files are written on the pool itself. More than four writers of one directory wait for
-        // each other in the kernel.
+        // Files are written on the pool itself. More than four writers of one directory wait for each other
+        // in the kernel.
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Builder::new_multi_thread()
             .worker_threads(cores.clamp(2, 4))
@@ -48,15 +48,15 @@ fn runtime() -> napi::Result<&'static Runtime> {
     })
 }
 
-/// What an operation answers with.
+/// The answer of an operation.
 pub enum Answer {
     Text(String),
     Texts(Vec<Payload>),
-    /// Texts and bytes.
+    /// Texts and binary data.
     Parts(Vec<Part>),
 }
 
-/// Operations that can be cancelled, by their number in their environment.
+/// Operations that can be cancelled, by their numbers in their environment.
 #[derive(Default)]
 pub struct Cancellable(Mutex<HashMap<u32, AbortHandle>>);
 
@@ -65,7 +65,7 @@ impl Cancellable {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops the operation at its next pause, if it still runs.
+    /// Stops the operation at its next await, if it still runs.
     pub fn cancel(&self, operation: u32) {
         if let Some(handle) = self.handles().remove(&operation) {
             handle.abort();
@@ -73,13 +73,13 @@ impl Cancellable {
     }
 }
 
-/// Somebody waits for the operation: a fault of ours must not keep them waiting for ever.
-struct ToldWhenPanicking {
+/// Fails the operation if its task panics, so that its promise is always settled.
+struct PanicReport {
     queue: Arc<Queue>,
     operation: u32,
 }
 
-impl Drop for ToldWhenPanicking {
+impl Drop for PanicReport {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let error = Error::internal("an internal error ended the call");
@@ -96,9 +96,9 @@ where
 {
     let runtime = runtime()?;
     let pending = queue.begin();
-    let told = ToldWhenPanicking { queue: Arc::clone(queue), operation };
+    let panic_report = PanicReport { queue: Arc::clone(queue), operation };
     let task = runtime.spawn(async move {
-        let _told = told;
+        let _panic_report = panic_report;
         let message = match work.await {
             Ok(Answer::Text(text)) => Message::Done(operation, text),
             Ok(Answer::Texts(texts)) => {
@@ -123,7 +123,7 @@ where
     F: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
     let done = Arc::clone(cancellable);
-    // Held until the handle is in: the operation may be over before.
+    // Locked until the handle is inserted, because the operation may end before.
     let mut handles = cancellable.handles();
     let handle = run(&queue, operation, async move {
         let outcome = work.await;

@@ -1,4 +1,4 @@
-//! What few saves say beside the rest, and what is wanted of an output beside storing it.
+//! Parses the details of a save: its optional members, and the request for a placeholder.
 
 use agent_context_core::context::{Details, Kind, Leaf, OffloadRequest, Step};
 use napi::{Env, Result, bindgen_prelude::Unknown};
@@ -11,7 +11,7 @@ use super::{
     text::Utf8,
 };
 
-/// What few saves say beside the rest; crosses as JSON.
+/// The optional members of a save, JSON.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct NativeDetails {
@@ -32,7 +32,7 @@ struct NativeDetails {
     bytes: Option<NativeBytes>,
 }
 
-/// What is wanted of an output beside storing it.
+/// The request for a placeholder.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct NativeOffload {
@@ -52,7 +52,7 @@ enum NativeKind {
     Arguments,
 }
 
-/// A text within an output.
+/// A text within an output that gets a placeholder of its own.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NativeLeaf {
@@ -90,7 +90,7 @@ impl From<NativeOffload> for OffloadRequest {
     }
 }
 
-/// Reads the details of a save, JSON, and `bytes`, of which they have what they are.
+/// Parses the details of a save, JSON, with its binary data, which they describe.
 pub fn read_details(env: &Env, text: &Utf8, bytes: &Unknown<'_>) -> Result<Details> {
     let details: NativeDetails = parse(text)?;
     let raw =

@@ -1,4 +1,4 @@
-//! Searching; `lib/manager/search.ts` is its public face.
+//! The method `search` of `NativeManager` (`lib/manager/search.ts`).
 
 use std::sync::Arc;
 

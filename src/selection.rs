@@ -1,5 +1,4 @@
-//! The part of `NativeManager` that chooses what a question needs; `lib/manager/select-contexts.ts` is its
-//! public face.
+//! The methods of `NativeManager` that select contexts for a question (`lib/manager/select-contexts.ts`).
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use super::{
     text::Utf8,
 };
 
-/// A pointer that the manager may not know; crosses as JSON.
+/// A pointer that the manager may not know, JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NativePointer {
@@ -28,7 +27,7 @@ struct NativePointer {
     tool_name: String,
     tool_description: String,
     args: Option<Box<RawValue>>,
-    /// A JSON token, as `task_id`.
+    /// A JSON token, like `task_id`.
     query_id: Option<String>,
     task_id: Option<String>,
     timestamp: f64,
@@ -59,9 +58,9 @@ fn payloads(first: String, texts: Vec<String>) -> Answer {
 
 #[napi]
 impl NativeManager {
-    /// Positions of the candidates that match, best first. `sequences` holds a call number per
-    /// candidate, or -1 where `foreign`, a JSON array, holds the next pointer. `null` when a known
-    /// candidate was cleared: then the caller hands all over as foreign.
+    /// The positions of the matching candidates, best first. `sequences` has the call number of each
+    /// candidate, or -1 for the next pointer in `foreign`, a JSON array. `null` if a known candidate was
+    /// cleared: the caller then passes all candidates in `foreign`.
     #[napi]
     pub fn rank(
         &self,
@@ -89,8 +88,8 @@ impl NativeManager {
         Ok(self.manager.rank(&query, &candidates).map(numbers_of))
     }
 
-    /// Selects; the request is JSON, `vector` the query's. Answers with `{ isMatched }` and with arrays
-    /// of what was chosen, all as JSON.
+    /// Selects contexts; the request is JSON, `vector` is the question's embedding. Answers with `{ isMatched
+    /// }` and with arrays of the selected contexts, all as JSON.
     #[napi]
     pub fn select(
         &self,
@@ -111,8 +110,8 @@ impl NativeManager {
         })
     }
 
-    /// Texts of contexts that have no vector, at most `limit`; the request is JSON. Answers with the
-    /// numbers of their calls as a JSON array, and with the texts.
+    /// The texts of contexts without a vector, at most `limit`; the request is JSON. Answers with the numbers
+    /// of their calls as a JSON array, and with the texts.
     #[napi]
     pub fn texts_without_vector(
         &self,
@@ -130,7 +129,7 @@ impl NativeManager {
         })
     }
 
-    /// Keeps the vectors of contexts: finite numbers, of one length, one after the other.
+    /// Stores vectors of contexts: finite numbers, all vectors of one length, one after the other.
     #[napi]
     pub fn add_vectors(&self, sequences: &[f64], vectors: Float32ArraySlice<'_>) {
         let dimensions = (vectors.len() / sequences.len().max(1)).max(1);

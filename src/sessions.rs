@@ -1,4 +1,4 @@
-//! The part of `NativeManager` that is about sessions and what they leave; `lib/manager/sessions.ts` is its public face.
+//! The methods of `NativeManager` for sessions and for the removal of contexts (`lib/manager/sessions.ts`).
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use super::{
     value,
 };
 
-/// What a sweep found and did, or would do.
+/// The report of a sweep or of a dry run.
 #[napi(object)]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
-    /// Contexts of dead sessions removed.
+    /// Contexts of dead sessions that were removed.
     pub deleted_files: f64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub deleted_bytes: f64,
-    /// Unfinished files of dead processes removed.
+    /// Unfinished files of dead processes that were removed.
     pub deleted_temporaries: f64,
-    /// Contexts of dead sessions that stay within the retention's bounds.
+    /// Contexts of dead sessions that were kept within the bounds of the retention policy.
     pub kept_files: f64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub kept_bytes: f64,
-    /// Sessions alive in the directory.
+    /// Live sessions of the directory.
     pub live_sessions: f64,
-    /// Sessions that no process holds and that stay for when they are resumed.
+    /// Paused sessions: no process holds them, and they can be resumed.
     pub paused_sessions: f64,
-    /// Bytes of their contexts.
+    /// The size of their contexts in bytes.
     pub paused_bytes: f64,
     /// With `dryRun`: each file that would be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct SweepRemoval {
     /// The session whose context it is; absent for an unfinished file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size_bytes: f64,
     /// Why it would be removed.
     pub reason: String,
@@ -80,7 +80,7 @@ impl SweepReport {
     }
 }
 
-/// Which contexts to forget; crosses as JSON.
+/// The filter of the contexts to remove, JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NativeForget {
@@ -89,7 +89,7 @@ struct NativeForget {
     is_dry_run: bool,
 }
 
-/// Which call to look for, beside its tool and arguments; crosses as JSON.
+/// The call to look for, without its tool and arguments, JSON.
 #[derive(Deserialize)]
 struct NativeFind {
     since: Option<f64>,
@@ -144,7 +144,8 @@ impl NativeManager {
         Ok(())
     }
 
-    /// Keeps a context whatever the bounds of the live session are, or no longer; answers with `true` or `false`.
+    /// Exempts a context from the bounds of the live session, or ends the exemption; answers with `true` or
+    /// `false`.
     #[napi]
     pub fn pin(
         &self,
@@ -159,7 +160,7 @@ impl NativeManager {
         Ok(())
     }
 
-    /// Forgets the contexts that meet a filter; `request` is JSON, the answer a report as JSON.
+    /// Removes the contexts that match a filter; `request` is JSON, the answer is a report as JSON.
     #[napi]
     pub fn forget_matching(
         &self,

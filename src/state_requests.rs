@@ -1,9 +1,9 @@
-//! What the JavaScript side asks of a state store; crosses as JSON.
+//! The requests of a state store, JSON.
 
 use agent_context_core::state::{Expected, NewCondition};
 use serde::Deserialize;
 
-/// An operation without its place and its value.
+/// An operation without its namespace, key and value.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NativeOperation {
@@ -24,7 +24,7 @@ pub(super) enum NativeOperationKind {
     Check,
 }
 
-/// The revision that an item has to have; without one, there must be no item.
+/// The expected revision of an item; without one, the item must not exist.
 #[derive(Deserialize)]
 pub(super) struct NativeExpected {
     pub revision: Option<String>,

@@ -1,4 +1,4 @@
-//! The native half of `StateStore`; `lib/state/state-store.ts` is its public face.
+//! The native class behind `StateStore` (`lib/state/state-store.ts`).
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -35,18 +35,18 @@ use super::{
     value,
 };
 
-/// Longer texts cross as UTF-8: their units would take twice the memory.
+/// Longer texts are passed as UTF-8, because UTF-16 units would take twice the memory.
 const LONG_TEXT: usize = 1024 * 1024;
 /// Longer answers are fetched one by one.
 const LONG_ANSWER: usize = 32 * 1024;
 
-/// Options of the constructor, checked and completed on the JavaScript side.
+/// The options of the constructor, validated and completed in JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeStateOptions {
-    /// Number of the store's hooks in its environment.
+    /// The number of the store's hooks in its environment.
     pub id: u32,
     pub path: String,
-    /// How many segments of every namespace are the store's own.
+    /// The number of the store's own segments at the start of every namespace.
     pub root: u32,
     pub is_durable: bool,
     pub lock_timeout: f64,
@@ -72,7 +72,7 @@ fn place(env: &Env, text: &Unknown<'_>) -> Result<Place> {
         .ok_or_else(|| napi::Error::from_reason("a namespace and a key are expected"))
 }
 
-/// A text as the database has it: of a namespace, or a beginning of keys.
+/// A text in the form of the database: a namespace, or a prefix of keys.
 fn bytes_of(env: &Env, text: &Unknown<'_>) -> Result<Vec<u8>> {
     Ok(wtf8(&value::read_string(env, text)?))
 }
@@ -107,7 +107,7 @@ fn put(env: &Env, place: Place, given: &Unknown<'_>, conditions: NativeCondition
     Ok(put)
 }
 
-/// An answer with items: their JSON, and the values that are missing in it.
+/// An answer with items: their JSON, followed by the values that are not in it.
 fn items(ItemText { json, values }: ItemText) -> Answer {
     if values.is_empty() && json.len() <= LONG_ANSWER {
         return Answer::Text(text(json));
@@ -125,7 +125,7 @@ fn separate(value: SeparateValue) -> Part {
     }
 }
 
-/// As [`items`], inside of a JSON array.
+/// As [`items`], within a JSON array.
 fn item_list(ItemText { json, values }: ItemText, rest: &str) -> Answer {
     let mut object = Vec::with_capacity(json.len() + rest.len() + 16);
     object.extend_from_slice(b"{\"items\":[");
@@ -141,12 +141,12 @@ fn text(json: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// A further member with a cursor, where there is one.
+/// The member `cursor`, if there is one.
 fn cursor_member(cursor: Option<&str>) -> String {
     cursor.map_or_else(String::new, |cursor| format!(",\"cursor\":{}", json!(cursor)))
 }
 
-/// The outcomes of a call as a JSON array, and the values that are missing in it.
+/// The outcomes of a call as a JSON array, followed by the values that are not in it.
 fn outcomes(outcomes: Vec<Outcome>) -> Answer {
     let mut json = vec![b'['];
     let mut parts = Vec::new();
@@ -166,7 +166,7 @@ fn outcomes(outcomes: Vec<Outcome>) -> Answer {
             Outcome::Written { members, redacted } => {
                 json.extend_from_slice(members.as_bytes());
                 if let Some((kind, value, report)) = redacted {
-                    // Closed again with what was found, and the value in a part of its own.
+                    // Closed again after the report; the value follows separately.
                     json.pop();
                     json.extend_from_slice(b",\"findings\":");
                     json.extend_from_slice(findings(&report).as_bytes());
@@ -214,8 +214,8 @@ impl NativeState {
         Self { state, queue, cancellable: Arc::default(), redaction, root: options.root as usize }
     }
 
-    /// Answers with an item as JSON, without namespace and key, or nothing. A value of bytes is missing in it and
-    /// follows.
+    /// Answers with an item as JSON, without namespace and key, or with nothing. A binary value is not in the
+    /// JSON and follows it.
     #[napi]
     pub fn get(
         &self,
@@ -231,7 +231,8 @@ impl NativeState {
         Ok(())
     }
 
-    /// Writes JSON text, bytes, or a long text in pieces. The conditions are JSON, or empty. Answers as `batch`.
+    /// Writes JSON text, binary data, or a long text in pieces. The conditions are JSON, or empty. Answers as
+    /// `batch`.
     #[napi]
     pub fn put(
         &self,
@@ -247,9 +248,9 @@ impl NativeState {
         self.change(operation, vec![Operation::Put(put)])
     }
 
-    /// Does several operations, all or none of them: JSON, with a place each, and a value for each that writes. Answers with
-    /// an array of items, of what is new of written ones (with what was redacted, whose value follows), and of
-    /// booleans; values of bytes follow.
+    /// Carries out several operations, all or none of them: a JSON array, a place for each, and a value for
+    /// each that writes. Answers with an array of items, of the new members of written ones (with the report
+    /// if secrets were redacted, in which case the value follows), and of booleans; binary values follow.
     #[napi]
     pub fn batch(
         &self,
@@ -286,7 +287,7 @@ impl NativeState {
                 },
             });
         }
-        // What only reads waits for no other process.
+        // A batch that only reads needs no lock.
         let places: Option<Vec<Place>> = operations
             .iter()
             .map(|operation| match operation {
@@ -300,7 +301,7 @@ impl NativeState {
         Ok(())
     }
 
-    /// Lists items; the request is JSON. Answers with `{ items, cursor }` as JSON; values of bytes follow.
+    /// Lists items; the request is JSON. Answers with `{ items, cursor }` as JSON; binary values follow.
     #[napi]
     pub fn list(
         &self,
@@ -375,8 +376,8 @@ impl NativeState {
         })
     }
 
-    /// Waits for changes below a prefix, after a cursor or from now on. Answers with them as a JSON array, and the
-    /// cursor after them.
+    /// Waits for changes below a prefix, after a cursor or from now on. Answers with the changes as a JSON
+    /// array, and with the cursor after them.
     #[napi]
     pub fn changes(
         &self,
@@ -405,14 +406,14 @@ impl NativeState {
         self.report(operation, async move { state.swept(sweep).await })
     }
 
-    /// Answers with what is in the file as JSON.
+    /// Answers with counts and sizes as JSON.
     #[napi]
     pub fn stats(&self, operation: u32) -> Result<()> {
         let state = Arc::clone(&self.state);
         self.report(operation, async move { state.stats().await })
     }
 
-    /// Answers with a report as JSON.
+    /// Verifies the file; answers with a report as JSON.
     #[napi]
     pub fn verify(&self, operation: u32) -> Result<()> {
         let state = Arc::clone(&self.state);
@@ -430,7 +431,7 @@ impl NativeState {
         Ok(())
     }
 
-    /// Waits for the calls so far and closes the file.
+    /// Waits for the calls so far, and closes the file.
     #[napi]
     pub fn close(&self, operation: u32) -> Result<()> {
         let state = Arc::clone(&self.state);
@@ -441,7 +442,7 @@ impl NativeState {
         Ok(())
     }
 
-    /// Stops a cancellable operation.
+    /// Cancels an operation.
     #[napi]
     pub fn cancel(&self, operation: u32) {
         self.cancellable.cancel(operation);
@@ -449,7 +450,7 @@ impl NativeState {
 }
 
 impl NativeState {
-    /// Redaction as of this call.
+    /// The redaction at the time of this call.
     fn redaction(&self) -> Option<Redaction> {
         self.redaction.as_ref().map(RedactionSource::current)
     }

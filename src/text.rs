@@ -1,4 +1,4 @@
-//! Strings across the border, in one pass each.
+//! Converts strings between JavaScript and Rust, in one pass each.
 
 use std::ptr;
 
@@ -70,7 +70,7 @@ impl FromNapiValue for Utf8 {
     }
 }
 
-/// A stored text on its way to JavaScript.
+/// A stored text for JavaScript.
 pub struct JsText(pub Payload);
 
 impl TypeName for JsText {
@@ -113,7 +113,7 @@ unsafe fn string_value(env: sys::napi_env, text: &[u8]) -> Result<sys::napi_valu
     Ok(value)
 }
 
-/// A part of an answer on its way to JavaScript.
+/// A part of an answer for JavaScript.
 pub enum Part {
     /// A string.
     Text(Payload),

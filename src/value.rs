@@ -1,11 +1,11 @@
-//! Values on their way in: what `encode` of `lib/native/snapshot.ts` hands over, copied once.
+//! Copies values from JavaScript: the output of `encode` in `lib/native/snapshot.ts`.
 
 use std::{ptr, slice};
 
 use json_text::Encoded;
 use napi::{Env, Error, JsValue, Result, Status, bindgen_prelude::*, check_status, sys};
 
-/// Copies an encoded value; everything else happens on a worker.
+/// Copies an encoded value; all other work is done on a worker thread.
 pub fn read(
     env: &Env,
     kind: u32,
@@ -34,7 +34,7 @@ pub fn read(
     }
 }
 
-/// JSON text that was made in JavaScript.
+/// JSON text from JavaScript.
 pub fn read_text(env: &Env, text: &Unknown<'_>) -> Result<Encoded> {
     let mut units = Vec::new();
     read_units(env, text.raw(), &mut units)?;
@@ -51,7 +51,7 @@ pub fn read_string(env: &Env, text: &Unknown<'_>) -> Result<Vec<u16>> {
 /// Appends the UTF-16 units of a string: a plain copy on every engine.
 fn read_units(env: &Env, value: sys::napi_value, out: &mut Vec<u16>) -> Result<()> {
     let (env, mut length) = (env.raw(), 0);
-    // SAFETY: a null buffer asks for the length, which every engine has at hand.
+    // SAFETY: a null buffer asks for the length, which every engine has cached.
     check_status!(unsafe {
         sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &raw mut length)
     })?;
@@ -86,7 +86,7 @@ fn read_chunks(env: &Env, chunks: sys::napi_value, out: &mut Vec<u16>) -> Result
     Ok(())
 }
 
-/// The JSON of a long text that comes in pieces, of which none ends within a surrogate pair.
+/// The JSON of a long text in pieces, none of which ends within a surrogate pair.
 pub fn read_pieces(env: &Env, pieces: &Unknown<'_>) -> Result<Vec<u8>> {
     let (mut count, mut units, mut json) = (0, Vec::new(), vec![b'"']);
     // SAFETY: env and the value belong to the running call.
@@ -158,7 +158,7 @@ pub fn read_bytes(env: &Env, value: &Unknown<'_>) -> Result<Vec<u8>> {
     Ok(unsafe { slice::from_raw_parts(data.cast::<u8>(), length) }.to_vec())
 }
 
-/// How many UTF-16 units a string has.
+/// The number of UTF-16 units of a string.
 pub fn length(env: &Env, text: &Unknown<'_>) -> Result<usize> {
     let mut length = 0;
     // SAFETY: a null buffer asks for the length, which every engine has cached.

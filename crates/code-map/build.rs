@@ -1,4 +1,4 @@
-//! Compiles the C part of the parser.
+//! Build script: compiles the C part of the parser.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={source}");
     let mut build = cc::Build::new();
-    // Set by tree-sitter's own build script.
+    // Set by tree-sitter's build script.
     if let Some(headers) = std::env::var_os("DEP_TREE_SITTER_INCLUDE").map(PathBuf::from) {
-        // `parser.h` is beside them.
+        // `parser.h` is in the neighbouring directory.
         build.include(headers.with_file_name("src")).include(headers);
     }
     build.std("c11").file(source).compile("bounded_parse");

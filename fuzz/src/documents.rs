@@ -1,12 +1,12 @@
-//! What holds of files of the context store whatever they say.
+//! Checks of the context store's files that must hold for any text.
 
 use agent_context_core::store::{Change, Document, EntryType, NewEntry};
 
-/// Any text is read without loss or refused; what is changed in it is read back, the rest stays. And
-/// any text can be a part of a new file.
+/// Any text is parsed without loss or refused. Changes are read back, and the rest is unchanged. Any text can be a part
+/// of a new file.
 ///
 /// # Panics
-/// When one of these does not hold.
+/// When a check fails.
 pub fn check_document(text: &str) {
     check_parts(text);
     for text in [

@@ -1,4 +1,4 @@
-//! What holds of redaction, and of files of the context store, whatever the input is.
+//! Checks of redaction, and of the context store's files, that must hold for any input. The fuzz targets call them.
 
 mod documents;
 pub mod repeated;
@@ -10,7 +10,7 @@ use redaction::{Redaction, RedactionOptions, Redactor, Report};
 
 pub use documents::check_document;
 
-/// With labels in place of secrets, and with masks of their length.
+/// One redaction with labels, and one with masks of the secret's length.
 static REDACTIONS: LazyLock<[Redaction; 2]> = LazyLock::new(|| {
     [false, true].map(|preserves_length| {
         let options = RedactionOptions { preserves_length, ..RedactionOptions::default() };
@@ -19,10 +19,10 @@ static REDACTIONS: LazyLock<[Redaction; 2]> = LazyLock::new(|| {
     })
 });
 
-/// Any text can be redacted; a second time finds nothing more; masks keep the length.
+/// Any text can be redacted; redacting it again finds nothing more; masks keep the length.
 ///
 /// # Panics
-/// When one of these does not hold.
+/// When a check fails.
 pub fn check_text(text: &str) {
     for (redaction, is_masking) in REDACTIONS.iter().zip([false, true]) {
         let once = redacted_text(redaction, text).unwrap_or_else(|| text.to_owned());
@@ -38,10 +38,10 @@ pub fn check_text(text: &str) {
     }
 }
 
-/// Any bytes are redacted or refused. JSON stays JSON, and keeps every byte outside of its strings.
+/// Any bytes are redacted or refused. JSON stays JSON, and all bytes outside of its strings stay unchanged.
 ///
 /// # Panics
-/// When one of these does not hold.
+/// When a check fails.
 pub fn check_json(json: &[u8]) {
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok();
     for redaction in REDACTIONS.iter() {
@@ -66,7 +66,7 @@ pub fn check_json(json: &[u8]) {
     }
 }
 
-/// Texts where JSON has them: as a value and as a key, under a name, in arrays, as JSON in a string.
+/// The text in all places of a JSON document: as a value, as a key, under a name, in arrays, as JSON in a string.
 #[must_use]
 pub fn json_of(text: &str) -> String {
     let string = serde_json::Value::from(text).to_string();
@@ -80,7 +80,7 @@ fn redacted_text(redaction: &Redaction, text: &str) -> Option<String> {
     redaction.text(text, &mut Report::default()).expect("any text can be redacted")
 }
 
-/// JSON without what its strings say.
+/// The JSON text without the contents of its strings.
 fn skeleton(json: &[u8]) -> Vec<u8> {
     let (mut kept, mut is_string, mut is_escaped) = (Vec::new(), false, false);
     for &byte in json {

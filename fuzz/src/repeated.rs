@@ -1,15 +1,15 @@
-//! Texts that are made to take long: a few tokens, repeated, joined and nested.
+//! Generates texts that are slow to redact: a few tokens, repeated, joined and nested.
 
-/// What rules look for and what joins it to values, one in a line, in libFuzzer's format.
+/// Anchors of rules and separators, one per line, in libFuzzer's format.
 const DICTIONARY: &str = include_str!("../redaction.dict");
-/// Tokens of a unit, at most.
+/// Maximum number of tokens in a unit.
 const TOKENS: u64 = 8;
-/// Parts of a text, at most: each repeats a unit.
+/// Maximum number of parts of a text. Each repeats a unit.
 const PARTS: u64 = 3;
-/// A text has at least and at most so many bytes.
+/// Minimum and maximum length of a text in bytes.
 const LENGTH: (u64, u64) = (4 << 10, 64 << 10);
 
-/// The same numbers for the same seed: splitmix64.
+/// Random numbers with the same sequence for the same seed: splitmix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -50,7 +50,7 @@ pub fn tokens(anchors: impl IntoIterator<Item = String>) -> Vec<String> {
     words.chain(more.map(str::to_owned)).chain(anchors).collect()
 }
 
-/// A text of 4 to 64 KB: units of 1 to 8 tokens, repeated, one in the other or one behind the other.
+/// A text of 4 to 64 KB: units of 1 to 8 tokens, repeated, nested or concatenated.
 pub fn text(random: &mut Random, tokens: &[String]) -> String {
     let length = LENGTH.0 + random.below(LENGTH.1 - LENGTH.0);
     let parts = 1 + random.below(PARTS);
@@ -58,7 +58,7 @@ pub fn text(random: &mut Random, tokens: &[String]) -> String {
     for part in 1..=parts {
         let end = (length * part / parts) as usize;
         let mut unit = unit(random, tokens);
-        // Nested: a unit repeated some times, between others.
+        // Nested: a unit repeated several times, between others.
         if random.below(3) == 0 {
             let inner = self::unit(random, tokens);
             let times = 1 + random.below(200) as usize;

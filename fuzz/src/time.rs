@@ -1,16 +1,16 @@
-//! The CPU time that redaction takes for each byte of a text.
+//! Measures the CPU time that redaction takes per byte of a text.
 
 use redaction::{Redaction, RedactionOptions, Redactor, Report};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Arc, LazyLock};
 
-/// Redaction takes at most so many milliseconds a MB, whatever the text is.
+/// Maximum time of redaction in milliseconds per MB, for any text.
 pub const BOUND: u64 = 60;
-/// What looks slow is measured again: a machine may have been busy.
+/// Number of repetitions for texts that seem slow, because the machine may have been busy.
 const REPEATS: usize = 5;
-/// Shorter texts say little about the time for a MB.
+/// Minimum length of a text: shorter texts do not give a meaningful time per MB.
 const SHORTEST: usize = 4 << 10;
-/// A fuzzer's instrumentation makes everything about so many times slower.
+/// Approximate slowdown by a fuzzer's instrumentation.
 const SLOWER: u64 = 10;
 
 static REDACTION: LazyLock<Redaction> = LazyLock::new(|| {
@@ -30,8 +30,8 @@ pub fn anchors() -> Vec<String> {
     anchors.filter_map(|anchor| anchor.as_str().map(str::to_owned)).collect()
 }
 
-/// The CPU time of redacting a text, in microseconds for each MB. Times above `floor` are those of the fastest of
-/// several runs.
+/// The CPU time of redacting a text, in microseconds per MB. If it is above `floor`, the fastest of several runs is
+/// returned.
 #[must_use]
 pub fn of_redaction(text: &str, floor: u64) -> u64 {
     let mut fastest = u64::MAX;
@@ -48,7 +48,7 @@ pub fn of_redaction(text: &str, floor: u64) -> u64 {
     fastest
 }
 
-/// Redaction takes time in proportion to the text, in a build for fuzzing.
+/// Checks that redaction takes time in proportion to the text, in a build for fuzzing.
 ///
 /// # Panics
 /// When it does not.

@@ -1,16 +1,16 @@
-//! Why there is no map.
+//! Errors of this crate.
 
-/// Why a workspace could not be looked at.
+/// Why a workspace could not be mapped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The workspace is not there.
+    /// The workspace does not exist.
     #[error("could not read the workspace: {0}; pass a directory")]
     WorkspaceNotFound(String),
     /// The workspace cannot be read.
     #[error("could not read the workspace: {0}; pass a directory")]
     WorkspaceUnreadable(String),
-    /// The caller is gone: it dropped the future.
-    #[error("the look at the workspace was interrupted")]
+    /// The caller dropped the future.
+    #[error("reading the workspace was interrupted")]
     Cancelled,
     /// The work panicked, or the runtime ended.
     #[error(transparent)]

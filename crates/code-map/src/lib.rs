@@ -1,9 +1,9 @@
-//! A map of source code: which files a workspace has, what they define and use, and which of it matters
-//! most within a budget of text.
+//! A map of source code: the files of a workspace, what they define and use, and which definitions matter most within a
+//! budget of text. Called by `RepoMemory` in the crate `core`, and by previews of source text.
 //!
-//! This crate does not know repositories, memories or what callers do with a map. It reads source files
-//! through `storage`, redacts them before it parses them, and keeps what it found in a cache that can be
-//! rebuilt. The `ignore` crate lists directories; it is the one exception to reading through `storage`.
+//! This crate does not know repositories, memories or what callers do with a map. It reads source files through
+//! `storage`, redacts them before it parses them, and keeps the symbols in a cache that can be rebuilt. The `ignore`
+//! crate lists directories; it is the only exception to reading through `storage`.
 //!
 //! | folder | contents |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! - *symbol*: a name that a file defines ([`Definition`]) or uses ([`Reference`]).
 //! - *workspace*: the directory whose source files are mapped.
 //! - [`Snapshot`]: the files of a workspace and their symbols at one time.
-//! - *focus*: paths, names and words that matter more than others in one question.
+//! - *focus* (query focus): paths, names and words that the caller of one query is interested in.
 //! - [`Ranking`]: files and definitions, best first, for a focus.
 //! - [`Notice`]: what a refresh reports beside its result.
 

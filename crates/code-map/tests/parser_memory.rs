@@ -1,8 +1,8 @@
-//! Whatever a source file contains, the parser keeps to its memory budget and to its time, and what it used is
-//! released.
+//! The parser keeps within its memory and time budgets for any source file, and releases its memory.
 //!
-//! The files are parsed by child processes of a few hundred tries each. The system reports how large they get, and
-//! glibc how much is allocated: by Rust, by tree-sitter, and by the scanners of its grammars. `just fuzz-memory` tries
+//! The files are parsed by child processes of a few hundred tries each. The system reports their peak size, and glibc
+//! reports the allocated memory: of Rust, of tree-sitter, and of the scanners of its grammars. `just fuzz-memory` tries
+//! more and longer files than a plain run of the tests.
 //! more and longer files than a plain run of the tests.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -33,17 +33,17 @@ const FILES: [&str; 9] =
 const KNOWN: [&str; 3] = ["=>typea", "=> returntype ", "=> - ` catch "];
 const KNOWN_SIZES: [usize; 2] = [28_000, 50_000];
 
-/// Of a file of up to 128 KiB, in KiB.
+/// The budget of a file of up to 128 KiB, in KiB.
 const BUDGET: usize = 64 * 1024;
-/// What else a try may need at the same time: queries and what they find.
+/// Other memory that a try may need at the same time, for queries and their results.
 const BESIDE: usize = 16 * 1024;
-/// What may be allocated after any number of tries that was not before them, in bytes.
+/// Maximum growth of allocated memory after any number of tries, in bytes.
 const LEFT: usize = 64 << 10;
-/// What the system's allocator may keep for itself, in KiB.
+/// Memory that the system's allocator may keep, in KiB.
 const KEPT: usize = 16 * 1024;
-/// What all threads together may use to parse, in KiB.
+/// The total budget of all threads, in KiB.
 const TOTAL: usize = 1 << 20;
-/// glibc counts what it caches for each thread, and the heap of each thread, as allocated, unless there are none.
+/// glibc counts thread caches and the heaps of threads as allocated memory, unless they are disabled.
 const ONE_HEAP: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1");
 /// CPU time of a try, in ns.
@@ -57,7 +57,7 @@ const SEED: &str = "AGENT_CONTEXT_FUZZ_SEED";
 #[ignore = "a part of the other tests, in a process of its own"]
 fn child() {
     let Some((role, directory)) = child::role() else { return };
-    // Whatever fails does not harm the machine: beyond this, there is no more memory.
+    // Limits the damage of a failing test to the machine: no more memory can be allocated beyond this.
     let most = Some(2 * TOTAL as u64 * 1024);
     setrlimit(Resource::Data, Rlimit { current: most, maximum: most }).unwrap();
     let words: Vec<&str> = role.split(' ').collect();
@@ -77,7 +77,7 @@ fn child() {
     }
 }
 
-/// Parses texts, and says what each of them needed.
+/// Parses texts, and reports what each of them needed.
 fn try_texts(file: &str, directory: &Path, texts: impl Iterator<Item = String>) {
     let (language, cancelled) = (Language::of(file).unwrap(), Cancelled::default());
     // Loads the grammar and its queries.
@@ -99,7 +99,7 @@ fn try_texts(file: &str, directory: &Path, texts: impl Iterator<Item = String>) 
             std::process::exit(1);
         }
         child::say(&line);
-        // The first tries fill caches of the allocator.
+        // The first tries fill the allocator's caches.
         if count <= 20 {
             resident = status("VmRSS:");
         }
@@ -112,7 +112,7 @@ fn try_texts(file: &str, directory: &Path, texts: impl Iterator<Item = String>) 
     child::say("end");
 }
 
-/// Parses a file again and again while the system has too little memory for it, and says what is left of that.
+/// Parses a file repeatedly while the system has too little memory for it, and reports how much is left.
 fn stop_parses(file: &str, tries: usize) {
     let (language, cancelled) = (Language::of(file).unwrap(), Cancelled::default());
     let parse = |source: &str| {
@@ -141,7 +141,7 @@ fn stop_parses(file: &str, tries: usize) {
     child::say(&format!("left {left}"));
 }
 
-/// Each thread parses a hostile text of this size for each of these files, and a good file after each of them.
+/// Each thread parses a hostile text of this size for each of these files, and a valid file after each of them.
 fn parse_together(threads: usize, size: usize) {
     let cancelled = Cancelled::default();
     let parse = |file: &str, text: &str| {
@@ -180,7 +180,7 @@ fn outcome(found: Result<&FileSymbols, &NotParsed>) -> &'static str {
     }
 }
 
-/// What the tries of one process came to.
+/// The results of one process's tries.
 #[derive(Default)]
 struct Tally {
     tries: usize,
@@ -239,7 +239,7 @@ fn all_threads_together_stay_within_the_total() {
     assert_eq!(said_by("over") + said_by("parsed"), 2 * threads, "{said:?}");
     let words: Vec<&str> = said.last().unwrap().split(' ').collect();
     let ["peak", peak, left] = words[..] else { panic!("{said:?}") };
-    // Each of them alone would use its budget: twice the total.
+    // Each of them would use its own budget: twice the total.
     assert!((TOTAL / 2..TOTAL + BUDGET).contains(&number(peak)), "{peak} KiB");
     assert!(number(left) <= LEFT, "{left} bytes are left");
     println!("{threads} threads: at most {peak} KiB, {left} bytes left");
@@ -247,7 +247,7 @@ fn all_threads_together_stay_within_the_total() {
 
 #[test]
 fn nothing_at_all_is_left_of_parses_that_were_stopped_by_a_lack_of_memory() {
-    // Their scanners allocate memory of their own.
+    // Their scanners allocate separately.
     for file in ["a.py", "a.rs", "a.cpp"] {
         let folder = tempfile::tempdir().unwrap();
         let mut running =
@@ -260,7 +260,7 @@ fn nothing_at_all_is_left_of_parses_that_were_stopped_by_a_lack_of_memory() {
 #[test]
 fn nothing_is_left_of_parses_that_were_stopped() {
     for file in ["A.java", "a.c"] {
-        // On a busy machine some reach their time limit first.
+        // On a busy machine, some reach the time limit first.
         assert!(run(&format!("known {file} 0 5000 80")).over > 40, "{file}");
     }
 }
@@ -268,7 +268,7 @@ fn nothing_is_left_of_parses_that_were_stopped() {
 #[test]
 fn random_repeated_texts_stay_within_the_budget() {
     let variable = |name, default| std::env::var(name).map_or(default, |text| number(&text));
-    // By default, few and short: the build is not optimised.
+    // Few and short by default, because the build is not optimised.
     let (tries, seed) = (variable(TRIES, 500), variable(SEED, 1));
     let size = if std::env::var_os(TRIES).is_some() { 50_000 } else { 8_000 };
     let mut roles = Vec::new();
@@ -300,7 +300,7 @@ fn repeated(unit: &str, size: usize) -> String {
     unit.chars().cycle().take(size).collect()
 }
 
-/// Keywords and signs of all grammars, and what is in files beside them.
+/// Keywords and signs of all grammars, and other tokens of source files.
 fn tokens() -> Vec<String> {
     let grammars: [tree_sitter::Language; 8] = [
         tree_sitter_typescript::LANGUAGE_TSX.into(),
@@ -326,7 +326,7 @@ fn tokens() -> Vec<String> {
     tokens.into_iter().collect()
 }
 
-/// The same numbers for the same seed: splitmix64.
+/// Random numbers with the same sequence for the same seed: splitmix64.
 struct Random(u64);
 
 impl Random {
@@ -357,7 +357,7 @@ fn status(name: &str) -> usize {
     number(value.trim().trim_end_matches(" kB"))
 }
 
-/// Bytes that are allocated now, with what the allocator needs to manage them.
+/// The allocated bytes, including the allocator's overhead.
 #[allow(unsafe_code, reason = "glibc is asked")]
 fn allocated() -> usize {
     // SAFETY: it only reads what the allocator counts.

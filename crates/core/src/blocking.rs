@@ -1,4 +1,4 @@
-//! Blocking work of [`tasks`] with the errors of this crate.
+//! The functions of [`tasks`] for blocking and long work, with the error type of this crate.
 
 use tasks::Cancelled;
 
@@ -13,7 +13,7 @@ impl From<tasks::Interrupted> for Error {
 /// [`tasks::run_blocking`] for work that can fail.
 ///
 /// # Errors
-/// Those of the work; `Internal` when it panicked.
+/// Those of the work; `Internal` if it panicked.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&Cancelled) -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -23,7 +23,7 @@ pub async fn run_blocking<T: Send + 'static>(
 /// [`tasks::run_long`] for work that can fail.
 ///
 /// # Errors
-/// Those of the work; `Internal` when the runtime ended before the work began.
+/// Those of the work; `Internal` if the runtime shut down before the work began.
 pub async fn run_long<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Result<T> + Send + 'static,

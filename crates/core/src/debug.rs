@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// The caller's debug callback. Messages about one operation arrive before it is complete.
+/// The caller's debug callback. Messages about an operation are sent before the operation
+/// completes.
 #[derive(Clone, Default)]
 pub struct Debug(Option<Arc<Callback>>);
 
@@ -16,7 +17,7 @@ impl Debug {
         Self(Some(Arc::new(callback)))
     }
 
-    /// Sends a message; `data` is made only when somebody listens.
+    /// Sends a message; `data` is only called if there is a callback.
     pub fn say(&self, message: &str, data: impl FnOnce() -> Value) {
         if let Some(callback) = &self.0 {
             callback(message, data());

@@ -1,43 +1,43 @@
-//! The one error type of the crate and its stable codes.
+//! The error type of the crate, with stable codes.
 
 use std::{fmt, path::Path};
 
 use storage::FileError;
 
-/// What went wrong, as a code that callers may rely on.
+/// The cause of an error, as a stable code for callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
     /// An argument has the wrong type or an impossible value.
     InvalidArgument,
-    /// There is no context behind this path.
+    /// The context, entry or file does not exist.
     NotFound,
-    /// The path leads outside the directory that the manager keeps, or through a symbolic link.
+    /// The path leads out of the directory, or through a symbolic link.
     OutsideDirectory,
-    /// The file is there but holds no whole context record.
+    /// The file exists but is not valid.
     Corrupt,
-    /// The file system refused.
+    /// A file system operation failed.
     Io,
-    /// The value is larger than the configured bound.
+    /// The value exceeds a configured limit.
     TooLarge,
-    /// Somebody else uses what the call wanted to change.
+    /// The state that the call depends on was changed, or is in use by another session or process.
     Conflict,
-    /// Another process held a file's lock too long.
+    /// Another process held a lock for longer than the timeout.
     LockTimeout,
-    /// The changes after a watcher's position are not kept any more.
+    /// The changes after a watcher's position are no longer stored.
     CursorExpired,
-    /// The file system lacks what the call needs.
+    /// The file system does not support the operation.
     Unsupported,
-    /// The value could not be redacted, and so was not written.
+    /// The value could not be redacted, and was not written.
     Redaction,
     /// The directory belongs to another user.
     UnsafeDirectory,
-    /// This package failed by an error of its own.
+    /// A bug in this package.
     Internal,
 }
 
 impl Code {
-    /// The code as JavaScript sees it.
+    /// The code in JavaScript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,11 +64,11 @@ impl fmt::Display for Code {
     }
 }
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible functions in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure: its code, a message with the path and the remedy, and the file system's own error
-/// where there is one.
+/// An error: its code, a message with the path and the remedy, and the file system's error if there
+/// is one.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -76,7 +76,7 @@ pub struct Error {
     pub code: Code,
     /// What happened to which file, and what to do.
     pub message: String,
-    /// The file system's error behind this one.
+    /// The file system's error that caused this one.
     #[source]
     pub cause: Option<FileError>,
 }
@@ -111,12 +111,12 @@ impl From<code_map::Error> for Error {
 }
 
 impl Error {
-    /// An error without a deeper cause.
+    /// An error without a cause.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), cause: None }
     }
 
-    /// The same for another who waited for the same.
+    /// A copy, for another caller that waited for the same operation.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         Self {
@@ -126,8 +126,8 @@ impl Error {
         }
     }
 
-    /// A file system's refusal while doing `what` (“save the context”) with `path`; `setting` is the
-    /// option that leads elsewhere.
+    /// The error of a file system operation while doing `what` (“save the context”) with `path`;
+    /// `setting` is the option to choose another path.
     #[must_use]
     pub fn from_file(what: &str, path: &Path, setting: &str, cause: FileError) -> Self {
         let remedy = remedy(cause.kind)
@@ -136,25 +136,25 @@ impl Error {
         Self { code: Code::Io, message, cause: Some(cause) }
     }
 
-    /// Whether a file or a directory was not there.
+    /// Whether a file or a directory did not exist.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
         self.cause.as_ref().is_some_and(FileError::is_not_found)
     }
 
-    /// An error of this package's own, which its users can only report.
+    /// A bug in this package, which users can only report.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, format!("{}; please report it", message.into()))
     }
 
-    /// No context behind `path`.
+    /// The error for a path without a context.
     #[must_use]
     pub fn not_found(path: &str) -> Self {
         Self::new(Code::NotFound, format!("context file not found: {path}"))
     }
 
-    /// The file at `path` holds no whole record.
+    /// The error for a file at `path` that is no valid record.
     #[must_use]
     pub fn corrupt(path: &str, reason: &str) -> Self {
         Self::new(
@@ -163,7 +163,7 @@ impl Error {
         )
     }
 
-    /// `path` leads outside `directory`.
+    /// The error for a `path` outside `directory`.
     #[must_use]
     pub fn outside(path: &str, directory: &str) -> Self {
         Self::new(
@@ -175,14 +175,14 @@ impl Error {
     }
 }
 
-/// What a user can do about the failures that happen in practice, if not choose another place.
+/// What a user can do about common errors, beside choosing another path.
 fn remedy(kind: std::io::ErrorKind) -> Option<&'static str> {
     use std::io::ErrorKind as Kind;
     match kind {
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some("make the directory writable"),
         Kind::StorageFull | Kind::QuotaExceeded => Some("free some space"),
         Kind::NotADirectory | Kind::AlreadyExists => {
-            Some("a file stands where the directory should be, remove it")
+            Some("remove the file that is in the directory's place")
         }
         _ => None,
     }

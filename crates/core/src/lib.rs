@@ -1,27 +1,28 @@
-//! agent-context: a place where agents keep what they learn.
+//! The core of agent-context, an npm package that stores tool outputs, histories and shared
+//! knowledge of agents.
 //!
-//! This crate is the core of the npm package of the same name. It does not know Node-API or JavaScript:
-//! the addon at the root of the repository binds it. Searching, redaction, storage, the code map and JSON as
-//! text are crates of their own.
+//! The crate does not depend on Node-API or JavaScript; the addon at the root of the repository
+//! binds it. Text search, redaction, storage, the code map and JSON text are crates of their own.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`context`] | `ContextManager`: every tool output of a session |
+//! | [`context`] | `ContextManager`: stores every tool output of a session |
 //! | [`history`] | `ContextHistory`: the log of tool invocations |
-//! | [`store`] | `ContextStore`: the Markdown memory that agents share |
-//! | [`memory`] | `RepoMemory`: what is known about a repository |
+//! | [`store`] | `ContextStore`: Markdown files that agents share |
+//! | [`memory`] | `RepoMemory`: knowledge about one repository |
 //! | [`state`] | `StateStore`: keyed documents in a database |
-//! | [`slices`] | parts of a stored result |
+//! | [`slices`] | reading parts of a stored result |
 //!
 //! Terms:
-//! - *context*: a tool's output, stored as one record under a name of its own.
-//! - *session*: the contexts of one agent's run, alive as long as its lease.
-//! - *pointer*: what describes a context and leads to it.
+//! - *context*: a tool's output, stored as one record with a unique name.
+//! - *session*: the contexts of one agent's run, live while a process holds its lease.
+//! - *pointer*: the metadata of a context, with the path of its record.
 //! - *entry*: one line of a history, or one Markdown file of a store.
 //! - *memory*: conventions, decisions, notes and summaries about one repository.
-//! - [`Error`], [`Code`]: a failure with a code that callers rely on; errors of the other crates become such.
+//! - [`Error`], [`Code`]: the error type, with stable codes; errors of the other crates are
+//!   converted to it.
 //! - [`struct@Debug`]: the caller's debug callback.
-//! - [`Trust`]: what the caller vouches for about locks and shared directories.
+//! - [`Trust`]: guarantees by the caller about locks and shared directories.
 
 #![cfg_attr(
     not(test),

@@ -1,7 +1,7 @@
-//! Who else can read or change what is stored, as far as owners and modes say.
+//! Checks the owners and modes of directories and files before their first use.
 //!
-//! A directory of another user is refused: its owner can read what is stored there and put other
-//! files in its place. What others may do beyond that is reported and no more, so that files
+//! A directory of another user is refused, because its owner could read the data and replace files.
+//! Other access by other users is only reported, so that files of other programs remain usable.
 //! written by other programs keep working.
 
 use std::{
@@ -21,63 +21,63 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// The user who may do everything anyway.
+/// The superuser, who has access to everything.
 const ROOT: u32 = 0;
-/// Others, or the group, may read a file.
+/// The mode bits that let the group or others read a file.
 const READABLE: u32 = 0o044;
-/// Every user may write.
+/// The mode bit that lets all users write.
 const WRITABLE: u32 = 0o002;
-/// In a directory with this bit only the owner of an entry may replace it.
+/// The mode bit of a directory in which only the owner of an entry can replace it.
 const STICKY: u32 = 0o1000;
-/// The group, or others, may look up names in a directory.
+/// The mode bits that let the group or others look up names in a directory.
 const SEARCHABLE: u32 = 0o011;
-/// The group, or others, may do anything.
+/// The mode bits for any access by the group or others.
 const OTHERS: u32 = 0o077;
 
-/// What the caller vouches for.
+/// Guarantees by the caller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// `trustLocks`: locks exclude every process that can reach the files, whatever the type of file
+    /// `trustLocks`: locks exclude all processes that can reach the files, on any type of file
     /// system.
     pub locks: bool,
-    /// `allowShared`: directories of other users are used.
+    /// `allowShared`: directories of other users may be used.
     pub shared: bool,
 }
 
-/// What is inspected.
+/// The directories and files to check.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// What the directories are, for messages: "context directory".
+    /// The name of the directories in messages: "context directory".
     pub what: &'static str,
-    /// The option that leads elsewhere.
+    /// The option to choose another directory.
     pub setting: &'static str,
-    /// The directories, the outermost first.
+    /// The directories, outermost first.
     pub directories: &'a [&'a Path],
-    /// Files that hold what is stored.
+    /// Files with stored data.
     pub files: &'a [&'a Path],
-    /// Files that only this package makes, for their owner alone: a file system that keeps modes
-    /// gives other users no access to them.
+    /// Files that only this package creates, for their owner: on a file system with modes, other
+    /// users have no access to them.
     pub own_files: &'a [&'a Path],
 }
 
-/// Inspects the directories and files of one object; reports every finding once.
+/// Checks the directories and files of one object, and reports each finding once.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// All was there, and was looked at.
+    /// Whether everything existed and was checked.
     is_done: AtomicBool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Directories and files that were seen, and need no other look.
+    /// Directories and files that were checked.
     seen: HashSet<PathBuf>,
     /// Messages that were sent.
     reported: HashSet<String>,
 }
 
 impl Inspection {
-    /// Looks at what is there and was not looked at before.
+    /// Checks the existing directories and files that were not checked before.
     ///
     /// # Errors
     /// `UnsafeDirectory` for a directory of another user.
@@ -120,19 +120,19 @@ impl Inspection {
         Ok(())
     }
 
-    /// Whose a path is that is there and was not seen. One that cannot be looked at says so itself when
-    /// it is used.
+    /// The ownership of an existing path that was not checked before. If it cannot be read, the
+    /// operation that uses the path reports the error.
     fn unseen(&self, disk: &dyn Disk, path: &Path) -> Option<Ownership> {
         if self.has_seen(path) { None } else { disk.ownership(path).ok().flatten() }
     }
 
-    /// Whether all was there, and was looked at: nothing is left to check.
+    /// Whether everything existed and was checked.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Whether a directory or file was looked at.
+    /// Whether a directory or file was checked.
     #[must_use]
     pub fn has_seen(&self, path: &Path) -> bool {
         self.state().seen.contains(path)
@@ -164,8 +164,9 @@ impl Inspection {
         }
     }
 
-    /// Reports a file that is another user's, or that others can reach and read; `false` where there is
-    /// nothing to report. `is_reachable`: see [`is_reachable`], of its directory.
+    /// Reports a file that another user owns, or that others can reach and read; returns `false` if
+    /// there is nothing to report. `is_reachable` is the result of [`is_reachable`] for its
+    /// directory.
     pub fn report_file(
         &self,
         path: &Path,
@@ -188,7 +189,7 @@ impl Inspection {
         is_foreign || (is_reachable && mode & (WRITABLE | READABLE) != 0)
     }
 
-    /// Reports a file that was made for its owner alone and is not.
+    /// Reports a file that should be for its owner only, and is not.
     pub fn report_own_file(&self, path: &Path, ownership: Ownership, debug: &Debug) {
         let mode = ownership.mode;
         if mode & OTHERS != 0 {
@@ -209,7 +210,7 @@ impl Inspection {
         self.say_once(&message, debug, || json!({ "path": path }));
     }
 
-    /// Sends a message that was not sent before.
+    /// Sends a message, unless it was sent before.
     pub fn say_once(&self, message: &str, debug: &Debug, data: impl FnOnce() -> Value) {
         let is_new = self.state().reported.insert(message.to_owned());
         if is_new {
@@ -218,8 +219,8 @@ impl Inspection {
     }
 }
 
-/// Whether other users can reach the files of a directory: neither it nor any directory above it is for
-/// its owner alone.
+/// Whether other users can reach the files of a directory: neither it nor any parent is restricted
+/// to its owner.
 pub fn is_reachable(disk: &dyn Disk, directory: &Path) -> bool {
     directory.ancestors().all(|directory| {
         let ownership = disk.ownership(directory).ok().flatten();
@@ -227,13 +228,13 @@ pub fn is_reachable(disk: &dyn Disk, directory: &Path) -> bool {
     })
 }
 
-/// Whether a file is another user's, or others may read or write it.
+/// Whether another user owns a file, or can read or write it.
 #[must_use]
 pub fn is_exposed(ownership: Ownership, user: u32) -> bool {
     is_foreign(ownership, user) || ownership.mode & (READABLE | WRITABLE) != 0
 }
 
-/// Whether a file or directory is neither the user's nor root's.
+/// Whether a file or directory is owned by neither the user nor root.
 fn is_foreign(ownership: Ownership, user: u32) -> bool {
     ownership.owner != user && ownership.owner != ROOT
 }

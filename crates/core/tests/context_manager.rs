@@ -1,4 +1,5 @@
-//! `ContextManager`'s core without JavaScript: tiers, lifecycle and what happens when files fail.
+//! `ContextManager`'s core without JavaScript: the memory cache, the lifecycle of contexts, and
+//! failing file operations.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -258,11 +259,11 @@ async fn forgetting_and_dropping_pointers() {
     assert!(visible(folder.path()).is_empty());
 }
 
-/// A file system in memory that fails on demand, as an injected one may.
+/// A file system in memory that fails on request, like an injected one.
 #[derive(Default)]
 struct Faulty {
     files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
-    /// Operations that still succeed.
+    /// The number of operations that still succeed.
     budget: AtomicUsize,
     can_rename: bool,
 }
@@ -383,7 +384,7 @@ async fn a_failure_at_any_operation_is_told_and_loses_nothing_saved_before() {
             assert_eq!(manager.sweep().await.unwrap(), Default::default(), "no locks, no sweep");
             manager.clear(manager.begin_clear()).await.unwrap();
             let left: Vec<_> = files.files.lock().unwrap().keys().cloned().collect();
-            // A temporary file can only stay where removing it failed as well.
+            // A temporary file is left only if its removal failed as well.
             assert!(left.iter().all(|path| path.to_str().unwrap().ends_with(".tmp")), "{left:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Files as people and other programs write them, good and broken.
+//! Files as people and other programs write them, valid and damaged.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -13,7 +13,7 @@ fn location() -> Location {
     Location::parse("the-agent/the-session/20260221T143022-name.md").unwrap()
 }
 
-/// What is read from a file, one part per line; or what is wrong with it.
+/// The parsed parts of a file, one per line, or the error.
 fn said(bytes: &[u8]) -> String {
     match Entry::read(&location(), bytes) {
         Ok(entry) => described(&entry),
@@ -54,7 +54,7 @@ fn files() -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// A file's name, and what is said of it.
+/// The files' names, with the parsed parts of each.
 const EXPECTED: &str = r##"@block-list
 finding by the-agent in the-session at 2026-02-21T14:30:22Z
 tags ["a", "b, c", "d", "2", "true"]
@@ -316,7 +316,7 @@ fn every_file_is_read_as_it_is_meant() {
     }
 }
 
-/// Those that can be read, with what is read.
+/// The valid files, with the parsed parts.
 fn good_files() -> Vec<(String, String, Document)> {
     let files = files().into_iter().filter(|(name, _)| !name.starts_with("broken-"));
     files

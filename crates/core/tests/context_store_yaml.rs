@@ -1,4 +1,4 @@
-//! Front matter beside a YAML parser: both read the same.
+//! Compares the front matter reader with a YAML parser: both read the same values.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 use std::{fs, path::PathBuf};
@@ -8,13 +8,13 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use saphyr::{LoadableYamlNode, ScalarStyle, Yaml, YamlLoader};
 use saphyr_parser::Parser;
 
-/// Front matter as the parser reads it; texts as they are spelled, not as numbers.
+/// Front matter as the YAML parser reads it, with scalars as spelled.
 fn parsed(text: &str) -> Result<Yaml<'static>, String> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let lines = text.split_inclusive('\n').skip(1);
     let inner: String =
         lines.take_while(|line| !matches!(line.trim_end(), "---" | "...")).collect();
-    // YAML wants a bracket that closes a list to be indented; people do not.
+    // In YAML, a bracket that closes a list must be indented; the store accepts others as well.
     let inner = inner.replace("\n]", "\n ]");
     let mut loader = YamlLoader::<Yaml>::default();
     loader.early_parse(false);
@@ -27,7 +27,7 @@ fn parsed(text: &str) -> Result<Yaml<'static>, String> {
     loader.into_documents().into_iter().next().ok_or_else(|| "no document".to_owned())
 }
 
-/// What a value says here: `None` is nothing.
+/// A value as the store reads it: `None` for no value.
 fn text_of(value: &Yaml) -> Option<String> {
     match value {
         Yaml::Representation(text, ScalarStyle::Plain, _)
@@ -62,7 +62,7 @@ fn check(document: &Document, yaml: &Yaml<'static>, text: &str) {
     assert_eq!(document.links(), list_of(value(yaml, "links")), "{text}");
 }
 
-/// The parser takes no pairs of escapes for one character, which JSON has.
+/// The YAML parser rejects pairs of escapes for one character, which JSON has.
 const NOT_OF_YAML: [&str; 1] = ["quoted"];
 
 #[test]
@@ -85,7 +85,7 @@ fn files_are_read_as_the_parser_reads_them() {
     assert!(checked >= 40, "only {checked} files");
 }
 
-/// Texts that mean something in YAML, and any others.
+/// Texts with a meaning in YAML, and any others.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         select(vec![
@@ -191,7 +191,7 @@ fn has_unknown_key(text: &str) -> bool {
         .any(|key| !["agent", "sessionId", "type", "tags", "links"].contains(&key.trim_end()))
 }
 
-/// A line of front matter, as it may be written by hand.
+/// A line of front matter, as people write it.
 fn line() -> impl Strategy<Value = String> {
     let token = || {
         select(vec![
@@ -249,7 +249,7 @@ proptest! {
         let lines = text.split_inclusive('\n').skip(1);
         let inner: String = lines.take_while(|line| line.trim_end() != "---").collect();
         prop_assert_eq!(inner.lines().count(), 5 + if links.is_empty() { 0 } else { 1 + links.len() });
-        // Resolved: what is plain must not be a number to it.
+        // With type resolution, so that a plain text must not be read as a number.
         let yaml = Yaml::load_from_str(&inner).map_err(|error| TestCaseError::fail(format!("{error}: {inner}")))?;
         let strings = |value: &Yaml| -> Vec<String> {
             value.as_vec().unwrap().iter().map(|item| item.as_str().unwrap_or("no text").to_owned()).collect()
@@ -270,7 +270,7 @@ proptest! {
             prop_assert_eq!(&document.to_text(), &text);
             match parsed(&text) {
                 Ok(yaml) => check(&document, &yaml, &text),
-                // What unknown keys hold is nobody's business here.
+                // The store does not parse the values of unknown keys.
                 Err(error) => prop_assert!(has_unknown_key(&text), "accepted, but no YAML: {}\n{}", error, text),
             }
         }

@@ -1,4 +1,4 @@
-//! What is brought to the medium and when, and leases where the disk plays tricks.
+//! When files and directories are synchronised, and leases on a disk with injected errors.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -23,13 +23,13 @@ use storage::{
     live_sessions, sync_ancestors,
 };
 
-/// Called with an operation and its path; an error refuses the operation.
+/// Called with an operation and its path; an error makes the operation fail.
 type Hook = dyn FnMut(&str, &Path) -> io::Result<()> + Send;
 
-/// The local disk, which notes what it is asked to bring to the medium, and plays tricks on demand.
+/// The local disk, which records synchronisations and fails on request.
 type WatchedDisk = HookedDisk<LocalDisk, Watch>;
 
-/// What is noted, and the tricks.
+/// The recorded synchronisations and the injected errors.
 #[derive(Clone)]
 struct Watch {
     scope: u64,
@@ -55,7 +55,7 @@ impl Watch {
         outcome.map_err(|error| FileError::system(operation, path, error))
     }
 
-    /// The directories brought to the medium since the last question.
+    /// The directories that were synchronised since the last call.
     fn synced(&self) -> Vec<PathBuf> {
         std::mem::take(&mut *self.synced.lock().unwrap())
     }
@@ -102,7 +102,7 @@ impl FileHooks for WithoutLocks {
     }
 }
 
-/// A folder that goes with the test, and its path without symbolic links.
+/// A temporary directory, and its canonical path.
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = std::fs::canonicalize(folder.path()).unwrap();
@@ -229,7 +229,7 @@ async fn removals_are_on_the_medium_before_they_are_acknowledged() {
     assert_eq!(manager.clear_directory(manager.begin_clear()).await.unwrap(), 1);
     assert_eq!(disk.synced(), [directory.as_path()]);
 
-    // A manager that has not opened the directory clears what an earlier run left.
+    // A manager that has not opened the directory clears the files of an earlier run.
     let named = |durability| ManagerOptions {
         session_is_named: true,
         session: "named".to_owned(),
@@ -308,13 +308,13 @@ async fn what_memory_alone_held_goes_without_the_medium() {
     assert!(disk.synced().is_empty());
 }
 
-/// Holds up the first file that is written, until the returned sender is dropped.
+/// Blocks the first write of a file until the returned sender is dropped.
 fn hold_up(disk: &WatchedDisk) -> (mpsc::Sender<()>, mpsc::Receiver<()>) {
     let (release, released) = mpsc::channel::<()>();
     let (begun, begins) = mpsc::channel();
     disk.on(move |operation, _| {
         if operation == "write" {
-            // Nobody listens any more: the test is over.
+            // Fails if the test is over.
             let _ = begun.send(());
             let _ = released.recv();
         }
@@ -334,7 +334,7 @@ async fn a_context_that_is_leaving_memory_is_gone_when_its_removal_is_acknowledg
         );
         let first = save(&manager, "t", &json!({}), &json!("x".repeat(500))).await.unwrap();
         let (release, begins) = hold_up(&disk);
-        // Numbered before the clearing, or after: a later save moves earlier contexts, too.
+        // Begun before the second save, which writes the first context from memory to disk.
         let clearing = manager.begin_clear();
         let saving = tokio::spawn({
             let manager = Arc::clone(&manager);
@@ -413,7 +413,7 @@ fn a_lease_that_a_sweeper_locks_or_removes_first_is_taken_anew() {
                     locked = Some(file);
                 }
                 _ => {
-                    // The sweeper lets go before it could remove the file.
+                    // The sweeper releases the lock before it could remove the file.
                     drop(locked.take());
                     sender.send(created).unwrap();
                 }
@@ -444,7 +444,7 @@ fn a_lease_that_cannot_be_read_may_be_anybodys() {
     assert!(live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
     disk.on(|_, _| Ok(()));
     assert!(!live_sessions(&disk, &directory, false).unwrap().contains("anybody"));
-    // Gone between the listing and the look.
+    // The file is removed between the listing and reading it.
     disk.on(|operation, path| match operation {
         "open" => std::fs::remove_file(path),
         _ => Ok(()),

@@ -1,5 +1,6 @@
-//! A disk of 1 MB that is filled in steps of 4 KB: whatever is saved, appended or compacted is whole
-//! or refused with a code, what was there before is whole, and nothing is left over.
+//! A disk of 1 MB that is filled in steps of 4 KB: every save, append and compaction either
+//! succeeds completely or fails with a code, existing data stays intact, and no files are left
+//! over.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -29,9 +30,9 @@ use support::{
 const TEST: &str = "full_disk";
 const STEP: usize = 4096;
 const STEPS: usize = 256;
-/// What is saved and appended, in bytes.
+/// The size of saves and appends, in bytes.
 const SIZE: usize = 100_000;
-/// What is there before: so much that a compaction needs about as much as a save.
+/// The number of existing entries, with which a compaction needs about as much space as a save.
 const ENTRIES: usize = 12;
 const ENTRY: usize = 12_000;
 const KEPT: usize = 8;
@@ -44,7 +45,7 @@ fn child() {
     }
 }
 
-/// Appends an entry whenever it is told to.
+/// Appends an entry for each line of input.
 fn append_when_told(directory: &Path) {
     let orders = child::listen();
     support::runtime().block_on(async {
@@ -58,7 +59,7 @@ fn append_when_told(directory: &Path) {
     });
 }
 
-/// A file system of 1 MB. It is unmounted when this is dropped.
+/// A file system of 1 MB, which is unmounted when this is dropped.
 struct SmallDisk {
     folder: tempfile::TempDir,
 }
@@ -74,7 +75,7 @@ impl SmallDisk {
         Self { folder }
     }
 
-    /// Makes an empty directory of the name.
+    /// Creates an empty directory.
     fn fresh(&self, name: &str) -> PathBuf {
         for entry in fs::read_dir(self.folder.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -89,7 +90,7 @@ impl SmallDisk {
         directory
     }
 
-    /// Takes so many pages, as far as there are any; returns the file that has them.
+    /// Uses up to this many pages; returns the file that has them.
     fn fill(&self, pages: usize) -> PathBuf {
         let path = self.folder.path().join("filler");
         let mut file = fs::File::create(&path).unwrap();
@@ -106,12 +107,12 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a test that failed may still have a file open.
+        // Lazily, because a failed test may still have a file open.
         let _ = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
     }
 }
 
-/// A refusal says that the disk is full, where, and what to do.
+/// Checks that an error names the full disk, the path and the remedy.
 fn check_refusal(error: &Error, directory: &Path) {
     assert_eq!(error.code, Code::Io, "{error}");
     assert_eq!(error.cause.as_ref().unwrap().kind, ErrorKind::StorageFull, "{error}");
@@ -119,7 +120,7 @@ fn check_refusal(error: &Error, directory: &Path) {
     assert!(error.message.contains("free some space"), "{error}");
 }
 
-/// How many were whole, how many refused.
+/// The numbers of operations that succeeded and failed.
 #[derive(Default)]
 struct Counts {
     whole: usize,
@@ -249,8 +250,8 @@ fn whatever_is_written_to_a_full_disk_is_whole_or_refused() {
     );
 }
 
-/// What a failed write left and what cannot be cut off again is a torn line: the one case in which
-/// an error leaves something, which the next record ends.
+/// If a failed write leaves a part that cannot be truncated, the log has an incomplete line, which
+/// the next record ends. This is the only case in which an error leaves something.
 #[test]
 fn a_part_that_cannot_be_cut_off_is_a_torn_line() {
     if !evidence::can_mount(TEST, 1) || !evidence::can_trace(TEST, 1) {
@@ -260,7 +261,7 @@ fn a_part_that_cannot_be_cut_off_is_a_torn_line() {
     let directory = disk.fresh("history");
     let kept = support::runtime().block_on(prepare_log(&directory));
     let filler = disk.fill(STEPS);
-    // Room for a part of the record.
+    // Space for a part of the record.
     let file = fs::OpenOptions::new().write(true).open(&filler).unwrap();
     file.set_len(file.metadata().unwrap().len() - 10 * STEP as u64).unwrap();
     drop(file);

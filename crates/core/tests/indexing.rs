@@ -1,4 +1,4 @@
-//! Results get into the index in the background, and whoever searches finds what was saved before.
+//! Results are indexed in the background, and searches find all earlier saves.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -18,7 +18,7 @@ fn manager(options: ManagerOptions) -> Arc<Manager> {
     Manager::new(options, Arc::new(LocalDisk), Debug::default())
 }
 
-/// The file names of the outputs that share a word with the query.
+/// The file names of the outputs that share a term with the query.
 async fn found(manager: &Manager, query: &str) -> Vec<String> {
     let selected = manager.select(query, &Selection::default(), None).await.unwrap();
     if !selected.is_matched {
@@ -29,14 +29,14 @@ async fn found(manager: &Manager, query: &str) -> Vec<String> {
     rows.map(|row| row[0][0].as_str().unwrap().to_owned()).collect()
 }
 
-/// A word that the tokeniser leaves whole. Those of other numbers begin differently: one that no
-/// output has is not taken for a misspelt other.
+/// A word that the tokeniser does not split. Words for other numbers begin differently, so that
+/// none is taken for a misspelling of another.
 fn word(kind: &str, number: usize) -> String {
     let letter = |digit: u8| char::from(b"bcdfghjkmp"[usize::from(digit - b'0')]);
     format!("{}{kind}", format!("{number:03}").bytes().map(letter).collect::<String>())
 }
 
-/// Text of about so many bytes, with its number as a word in its middle and another at its end.
+/// Text of about this many bytes, with a unique word in the middle and another one at the end.
 fn text(number: usize, bytes: usize) -> String {
     let filler = "some ordinary line of output\n".repeat(bytes / 58 + 1);
     format!("{filler} {} {filler} {}", word("middle", number), word("needle", number))
@@ -152,7 +152,8 @@ async fn the_index_stays_within_its_budget() {
     }
     assert_eq!(found(&manager, &word("file", 0)).await.len(), 1);
     assert_eq!(found(&manager, &word("w", 239_807)).await.len(), 1);
-    // The oldest results leave the index in the background. Its bytes are tested in text-index.
+    // The text of the oldest results is dropped from the index in the background. The index's size
+    // is tested in text-index.
     let thinned = async {
         while !found(&manager, &word("w", 7)).await.is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,9 +1,10 @@
-//! SIGKILL before every system call of every mutation, on a real disk: what was acknowledged is
-//! whole, what was interrupted is done or not done, and the next process finds no trace of it.
+//! SIGKILL before every system call of every mutation, on a real disk: acknowledged data is intact,
+//! the interrupted mutation is done completely or not at all, and the next process cleans up after
+//! it.
 //!
-//! See `support/tracer.rs` for how the calls are found and counted. Death comes when a call is
-//! entered, before the kernel does anything: the states between any two calls are all there are.
-//! Death within a call is `random_kill.rs`'s part.
+//! See `support/tracer.rs` for how the calls are found and counted. The process is killed when it
+//! enters a call, before the kernel does anything, which covers the states between all calls. Kills
+//! within a call are tested in `random_kill.rs`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -20,7 +21,7 @@ use support::{
 };
 
 const TEST: &str = "kill";
-/// How many points there are, about: said when they cannot be visited.
+/// The approximate number of points, which is reported if they cannot be tested.
 const CHECKS: usize = 600;
 
 #[test]
@@ -31,7 +32,7 @@ fn child() {
     }
 }
 
-/// The second round of a mutation finds everything open.
+/// In the second round of a mutation, all files are open already.
 fn rounds(mutation: Mutation) -> usize {
     match mutation {
         Mutation::Save { .. } | Mutation::Append { .. } => 2,
@@ -39,7 +40,7 @@ fn rounds(mutation: Mutation) -> usize {
     }
 }
 
-/// Kills the child at the point, and checks what it leaves.
+/// Kills the child at the point, and checks the files.
 fn visit(mutation: Mutation, point: &Point) {
     let _at = At(format!(
         "{mutation:?}, {:?} {} {}: {}",

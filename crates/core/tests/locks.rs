@@ -1,5 +1,5 @@
-//! The lock between processes: a holder that is stopped keeps it, a holder that is killed gives it
-//! up at once, and everybody gets a turn.
+//! The lock between processes: a stopped holder keeps it, a killed holder releases it at once, and
+//! all waiting processes get it eventually.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -23,13 +23,14 @@ use support::{
 const TEST: &str = "locks";
 const STOPPED: Duration = Duration::from_secs(1);
 const KILLS: usize = 20;
-/// Who waits longer than a second is no longer in a hurry; some kills come after that.
+/// A process that has waited for more than a second polls less often; this many kills happen after
+/// that.
 const LATE_KILLS: usize = 3;
-/// How long after the holder's death the next one may come.
+/// The time after the holder's death within which another process must get the lock.
 const TAKEOVER: Duration = Duration::from_millis(50);
 const HAMMERING: Duration = Duration::from_secs(3);
 const HAMMERERS: usize = 4;
-/// A turn's work in the hammering.
+/// The time that each process holds the lock in the stress test.
 const WORK: Duration = Duration::from_micros(200);
 
 #[test]
@@ -46,7 +47,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
-/// Holds the history's lock until it is told to go on; appends afterwards.
+/// Holds the history's lock until a line of input, then appends.
 fn hold(directory: &Path) {
     let orders = child::listen();
     support::runtime().block_on(async {
@@ -61,7 +62,7 @@ fn hold(directory: &Path) {
     });
 }
 
-/// Takes the lock again and again; nobody else may be within meanwhile.
+/// Takes the lock again and again; checks that no other process holds it meanwhile.
 fn hammer(directory: &Path) {
     let orders = child::listen();
     support::runtime().block_on(async {

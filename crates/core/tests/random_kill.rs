@@ -1,5 +1,5 @@
-//! SIGKILL at random moments, also within system calls: three writers on one history, savers in one
-//! directory of contexts. Whoever dies is replaced at once.
+//! SIGKILL at random moments, also within system calls: three writers of one history, and several
+//! processes that save contexts in one directory. Each killed process is replaced at once.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -28,7 +28,7 @@ use support::{
 
 const TEST: &str = "random_kill";
 const WRITERS: usize = 3;
-/// Each log sees so many kills; then it is checked and the next one begins.
+/// The number of kills after which a log is checked and the next one begins.
 const KILLS_PER_LOG: usize = 25;
 const LOGS: usize = 20;
 const SAVER_KILLS: usize = 100;
@@ -44,13 +44,13 @@ fn child() {
     }
 }
 
-/// One large one among three: whoever writes those dies within a write now and then.
+/// One in three entries is large, so that some writers are killed within a write.
 fn random_size() -> usize {
     let bound = if layout::random().is_multiple_of(3) { LARGEST } else { 4000 };
     usize::try_from(layout::random() % bound).unwrap()
 }
 
-/// Announces and acknowledges every entry, as fast as it can: `begins <number> <size>`, `done`.
+/// Writes entries as fast as possible, and reports each: `begins <number> <size>`, `done`.
 fn write(role: &str, directory: &Path) {
     drop(child::listen());
     support::runtime().block_on(async {
@@ -69,7 +69,7 @@ fn id(role: &str, number: u64) -> String {
     format!("{role} {number}")
 }
 
-/// Announces every result, acknowledges the context's path.
+/// Saves results; reports number, size and path of each after the save.
 fn save(role: &str, directory: &Path) {
     drop(child::listen());
     support::runtime().block_on(async {
@@ -87,7 +87,8 @@ fn save(role: &str, directory: &Path) {
     });
 }
 
-/// What a writer said: the size of each entry it began, and how many it saw done.
+/// The reports of a writer: the size of each entry that it began, and the number of acknowledged
+/// ones.
 #[derive(Default)]
 struct Written {
     sizes: Vec<usize>,
@@ -100,7 +101,7 @@ fn written(lines: &[String]) -> Written {
         match line.split(' ').collect::<Vec<_>>()[..] {
             ["begins", _, size] => written.sizes.push(size.parse().unwrap()),
             ["done"] => written.done += 1,
-            // Its own death cut the line short.
+            // The report was cut short by the kill.
             _ => {}
         }
     }
@@ -111,7 +112,7 @@ fn random_pause() -> Duration {
     Duration::from_micros(layout::random() % 8000)
 }
 
-/// Kills random ones of `count` children and replaces them; returns what each of all of them said.
+/// Kills random ones of `count` children and replaces them; returns the reports of all children.
 fn kill_at_random(
     roles: impl Fn(usize) -> String,
     count: usize,
@@ -124,7 +125,7 @@ fn kill_at_random(
         let role = roles(started);
         started += 1;
         let mut running = Running::start(&role, directory);
-        // Killing somebody who does nothing yet proves nothing.
+        // A child that has not begun would not be a useful victim.
         running.next().unwrap();
         (role, running)
     };
@@ -143,7 +144,7 @@ fn kill_at_random(
     said
 }
 
-/// What the lines of one log were.
+/// The kinds of lines in one log.
 #[derive(Default)]
 struct Counts {
     acknowledged: usize,
@@ -152,12 +153,14 @@ struct Counts {
     bytes: usize,
 }
 
-/// Every line must be what a writer wrote, or the beginning of what one was writing when it died.
+/// Checks that every line is one that a writer wrote, or the beginning of one that was being
+/// written at a kill.
 fn check_log(directory: &Path, said: &BTreeMap<String, Vec<String>>) -> Counts {
     let log = std::fs::read(directory.join(histories::NAME)).unwrap();
     let writers: BTreeMap<&str, Written> =
         said.iter().map(|(role, lines)| (role.as_str(), written(lines))).collect();
-    // What a writer may have been writing when it died: its first entry that was not done.
+    // The entry that a killed writer may have been writing: its first one that was not
+    // acknowledged.
     let unfinished: Vec<String> = writers
         .iter()
         .filter_map(|(role, written)| {
@@ -199,7 +202,8 @@ fn check_log(directory: &Path, said: &BTreeMap<String, Vec<String>>) -> Counts {
     counts
 }
 
-/// The library reads every whole line as an entry and skips the torn ones, which it counts.
+/// Checks that the library reads every complete line as an entry, and skips and counts the
+/// incomplete ones.
 async fn check_reading(directory: &Path, counts: &Counts) {
     let told = Arc::new(AtomicUsize::new(0));
     let options = histories::options(directory, Durability::Process);

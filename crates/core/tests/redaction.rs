@@ -1,4 +1,4 @@
-//! What is stored passed redaction, or is not stored.
+//! All stored data is redacted; data that cannot be redacted is not stored.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -17,7 +17,7 @@ use redaction::{EnvironmentValues, Redacted, Redaction, RedactionOptions, Redact
 use serde_json::{Value, json};
 use storage::{Durability, LocalDisk, LogPath};
 
-/// In two parts: hosting services refuse pushes that hold a whole one.
+/// Built from two parts: hosting services refuse pushes with a complete secret.
 fn secret(number: usize) -> String {
     ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa", &format!("{:04}", number * 7 + 1234)].concat()
 }
@@ -48,7 +48,7 @@ fn history(directory: &Path, max_entry_bytes: usize) -> Arc<History> {
     History::new(options, Arc::new(LocalDisk), Debug::default())
 }
 
-/// Every name and every byte below a directory.
+/// All names and contents of the files below a directory.
 fn everything(directory: &Path) -> String {
     let mut all = String::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -63,12 +63,12 @@ fn encoded(value: &Value) -> Encoded {
     Encoded::Text(value.to_string().encode_utf16().collect())
 }
 
-/// What only a fault of the JavaScript side can hand over.
+/// A value that only a bug in the JavaScript code could pass.
 fn broken() -> Encoded {
     Encoded::Text("{\"a\":[1,".encode_utf16().collect())
 }
 
-/// A secret in every part of it.
+/// A request with a secret in every part.
 fn secrets_everywhere() -> SaveRequest {
     let token = |number| Some(json!(secret(number)).to_string());
     SaveRequest {
@@ -269,7 +269,7 @@ async fn a_history_holds_no_secret_and_says_what_it_holds() {
 #[tokio::test]
 async fn a_line_that_grew_too_long_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    // Shorter than what stands in its place.
+    // Shorter than its replacement.
     let params = json!({ "password": "k7#pQ2w" });
     let entry = || NewEntry {
         tool_name: "t".to_owned(),

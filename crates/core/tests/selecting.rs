@@ -1,4 +1,4 @@
-//! Choosing among a manager's contexts, without JavaScript.
+//! Selecting among a manager's contexts, without JavaScript.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -18,7 +18,7 @@ fn manager(directory: &Path) -> Arc<Manager> {
     Manager::new(options(directory), Arc::new(LocalDisk), Debug::default())
 }
 
-/// Saves an output of the query, found by `text`.
+/// Saves an output of a query, which `text` matches.
 async fn save(manager: &Arc<Manager>, query: Option<&str>, text: &str) -> String {
     let (arguments, result) = (json!({ "q": text }), json!(text));
     let Some(query) = query else {
@@ -31,7 +31,7 @@ async fn save(manager: &Arc<Manager>, query: Option<&str>, text: &str) -> String
 
 struct Found {
     is_matched: bool,
-    /// The first argument of each context, its score, and whether it is a neighbour.
+    /// For each context: its first argument, its score, and whether it is a neighbour.
     chosen: Vec<(String, f64, bool)>,
 }
 

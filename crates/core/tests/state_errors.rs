@@ -1,5 +1,6 @@
-//! Errors of the operating system at every system call of a state store's mutations: a coded error or success, the old data intact,
-//! acknowledged changes there, and a file that the next process opens. A full disk, and one that may not be written.
+//! Errors at every system call of a state store's mutations: each call succeeds or fails with a
+//! code, old data is intact, acknowledged changes are stored, and the next process can open the
+//! file. Also a full disk, and a read-only one.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -30,13 +31,13 @@ use support::{
 };
 
 const TEST: &str = "state_errors";
-/// How many points there are, about: said when they cannot be visited.
+/// The approximate number of points, which is reported if they cannot be tested.
 const CHECKS: usize = 400;
-/// The role's suffix of a child whose calls are recorded.
+/// The suffix of the role of a child whose calls are recorded.
 const OBSERVED: &str = " observed";
-/// Of the points, `npm test` visits one in so many, and `just storm` all.
+/// `npm test` tests one point in this many, and `just storm` all of them.
 const SAMPLE: usize = 8;
-/// Calls that no full disk lets fail.
+/// Calls that cannot fail because of a full disk.
 const READING: [&str; 10] = [
     "pread64",
     "read",
@@ -49,7 +50,7 @@ const READING: [&str; 10] = [
     "statx",
     "unlink",
 ];
-/// Items that are there before, and their length: some have pages of their own.
+/// The lengths of the existing items, some of which have pages of their own.
 const LENGTHS: [usize; 5] = [10, 300, 900, 5_000, 12_000];
 
 fn open(directory: &Path, durability: Durability) -> Arc<State> {
@@ -93,7 +94,7 @@ async fn delete(state: &State, key: &str) -> Result<bool> {
     Ok(matches!(outcomes.as_slice(), [Outcome::Deleted(true)]))
 }
 
-/// Whether an item is there; it is whole then.
+/// Whether an item exists; if so, it must be complete.
 async fn is_there(state: &State, key: &str, length: usize) -> bool {
     let Some(item) = state.get(place(key)).await.unwrap() else { return false };
     let item: serde_json::Value = serde_json::from_slice(&item.json).unwrap();
@@ -101,12 +102,12 @@ async fn is_there(state: &State, key: &str, length: usize) -> bool {
     true
 }
 
-/// What the child does, one after the other; it says how each went.
+/// The operations of the child, which reports the result of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mutation {
-    /// On a store that is there.
+    /// In an existing store.
     Change { full: bool },
-    /// Where there is none.
+    /// In a new store.
     Create,
 }
 
@@ -148,7 +149,7 @@ fn child() {
         said("get", state.get(place("old-0")).await.map(drop));
         said("again", put(&state, "again", 700).await);
         state.close().await;
-        // None of its calls is a point: whatever happened before, it succeeds.
+        // Its calls are not points: it succeeds, whatever happened before.
         if !is_observed {
             said("last", put(&state, "last", 40).await);
         }
@@ -191,7 +192,7 @@ impl Ready {
     }
 }
 
-/// The calls of a mutation that touch the store's directory.
+/// The calls of a mutation that access the store's directory.
 fn points_of(mutation: Mutation) -> Vec<Point> {
     let mut ready = Ready::start(mutation, OBSERVED);
     let file = ready.folder.path().join("trace");
@@ -286,7 +287,7 @@ fn visit_one_in(sample: usize) {
     );
 }
 
-/// A file system of its own. It is unmounted when this is dropped.
+/// A separate file system, which is unmounted when this is dropped.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {
@@ -304,7 +305,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Lazily: a test that failed may still have a file open.
+        // Lazily, because a failed test may still have a file open.
         let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
     }
 }

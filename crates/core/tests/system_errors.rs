@@ -1,6 +1,6 @@
-//! Errors of the operating system at every system call of saving, appending and compacting: they
-//! are told with code and path, or overcome; old data is whole, nothing is left over, and the next
-//! call of the same process works.
+//! Errors at every system call of saving, appending and compacting: the error is reported with code
+//! and path, or handled; old data is intact, no files are left over, and the next call of the same
+//! process works.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
@@ -27,12 +27,12 @@ use support::{
 };
 
 const TEST: &str = "system_errors";
-/// How many points there are, about: said when they cannot be visited.
+/// The approximate number of points, which is reported if they cannot be tested.
 const CHECKS: usize = 1700;
 const ERRORS: [&str; 6] = ["EIO", "ENOSPC", "EACCES", "EXDEV", "EINTR", "EMFILE"];
-/// Calls of which no standard says that they may be interrupted.
+/// Calls that cannot be interrupted, according to any standard.
 const UNINTERRUPTED: [&str; 3] = ["mkdir", "readlink", "statx"];
-/// The round in which the error comes, and one more.
+/// The round with the error, and another one.
 const ROUNDS: usize = 2;
 
 #[test]
@@ -59,17 +59,17 @@ const MUTATIONS: [Mutation; 11] = [
     Mutation::Compact,
 ];
 
-/// A new log has its name, and the directory's trip to the medium fails: it cannot be taken back.
+/// A new log has its name, and synchronising the directory fails: the log cannot be rolled back.
 fn may_be_done_all_the_same(mutation: Mutation, point: &Point, ready: &Ready) -> bool {
     mutation == Mutation::Compact
         && (point.shown.contains(&format!("<{}>", ready.directory.display()))
             || point.shown.contains(&format!("\"{}\", O_RDONLY", ready.directory.display())))
 }
 
-/// A refusal names its code and the file or its directory.
+/// Checks that an error has a code and names the file or its directory.
 fn check_told(mutation: Mutation, outcomes: &Outcomes, ready: &Ready) {
     for (code, message) in outcomes.failed.values() {
-        // A log of which cannot be told whether it is the planned one counts as another.
+        // If the log cannot be compared with the planned one, the compaction reports a conflict.
         let is_conflict = mutation == Mutation::Compact && code == Code::Conflict.as_str();
         assert!(code == Code::Io.as_str() || is_conflict, "{code} {message}");
         let is_named = message.contains(ready.directory.to_str().unwrap());
@@ -84,7 +84,7 @@ fn visit(mutation: Mutation, point: &Point, error: &str, tally: &Tally) {
         let mut ready = Ready::start(mutation, ROUNDS).await;
         let (outcomes, is_well) = ready.go_with(point, &format!("error={error}"));
         assert!(is_well, "the child lives on");
-        // Where a directory cannot be closed, the standard library panics: that has no path.
+        // If a directory cannot be closed, the standard library panics, without a path.
         if call != "close" {
             check_told(mutation, &outcomes, &ready);
         }
@@ -98,7 +98,7 @@ fn visit(mutation: Mutation, point: &Point, error: &str, tally: &Tally) {
             possible.push((1..=ROUNDS).collect());
         }
         mutations::check(mutation, &ready.directory, &ready.before, &possible).await;
-        // Before anybody sweeps.
+        // Before a sweep.
         if call != "unlink" {
             assert_eq!(contexts::temporaries(&ready.directory), 0, "nothing is left over");
             assert_eq!(histories::replacements(&ready.directory), 0, "nothing is left over");
@@ -135,8 +135,8 @@ fn an_error_at_any_system_call_is_told_or_overcome_and_leaves_nothing() {
     );
 }
 
-/// What cannot be brought to the medium and cannot be taken back either is reported as failed, and
-/// may be there: whole, or not at all.
+/// An append that can be neither synchronised nor rolled back is reported as failed; the record may
+/// be there, complete or not at all.
 #[test]
 fn a_record_that_cannot_be_taken_back_is_whole_or_gone() {
     if !evidence::can_trace(TEST, 2) {
@@ -158,7 +158,7 @@ fn a_record_that_cannot_be_taken_back_is_whole_or_gone() {
     }
 }
 
-/// A child on a file system that has no locks: it saves, appends, and tries to compact.
+/// A child on a file system without locks: it saves, appends, and tries to compact.
 fn unlocked(directory: &std::path::Path) {
     let orders = child::listen();
     support::runtime().block_on(async {
@@ -189,7 +189,7 @@ fn without_locks_appending_and_saving_work_and_compacting_is_refused() {
     let kept = histories::line("kept", 100);
     let history = folder.path().join(histories::NAME);
     std::fs::write(&history, &kept).unwrap();
-    // A file that other users may read would be reported as well.
+    // A file that other users can read would be reported as well.
     std::fs::set_permissions(&history, std::fs::Permissions::from_mode(0o600)).unwrap();
     let mut child = Running::start("unlocked", folder.path());
     let thread = child.expect("ready").parse().unwrap();
@@ -203,7 +203,7 @@ fn without_locks_appending_and_saving_work_and_compacting_is_refused() {
     assert_eq!(histories::text(folder.path()), appended.concat(), "nothing was compacted");
 }
 
-/// The one who serves a log's queue dies of something unforeseen.
+/// The task that processes a log's queue panics.
 #[tokio::test]
 async fn a_panic_while_a_log_is_served_keeps_nobody_waiting() {
     static LOGS: LogRegistry<Error> = LogRegistry::new();

@@ -5,12 +5,12 @@ use std::fmt;
 /// The deepest nesting of groups that is compiled.
 pub const MAX_NESTING: u32 = 100;
 
-/// An expression that cannot be used.
+/// An expression that is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PatternError {
-    /// Where in the expression, in characters from 0.
+    /// The position of the error in the expression, in characters from 0.
     pub position: usize,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for PatternError {
     }
 }
 
-/// Why an expression in the syntax of the `regex` crate does not compile, and at which byte.
+/// The reason and the byte at which an expression in the syntax of the `regex` crate does not compile.
 pub(super) fn error_in(expression: &str) -> (usize, String) {
     match regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(expression) {
         Err(regex_syntax::Error::Parse(error)) => {
@@ -36,7 +36,7 @@ pub(super) fn error_in(expression: &str) -> (usize, String) {
 impl std::error::Error for PatternError {}
 
 impl PatternError {
-    /// Why an expression in the syntax of the `regex` crate does not compile.
+    /// The error of an expression in the syntax of the `regex` crate that does not compile.
     #[must_use]
     pub fn of(expression: &str) -> Self {
         let (offset, reason) = error_in(expression);

@@ -1,6 +1,6 @@
-//! JavaScript's regular expressions in the syntax of the `regex` crate. They are matched by
-//! characters, and so the flag `u` decides only what is an escape. What `^` and `$` mean, and
-//! whether letters have a case, is decided by the caller that compiles the translation.
+//! Translates JavaScript's regular expressions to the syntax of the `regex` crate. Matching works on characters, so
+//! that the flag `u` only decides which escapes are valid. The caller that compiles the translation decides what `^`
+//! and `$` mean and whether letters have a case.
 
 use std::fmt::Write;
 
@@ -14,18 +14,18 @@ const NOT_LINE_END: &str = r"[^\n\r\x{2028}\x{2029}]";
 const ANYTHING: &str = "(?s:.)";
 const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 
-/// An expression in the syntax of the `regex` crate. Groups named `secret` are named with that and a
-/// number, all others do not capture.
+/// An expression in the syntax of the `regex` crate. Groups named `secret` get this name and a number; all other groups
+/// do not capture.
 #[derive(Debug)]
 pub struct Translated {
     /// The expression.
     pub expression: String,
-    /// Where parts of it begin, in bytes, and the characters of the source that they come from.
+    /// The byte offsets of its parts, with the characters of the source that they come from.
     origins: Vec<(usize, usize)>,
 }
 
 impl Translated {
-    /// Why the translation does not compile, and where in the source.
+    /// The error of a translation that does not compile, with the position in the source.
     #[must_use]
     pub fn error(&self) -> PatternError {
         let (offset, reason) = error_in(&self.expression);
@@ -63,20 +63,20 @@ struct Translation {
     source: Vec<char>,
     at: usize,
     is_unicode: bool,
-    /// What `.` means.
+    /// The translation of `.`.
     dot: &'static str,
-    /// How many groups named `secret` there were.
+    /// The number of groups named `secret` so far.
     secrets: usize,
     out: String,
     origins: Vec<(usize, usize)>,
 }
 
-/// What an escape sequence, or a plain character of a class, stands for.
+/// The meaning of an escape sequence, or of a plain character in a class.
 enum Atom {
     Character(char),
-    /// The inside of a class, and whether it is turned around.
+    /// The contents of a class, and whether it is negated.
     Set(&'static str, bool),
-    /// `\p{…}`, as it is.
+    /// `\p{…}`, unchanged.
     Property(String),
     /// `\b` and `\B`.
     Boundary(char),
@@ -126,7 +126,7 @@ impl Translation {
         Ok(())
     }
 
-    /// A group's beginning.
+    /// Translates the start of a group.
     fn group(&mut self) -> Result<(), PatternError> {
         let start = self.at;
         self.at += 1;
@@ -155,7 +155,7 @@ impl Translation {
         Ok(())
     }
 
-    /// A quantifier, or a plain brace.
+    /// Translates a quantifier, or a plain brace.
     fn brace(&mut self) {
         let rest = self.source.get(self.at + 1..).unwrap_or_default();
         let inside: String = rest.iter().take_while(|&&character| character != '}').collect();
@@ -171,7 +171,7 @@ impl Translation {
         }
     }
 
-    /// A character class.
+    /// Translates a character class.
     fn class(&mut self) -> Result<(), PatternError> {
         let start = self.at;
         self.at += 1;
@@ -200,7 +200,7 @@ impl Translation {
                             inside.push('-');
                             push_code(&mut inside, to);
                         }
-                        // A class at the end of a range makes its hyphen a plain one.
+                        // A class at the end of a range makes its hyphen a literal.
                         other => {
                             push_code(&mut inside, from);
                             push_code(&mut inside, '-');
@@ -237,7 +237,7 @@ impl Translation {
         }
     }
 
-    /// An escape sequence, `at` being its backslash.
+    /// Reads an escape sequence; `at` is its backslash.
     fn escape(&mut self) -> Result<Atom, PatternError> {
         let start = self.at;
         let Some(letter) = self.peek(1) else { return self.error(start, "an escape is cut off") };
@@ -276,7 +276,7 @@ impl Translation {
         })
     }
 
-    /// What follows `\u`.
+    /// Reads the rest of an escape after `\u`.
     fn unicode_escape(&mut self, start: usize) -> Result<Atom, PatternError> {
         if self.is_unicode && self.peek(0) == Some('{') {
             let rest = self.source.get(self.at + 1..).unwrap_or_default();
@@ -292,7 +292,7 @@ impl Translation {
         if let Some(character) = char::from_u32(first) {
             return Ok(Atom::Character(character));
         }
-        // Half of a surrogate pair, and perhaps the other.
+        // One half of a surrogate pair, possibly followed by the other.
         if (self.peek(0), self.peek(1)) == (Some('\\'), Some('u')) {
             self.at += 2;
             let second = self.hexadecimal(4).unwrap_or_default();
@@ -304,7 +304,7 @@ impl Translation {
         self.error(start, "half of a surrogate pair is no character")
     }
 
-    /// So many hexadecimal digits.
+    /// Reads this number of hexadecimal digits.
     fn hexadecimal(&mut self, digits: usize) -> Option<u32> {
         let text: String = self.source.get(self.at..self.at + digits)?.iter().collect();
         let is_plain = text.chars().all(|digit| digit.is_ascii_hexdigit());
@@ -327,7 +327,7 @@ fn push_code(out: &mut String, character: char) {
     let _ = write!(out, r"\x{{{:X}}}", u32::from(character));
 }
 
-/// What a class holds.
+/// Appends the contents of a class.
 fn push_atom(out: &mut String, atom: &Atom) {
     match atom {
         Atom::Character(character) | Atom::Boundary(character) => push_code(out, *character),

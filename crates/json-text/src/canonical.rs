@@ -1,4 +1,4 @@
-//! One spelling per JSON value, so that equal values have equal bytes.
+//! The canonical form of JSON values: equal values have equal bytes. Used for hashes of arguments.
 
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
@@ -7,11 +7,11 @@ use std::slice;
 use super::scan::{ScanError, Token, expect_end, walk_value};
 use super::text::{decode_utf16, string_content};
 
-/// Appends the value in canonical form: keys sorted at every depth by their UTF-16 code units, as
-/// JavaScript's default sort does, and no whitespace outside strings. Of members with the same key
-/// the last one stays, as with `JSON.parse`. Keys, strings and numbers keep their spelling.
+/// Appends the value in canonical form: keys sorted at every depth by their UTF-16 code units, as JavaScript's default
+/// sort does, and no white space outside strings. Of members with the same key the last one is kept, as with
+/// `JSON.parse`. Keys, strings and numbers keep their spelling.
 ///
-/// On an error `out` is as it was.
+/// On an error, `out` is unchanged.
 pub fn canonical(raw: &[u8], out: &mut Vec<u8>) -> Result<(), ScanError> {
     let mut builder = Builder::default();
     let end = walk_value(raw, 0, |token| {
@@ -23,7 +23,7 @@ pub fn canonical(raw: &[u8], out: &mut Vec<u8>) -> Result<(), ScanError> {
     Ok(())
 }
 
-/// A value in its container.
+/// A value and its key in the container.
 struct Child<'a> {
     /// The key's token, empty in an array.
     key: &'a [u8],
@@ -32,9 +32,9 @@ struct Child<'a> {
 
 enum Value<'a> {
     Scalar(&'a [u8]),
-    /// The elements' place in the arena.
+    /// The range of the elements in the arena.
     Array(Range<usize>),
-    /// The members' place in the arena.
+    /// The range of the members in the arena.
     Object(Range<usize>),
 }
 
@@ -44,17 +44,17 @@ enum Value<'a> {
 struct Builder<'a> {
     /// The children of ended containers, next to each other and in canonical order.
     arena: Vec<Child<'a>>,
-    /// The children so far of all open containers, and at last the document's value.
+    /// The children so far of all open containers, and finally the document's value.
     pending: Vec<Child<'a>>,
     open: Vec<Open<'a>>,
-    /// The key of the value that comes next.
+    /// The key of the next value.
     key: &'a [u8],
 }
 
 /// A container that has begun.
 struct Open<'a> {
     key: &'a [u8],
-    /// Where its children begin in `pending`.
+    /// The index of its first child in `pending`.
     first: usize,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A container of which these children are still to be written.
+/// A container of which these children still have to be written.
 struct Unwritten<'b, 'a> {
     children: slice::Iter<'b, Child<'a>>,
     first: bool,
@@ -210,7 +210,7 @@ pub(super) mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Trees from so few parts that equal ones are common.
+    /// Trees of few distinct parts, so that equal ones are common.
     fn tree() -> impl Strategy<Value = Tree> {
         let scalar = prop_oneof![
             (0..2).prop_map(Tree::from),
@@ -248,7 +248,7 @@ pub(super) mod tests {
                 r#"{"":0,"ab":1,"a":2,"B":3,"10":4,"9":5}"#,
                 r#"{"":0,"10":4,"9":5,"B":3,"a":2,"ab":1}"#,
             ),
-            // Escaped keys sort by what they mean, a newline before a space.
+            // Escaped keys are sorted by their decoded text, a newline before a space.
             (r#"{" ":1,"\n":2}"#, r#"{"\n":2," ":1}"#),
             // UTF-16 order is not code point order: 😀 begins with d83d.
             ("{\"\u{e000}\":1,\"😀\":2,\"é\":3}", "{\"é\":3,\"😀\":2,\"\u{e000}\":1}"),
@@ -262,7 +262,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn errors_leave_the_output_alone() {
+    fn errors_leave_the_output_unchanged() {
         let mut out = b"before".to_vec();
         assert_eq!(canonical(b"[1,2", &mut out), Err(ScanError::Incomplete));
         assert_eq!(canonical(b"[1] 2", &mut out), Err(ScanError::Invalid { offset: 4 }));

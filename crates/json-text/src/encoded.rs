@@ -1,22 +1,22 @@
-//! A value as it came from JavaScript, still to become JSON text.
+//! A value passed from JavaScript, before it is converted to JSON text.
 
 use super::{
     escape,
     snapshot::{self, MalformedSnapshot},
 };
 
-/// A value from the JavaScript thread, as `lib/native/snapshot.ts` hands it over. Strings are UTF-16.
+/// A value from the JavaScript thread, as `lib/native/snapshot.ts` passes it. Strings are UTF-16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoded {
     /// Finished JSON text.
     Text(Vec<u16>),
     /// A string value.
     String(Vec<u16>),
-    /// A snapshot: its operations, and its strings in one piece.
+    /// A snapshot: its operations, and its strings concatenated.
     Flat {
-        /// What to build.
+        /// The operations that describe the value.
         operations: Vec<i32>,
-        /// The strings, one after the other.
+        /// The strings, concatenated.
         units: Vec<u16>,
     },
 }
@@ -25,7 +25,7 @@ impl Encoded {
     /// Appends the value as JSON text.
     ///
     /// # Errors
-    /// When the snapshot describes no value, which only a fault of the JavaScript side can cause.
+    /// When the snapshot does not describe a value, which only a bug on the JavaScript side can cause.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), MalformedSnapshot> {
         match self {
             Self::Text(units) => escape::write_text(units, out),
@@ -35,7 +35,7 @@ impl Encoded {
         Ok(())
     }
 
-    /// About how many bytes the text takes, for ASCII.
+    /// The approximate length of the text in bytes, for ASCII.
     #[must_use]
     pub fn length_hint(&self) -> usize {
         match self {

@@ -1,6 +1,6 @@
-//! Strings as JSON text, from UTF-8 and from UTF-16, byte for byte as `JSON.stringify` writes them.
+//! Writes strings as JSON text, from UTF-8 and from UTF-16, with exactly the bytes that `JSON.stringify` writes.
 
-/// Units looked at together when nothing needs escaping.
+/// Number of units that are tested together for characters to escape.
 const BLOCK: usize = 16;
 
 /// `text` as a JSON string literal, as `JSON.stringify` writes it.
@@ -39,7 +39,7 @@ pub fn write_string(units: &[u16], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends a part of a string as it is between the quotes of a JSON string literal. A surrogate pair is within one part.
+/// Appends a part of a string without the quotes of a JSON string literal. A surrogate pair must be within one part.
 pub fn write_string_part(units: &[u16], out: &mut Vec<u8>) {
     out.reserve(units.len());
     write_units::<true>(units, out);
@@ -51,7 +51,7 @@ pub fn write_text(units: &[u16], out: &mut Vec<u8>) {
     write_units::<false>(units, out);
 }
 
-/// How many bytes at the start can be copied as they are.
+/// The length of the prefix that can be copied without escaping.
 fn plain_prefix(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     let plain = blocks
@@ -66,7 +66,7 @@ const fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Appends one byte, escaped if JSON asks for it.
+/// Appends one byte, escaped if JSON requires it.
 fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     let short = match byte {
         b'"' | b'\\' => byte,
@@ -116,7 +116,7 @@ const fn is_plain<const ESCAPE: bool>(unit: u16) -> bool {
     }
 }
 
-/// Appends the first character and gives what follows it.
+/// Appends the first character, and returns the rest.
 fn write_character<'a, const ESCAPE: bool>(units: &'a [u16], out: &mut Vec<u8>) -> &'a [u16] {
     let Some((&unit, rest)) = units.split_first() else { return units };
     match (unit, rest) {

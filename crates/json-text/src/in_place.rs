@@ -1,4 +1,5 @@
-//! What JSON text says, at the places where it stands.
+//! Decodes the escape sequences of a JSON text without changing offsets, so that matches in the decoded text can be
+//! shown in the original.
 
 use std::borrow::Cow;
 
@@ -6,12 +7,11 @@ use memchr::memchr;
 
 use super::text::read_character;
 
-/// Stands for the part of an escape sequence that what it means does not fill: no part of a word.
+/// Fills the bytes of an escape sequence that its character does not need. Not part of a word.
 pub const FILLER: char = '\u{1}';
 
-/// The text with every escape sequence of its strings replaced by the character that it means and
-/// characters without meaning, so that all stands where it stood, to the byte. What cannot be shown
-/// (lone surrogates, control characters) becomes space.
+/// The text with every escape sequence of its strings replaced by its character and fillers, so that all text keeps its
+/// byte offset. Characters that cannot be shown (lone surrogates, control characters) become spaces.
 #[must_use]
 pub fn unescaped_in_place(json: &str) -> Cow<'_, str> {
     let Some(first) = memchr(b'\\', json.as_bytes()) else { return Cow::Borrowed(json) };
@@ -27,7 +27,7 @@ pub fn unescaped_in_place(json: &str) -> Cow<'_, str> {
                 length
             }
             None => {
-                // No escape sequence, so no valid JSON: shown as it is.
+                // Not an escape sequence, so not valid JSON: shown unchanged.
                 text.push('\\');
                 1
             }
@@ -54,7 +54,7 @@ fn replace(character: char, length: usize, text: &mut String) {
         return;
     }
     text.push(shown);
-    // Within a word: characters that are invisible there.
+    // Characters that are invisible within a word.
     while missing > 0 {
         let invisible = if missing % 2 == 1 { '\u{200B}' } else { '\u{AD}' };
         text.push(invisible);

@@ -1,20 +1,20 @@
-//! A bounded part of a value's text that is not only its beginning.
+//! Takes a bounded sample of a value's text: its start, its end, and pieces from in between. Used for indexing long
+//! values.
 
 use std::ops::Range;
 
 use super::append_text;
 
-/// Of a value that is too long for its bound: this share of the bound is its beginning, this its
-/// end, the rest are pieces from in between.
+/// Shares of the limit for a value that is too long: this share for its start, this for its end, and the rest for
+/// pieces from in between.
 const HEAD_SHARE: usize = 2;
 const TAIL_SHARE: usize = 8;
 /// Length of a piece in bytes.
 const PIECE: usize = 2048;
 
-/// Appends the keys, strings, numbers and booleans of a value as plain text: all of it when the
-/// value has at most `max_bytes` bytes, else its beginning, its end and pieces from in between, as
-/// far apart as they fit. Little more than `max_bytes` bytes are appended, however long the value
-/// is, and no more of it is looked at. Whether the text is whole.
+/// Appends the keys, strings, numbers and booleans of a value as plain text. Of a value with more than `max_bytes`
+/// bytes, appends its start, its end, and evenly spaced pieces from in between. Appends hardly more than `max_bytes`
+/// bytes, and reads no more of the value, for values of any length. Returns whether the text is complete.
 pub fn append_sample(raw_json: &[u8], out: &mut String, max_bytes: usize) -> bool {
     if raw_json.len() <= max_bytes {
         append_text(raw_json, out, max_bytes);
@@ -28,7 +28,7 @@ pub fn append_sample(raw_json: &[u8], out: &mut String, max_bytes: usize) -> boo
     false
 }
 
-/// Where the pieces after the beginning stand, the end last.
+/// The ranges of the pieces after the start, the end last.
 fn pieces(length: usize, max_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let (head, tail) = (max_bytes / HEAD_SHARE, max_bytes / TAIL_SHARE);
     let between = head..length.saturating_sub(tail).max(head);
@@ -41,10 +41,10 @@ fn pieces(length: usize, max_bytes: usize) -> impl Iterator<Item = Range<usize>>
         .chain(std::iter::once(end..length))
 }
 
-/// A piece of JSON text as plain text. It may begin and end anywhere: what is cut off is left out.
+/// Appends a piece of JSON text as plain text. The piece may begin and end anywhere; tokens that are cut are left out.
 fn append_raw(piece: &[u8], out: &mut String) {
     let is_break = |byte: &u8| byte.is_ascii_whitespace() || b",:\"[]{}".contains(byte);
-    // Up to the first break it is the rest of a word, or of an escape.
+    // The text before the first break is the rest of a word or of an escape sequence.
     let start = piece.iter().take(PIECE / 8).position(is_break).unwrap_or(0);
     let text = String::from_utf8_lossy(piece.get(start..).unwrap_or_default());
     let mut rest: &str = &text;
@@ -54,7 +54,7 @@ fn append_raw(piece: &[u8], out: &mut String) {
         match characters.next() {
             Some('u') => {
                 let unit = escape.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                // Surrogate pairs are pictures: no words.
+                // Surrogate pairs encode emoji, mostly, and no words.
                 out.push(unit.and_then(char::from_u32).unwrap_or(' '));
                 rest = escape.get(5..).unwrap_or_default();
                 continue;
@@ -106,7 +106,7 @@ mod tests {
         fn any_bytes_are_sampled_within_bounds(bytes in prop::collection::vec(any::<u8>(), 0..5000), max_bytes in 0_usize..3000) {
             let mut out = String::new();
             append_sample(&bytes, &mut out, max_bytes);
-            // what is no UTF-8 takes three bytes
+            // Invalid UTF-8 takes three bytes per byte.
             prop_assert!(out.len() <= 3 * (max_bytes + 2 * PIECE) + 64);
         }
 

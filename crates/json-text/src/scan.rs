@@ -7,16 +7,16 @@ use std::ops::{ControlFlow, Range};
 
 use super::text::skip_string;
 
-/// Why a text is not (yet) a JSON value.
+/// Why a text is not a valid or complete JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
-    /// The text ends too early: with more bytes it could still become valid.
+    /// The text ends too early: more bytes could make it valid.
     #[error("the JSON text ends too early")]
     Incomplete,
     /// No continuation can make the text valid.
     #[error("invalid JSON at byte {offset}")]
     Invalid {
-        /// The first byte that cannot be there.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
 }
@@ -67,14 +67,14 @@ pub(super) fn expect_end(text: &[u8], position: usize) -> Result<(), ScanError> 
     if offset < text.len() { Err(ScanError::Invalid { offset }) } else { Ok(()) }
 }
 
-/// Reports the tokens of the value that begins at `position` in order, until the value ends or
-/// `visit` breaks off. Returns the position after the last token that was reported.
+/// Reports the tokens of the value that begins at `position` in order, until the value ends or `visit` breaks. Returns
+/// the position after the last reported token.
 pub fn walk_value<'a>(
     text: &'a [u8],
     position: usize,
     mut visit: impl FnMut(Token<'a>) -> ControlFlow<()>,
 ) -> Result<usize, ScanError> {
-    // The closure decides at every token; this keeps the decision to one line each.
+    // The closure's result is checked at every token; the macro keeps each check to one line.
     macro_rules! report {
         ($token:expr, $end:expr) => {
             if visit($token).is_break() {
@@ -131,7 +131,7 @@ pub fn walk_value<'a>(
                 report!(Token::Literal(token(start, at)), at);
             }
         }
-        // A value has ended here, and with it perhaps the containers around it.
+        // A value has ended here, and possibly the containers around it.
         loop {
             let Some(in_object) = nesting.innermost() else { return Ok(at) };
             at = skip_whitespace(text, at);
@@ -167,14 +167,14 @@ pub fn walk_value<'a>(
 pub struct Member<'a> {
     /// The key's exact bytes, with quotes.
     pub key: &'a [u8],
-    /// Where the value is in the text.
+    /// The range of the value in the text.
     pub value: Range<usize>,
 }
 
-/// Reads the members of an object one after the other, each no further than asked for: a reader
-/// that has only the beginning of a file stops before a value it does not need.
+/// Reads the members of an object one by one, each only as far as requested: a reader that has only the start of a file
+/// can stop before a value that it does not need.
 ///
-/// Iterating yields whole members and ends after the first error.
+/// As an iterator, it yields complete members and ends after the first error.
 #[derive(Debug)]
 pub struct Members<'a> {
     text: &'a [u8],
@@ -206,8 +206,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The next member's key with its quotes, or `None` after the last member. The value of the
-    /// member before it is skipped if that has not happened yet.
+    /// The next member's key with its quotes, or `None` after the last member. Skips the value of the previous member
+    /// if it was not read.
     pub fn next_key(&mut self) -> Result<Option<&'a [u8]>, ScanError> {
         if self.state == State::AtValue {
             self.skip_value()?;
@@ -233,19 +233,19 @@ impl<'a> Members<'a> {
         Ok(self.text.get(key..key_end))
     }
 
-    /// Where the value of the member that [`Self::next_key`] has named begins.
+    /// The start of the value of the member that [`Self::next_key`] returned.
     pub fn value_start(&self) -> Option<usize> {
         (self.state == State::AtValue).then_some(self.position)
     }
 
-    /// Scans the value of the member that [`Self::next_key`] has named. Without such a member the
-    /// current position is reported as invalid.
+    /// Scans the value of the member that [`Self::next_key`] returned. Without such a member, the current position is
+    /// reported as invalid.
     pub fn skip_value(&mut self) -> Result<Range<usize>, ScanError> {
         let Some(start) = self.value_start() else {
             return Err(ScanError::Invalid { offset: self.position });
         };
         let end = skip_value(self.text, start)?;
-        // At the end of the text a number may go on; an object goes on in any case.
+        // At the end of the text, a number may continue, and an object must.
         if end >= self.text.len() {
             return Err(ScanError::Incomplete);
         }
@@ -254,7 +254,7 @@ impl<'a> Members<'a> {
         Ok(start..end)
     }
 
-    /// The position after the closing brace, once it has been reached.
+    /// The position after the closing brace, once it is reached.
     pub fn end(&self) -> Option<usize> {
         (self.state == State::Closed).then_some(self.position)
     }
@@ -309,12 +309,12 @@ impl Nesting {
     }
 }
 
-/// The error for a byte that cannot be there, or for its absence.
+/// The error for an invalid byte, or for a missing one.
 pub(super) fn unexpected(text: &[u8], at: usize) -> ScanError {
     if at < text.len() { ScanError::Invalid { offset: at } } else { ScanError::Incomplete }
 }
 
-/// Skips a key and its colon: the position after the key and the position of the value.
+/// Skips a key and its colon. Returns the position after the key and the position of the value.
 fn skip_key(text: &[u8], at: usize) -> Result<(usize, usize), ScanError> {
     let key_end = skip_string(text, at)?;
     let colon = skip_whitespace(text, key_end);
@@ -340,7 +340,7 @@ fn skip_number(text: &[u8], start: usize) -> Result<usize, ScanError> {
     Ok(at)
 }
 
-/// Skips one digit or more.
+/// Skips one or more digits.
 fn skip_digits(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let rest = text.get(at..).unwrap_or_default();
     match rest.iter().take_while(|byte| byte.is_ascii_digit()).count() {

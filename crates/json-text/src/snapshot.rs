@@ -1,8 +1,8 @@
-//! Turns the snapshot of a JavaScript value into JSON text, byte for byte that of `JSON.stringify`.
+//! Turns the snapshot of a JavaScript value into JSON text, with exactly the bytes that `JSON.stringify` writes.
 //!
-//! `lib/native/snapshot.ts` takes the snapshot on the JavaScript thread; this runs on a worker. Strings arrive as UTF-16,
-//! as the engine holds them: copying them so costs that thread next to nothing, lengths need no conversion, and lone
-//! surrogates, which `JSON.stringify` escapes, are still there.
+//! `lib/native/snapshot.ts` takes the snapshot on the JavaScript thread; this module runs on a worker thread. Strings
+//! arrive as UTF-16, as the engine stores them: copying them costs the JavaScript thread little, lengths need no
+//! conversion, and lone surrogates, which `JSON.stringify` escapes, are preserved.
 //!
 //! | kind | what arrives | function |
 //! |---|---|---|
@@ -15,11 +15,11 @@
 //! 32-bit integers in native byte order; lengths count UTF-16 units.
 //!
 //! ```text
-//! operations[0]      T: where the key lists begin and the value ends
-//! operations[1]      U: how many units of the strings come before the key texts
+//! operations[0]      T: the index at which the value ends and the key lists begin
+//! operations[1]      U: the number of units of the strings before the key texts
 //! operations[2 .. T] the value, depth first
 //! operations[T ..]   the key lists, in the order of their numbers; each is a count n and n lengths. Their texts follow
-//!                    each other from unit U on, every key finished as it stands in JSON: "name":
+//!                    each other from unit U on, every key in its final JSON form: "name":
 //! ```
 //!
 //! Each operation of a value is `payload << 4 | code`:
@@ -34,15 +34,15 @@
 //! | 5 | record | number of its key list | one value per key |
 //! | 6 | dictionary | number of entries | per entry the length of the raw key, and the value |
 //!
-//! An absent value leaves its key out in objects and reads `null` elsewhere.
+//! The key of an absent value is left out in objects; elsewhere an absent value is written as `null`.
 
 use std::ops::Range;
 
 use super::escape::{write_string, write_units};
 
-/// Deeper values arrive as text; a limit also keeps malformed input from exhausting the stack.
+/// Deeper values are passed as text. The limit also keeps malformed input from exhausting the stack.
 const MAX_DEPTH: usize = 100;
-/// More than any well-formed snapshot gives. Key lists could otherwise blow up a small input.
+/// More than any well-formed snapshot produces. It bounds the output of malformed key lists.
 const MAX_OUTPUT: usize = 1 << 30;
 const HEADER_LENGTH: usize = 2;
 
@@ -62,15 +62,15 @@ const CODE_DICTIONARY: i32 = 6;
 
 const ABSENT_OPERATION: i32 = ABSENT << CODE_BITS | CODE_CONSTANT;
 
-/// The operations do not describe a value: a bug on the JavaScript side, or a foreign caller.
+/// The operations do not describe a value: a bug on the JavaScript side, or an external caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed value snapshot: {0}")]
 pub struct MalformedSnapshot(&'static str);
 
 type Result<T> = std::result::Result<T, MalformedSnapshot>;
 
-/// Appends the value that `operations` and its strings, `units`, describe. What was appended before an error is to be
-/// discarded.
+/// Appends the value that `operations` and its strings, `units`, describe. On an error, the caller must discard what
+/// was appended.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub fn write_flat(operations: &[i32], units: &[u16], out: &mut Vec<u8>) -> Resul
         operations.split_at_checked(value_end).ok_or(MalformedSnapshot("value beyond the end"))?;
     let (value_units, key_units) =
         units.split_at_checked(value_units).ok_or(MalformedSnapshot("strings beyond the end"))?;
-    // Digits, punctuation and keys come to about as much as the strings.
+    // Digits, punctuation and keys are estimated by the number of operations.
     out.reserve(value_units.len() + operations.len() * 4);
     let mut writer = Writer {
         operations: value,
@@ -103,12 +103,12 @@ pub fn write_flat(operations: &[i32], units: &[u16], out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// The keys of all lists, ready to be copied.
+/// The keys of all lists in UTF-8.
 struct KeyLists {
     text: Vec<u8>,
-    /// Where in `text` each key lies.
+    /// The range of each key in `text`.
     keys: Vec<Range<usize>>,
-    /// Which of `keys` each list has.
+    /// The range of each list in `keys`.
     lists: Vec<Range<usize>>,
 }
 
@@ -144,7 +144,7 @@ struct Writer<'a> {
     /// The strings not yet written.
     units: &'a [u16],
     key_lists: KeyLists,
-    /// The length `out` must not exceed.
+    /// The maximum length of `out`.
     end: usize,
     out: &'a mut Vec<u8>,
     doubles: ryu_js::Buffer,
@@ -312,7 +312,7 @@ mod tests {
         let [first, second] =
             [&bytes[..4], &bytes[4..]].map(|half| i32::from_ne_bytes(half.try_into().unwrap()));
         let alone = flat(&[6, 0, CODE_DOUBLE, 0, first, second], "").unwrap();
-        // Behind the array the double needs no padding.
+        // Within the array, the double needs no padding.
         let inside =
             flat(&[6, 0, operation(CODE_ARRAY, 1), CODE_DOUBLE, first, second], "").unwrap();
         assert_eq!(inside, format!("[{alone}]"));

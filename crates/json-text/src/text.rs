@@ -1,4 +1,4 @@
-//! String tokens: where they end and what they say; the text and the beginning of whole values.
+//! Decodes string tokens, and extracts the text and the start of values.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ pub fn decode_string(raw: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// The exact UTF-16 code units of a string token (with its quotes), lone surrogates included.
-/// A malformed token is decoded as far as it is well-formed.
+/// A malformed token is decoded up to its first error.
 pub fn decode_utf16(raw: &[u8]) -> Vec<u16> {
     let mut units = Vec::new();
     let mut rest = string_content(raw);
@@ -38,16 +38,15 @@ pub fn decode_utf16(raw: &[u8]) -> Vec<u16> {
     }
 }
 
-/// Appends the keys, strings, numbers and booleans of a value as plain text, in order and with
-/// single spaces between them (and before them, if `out` is not empty). At most `max_bytes` bytes
-/// are appended, and only whole characters.
+/// Appends the keys, strings, numbers and booleans of a value as plain text, in order and with single spaces between
+/// them (and before them, if `out` is not empty). Appends at most `max_bytes` bytes, and only whole characters.
 ///
-/// A malformed value contributes the tokens before the fault.
+/// Of a malformed value, the tokens before the error are appended.
 pub fn append_text(raw_json: &[u8], out: &mut String, max_bytes: usize) {
     append_tokens(raw_json, out, max_bytes, |_| ' ');
 }
 
-/// As [`append_text`], with one separator before every string value and another before all else.
+/// As [`append_text`], with one separator before every string value and another before any other token.
 pub fn append_separated(
     raw_json: &[u8],
     out: &mut String,
@@ -88,16 +87,16 @@ fn append_tokens(
         }
         if complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    // Text before a fault is worth as much as any other.
+    // The tokens before an error are used like any others.
     let _ = walk_value(raw_json, 0, visit);
 }
 
-/// An object's JSON cut to at most `max_bytes` bytes (no less than `{}` takes), and whether it
-/// had to be cut. What fits is returned as it is.
+/// Cuts an object's JSON to at most `max_bytes` bytes (but not less than `{}`), and returns whether it was cut. An
+/// object that fits is returned unchanged.
 ///
-/// Members stay in order and are kept whole while they fit. A string that does not fit is cut
-/// between characters and ends with `…`; other values that do not fit are left out. Anything but
-/// a valid object counts as empty where it does not fit.
+/// Members stay in order, and are kept completely while they fit. A string that does not fit is cut between characters
+/// and ends with `…`; other values that do not fit are left out. Anything but a valid object counts as empty if it does
+/// not fit.
 pub fn cut_arguments(raw_object: &[u8], max_bytes: usize) -> (Vec<u8>, bool) {
     if raw_object.len() <= max_bytes {
         return (raw_object.to_vec(), false);
@@ -139,7 +138,7 @@ pub(super) fn skip_string(text: &[u8], opening: usize) -> Result<usize, ScanErro
         };
         let content = text.get(start..end).unwrap_or_default();
         if let Err(error) = str::from_utf8(content) {
-            // A character that the end of the text cuts off may still become whole.
+            // A character that is cut off by the end of the text may be completed later.
             let cut_off = error.error_len().is_none() && closing == Err(ScanError::Incomplete);
             let offset = start + error.valid_up_to();
             return Err(if cut_off {
@@ -164,12 +163,12 @@ fn find_closing_quote(text: &[u8], start: usize, non_ascii: &mut bool) -> Result
     }
 }
 
-/// The position of the first quote, backslash or control character; notes bytes beyond ASCII.
+/// The position of the first quote, backslash or control character. Records whether there are bytes beyond ASCII.
 fn find_special(text: &[u8], start: usize, non_ascii: &mut bool) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The high bit of each byte that is below `limit`. Borrows can set it wrongly only above a
-    // byte that is, so that the lowest set bit is always right.
+    // The high bit of each byte that is below `limit`. A borrow can only set it wrongly above a byte that is, so that
+    // the lowest set bit is always correct.
     let below = |word: u64, limit: u64| word.wrapping_sub(LOW * limit) & !word & HIGH;
     let mut at = start;
     let mut seen = 0;
@@ -209,14 +208,14 @@ fn skip_escape(text: &[u8], backslash: usize) -> Result<usize, ScanError> {
     }
 }
 
-/// What is between the quotes of a string token.
+/// The text between the quotes of a string token.
 pub(super) fn string_content(token: &[u8]) -> &[u8] {
     let content = token.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
     content.unwrap_or_default()
 }
 
-/// A string token's beginning with an ellipsis, in at most `max_bytes` bytes. `None` if not even
-/// the ellipsis fits or the token is not a string.
+/// The start of a string token with an ellipsis, in at most `max_bytes` bytes. `None` if not even the ellipsis fits or
+/// the token is not a string.
 fn cut_string(token: &[u8], max_bytes: usize) -> Option<Vec<u8>> {
     if !token.starts_with(b"\"") {
         return None;
@@ -237,8 +236,7 @@ fn cut_string(token: &[u8], max_bytes: usize) -> Option<Vec<u8>> {
     Some([b"\"", content.get(..end)?, ELLIPSIS.as_bytes(), b"\""].concat())
 }
 
-/// Appends a string's decoded content for as long as `out` has at most `limit` bytes. Whether all
-/// of it was appended.
+/// Appends a string's decoded content while `out` has at most `limit` bytes. Returns whether all of it was appended.
 fn append_decoded(content: &[u8], out: &mut String, limit: usize) -> bool {
     let mut rest = content;
     loop {
@@ -263,7 +261,7 @@ fn split_at_escape(content: &[u8]) -> (&[u8], &[u8]) {
     content.split_at_checked(plain).unwrap_or((content, b""))
 }
 
-/// The longest beginning of at most `max_bytes` bytes that consists of whole characters.
+/// The longest prefix of at most `max_bytes` bytes that consists of whole characters.
 fn whole_characters(text: &[u8], max_bytes: usize) -> &str {
     let text = text.get(..max_bytes).unwrap_or(text);
     str::from_utf8(text).unwrap_or_else(|error| {
@@ -272,8 +270,8 @@ fn whole_characters(text: &[u8], max_bytes: usize) -> &str {
     })
 }
 
-/// The character at the beginning of `escapes` and the length of its escape sequence, or of the
-/// two sequences of a surrogate pair.
+/// The character at the start of `escapes` and the length of its escape sequence, or of the two sequences of a
+/// surrogate pair.
 pub(super) fn read_character(escapes: &[u8]) -> Option<(char, usize)> {
     let (first, length) = read_unit(escapes)?;
     let second = escapes.get(length..).and_then(read_unit);
@@ -286,7 +284,7 @@ pub(super) fn read_character(escapes: &[u8]) -> Option<(char, usize)> {
     Some((char::from_u32(u32::from(first)).unwrap_or(char::REPLACEMENT_CHARACTER), length))
 }
 
-/// The UTF-16 code unit of the escape sequence at the beginning of `escapes`, and its length.
+/// The UTF-16 code unit of the escape sequence at the start of `escapes`, and its length.
 fn read_unit(escapes: &[u8]) -> Option<(u16, usize)> {
     let character = match escapes {
         [b'\\', b'u', digits @ ..] => {

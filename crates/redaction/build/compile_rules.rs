@@ -1,20 +1,20 @@
-//! Turns `rules.toml` into Rust statics. Part of the build, not of the crate: nothing is parsed when
-//! the program runs.
+//! Compiles `rules.toml` into Rust statics during the build, so that the program parses no rules when it runs. Called
+//! by the build script (`main.rs`).
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-/// Bytes that an anchor has at least: shorter ones stand everywhere.
+/// Minimum length of an anchor in bytes. Shorter anchors occur in almost every text and would not narrow the search.
 const SHORTEST_ANCHOR: usize = 3;
 const DEFAULT_LENGTH: usize = 512;
 
-/// The two files that the crate includes.
+/// The contents of the two files that the crate includes.
 pub struct Compiled {
-    /// `RULES` and `NAMES`.
+    /// The statics `RULES` and `NAMES`.
     pub rules: String,
-    /// `EXAMPLES`, for the tests alone.
+    /// The static `EXAMPLES`, which only the tests use.
     pub examples: String,
 }
 
@@ -50,7 +50,7 @@ struct Rule {
     negative: Vec<String>,
 }
 
-/// A command with a flag that a secret stands behind.
+/// A command that takes a secret as the value of a flag.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
@@ -61,7 +61,7 @@ struct Command {
     flag: String,
 }
 
-/// What code finds, because a pattern cannot.
+/// Methods of detection that are written in code, because a regular expression cannot express them.
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 enum Detector {
@@ -88,7 +88,7 @@ struct Names {
 }
 
 /// # Errors
-/// Says which rule is wrong, and what about it.
+/// Names the rule that is wrong, and the error.
 pub fn compile(source: &str) -> Result<Compiled, String> {
     let file: File = toml::from_str(source).map_err(|error| error.to_string())?;
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Compiles the redaction rules, `rules.toml`, into Rust statics.
+//! Build script: compiles the redaction rules in `rules.toml` into Rust statics.
 
 mod compile_rules;
 

@@ -1,4 +1,4 @@
-//! What is never redacted.
+//! The caller's allow list: secrets that are never redacted.
 
 use rustc_hash::FxHashSet;
 
@@ -8,7 +8,7 @@ use crate::{
     linear_regex::LinearRegex,
 };
 
-/// What a caller allows, compiled.
+/// The compiled allow list.
 #[derive(Debug)]
 pub(super) struct AllowList {
     literals: FxHashSet<String>,
@@ -17,8 +17,8 @@ pub(super) struct AllowList {
 
 impl AllowList {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`] with the place in the list, and for an expression with the position, for
-    /// what would allow everything, is malformed, needs backtracking, or becomes too large.
+    /// [`ErrorKind::InvalidOption`] with the index in the list. Refused are entries that would allow every text, and
+    /// expressions that are malformed, need backtracking or become too large (with the position of the error).
     pub fn new(allowed: &[Allowed]) -> Result<Self> {
         let mut list = Self { literals: FxHashSet::default(), expressions: Vec::new() };
         for (place, allowed) in allowed.iter().enumerate() {
@@ -41,7 +41,7 @@ impl AllowList {
         Ok(list)
     }
 
-    /// Whether this was taken for a secret by mistake. What takes too long to tell is none.
+    /// Whether the caller allows this secret. A secret whose check takes too long is not allowed.
     pub fn contains(&self, secret: &str) -> bool {
         self.literals.contains(secret)
             || self.expressions.iter().any(|expression| expression.is_match(secret) == Ok(true))
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_in_time_is_not_allowed() {
+    fn a_secret_whose_check_takes_too_long_is_not_allowed() {
         let list = AllowList::new(&[expression("^(?:[ab]{0,2}c?){150}[ab]*z", "")]).unwrap();
         assert!(list.contains("abz"));
         assert!(!list.contains(&format!("{}z", "ab".repeat(10_000))), "it would match");

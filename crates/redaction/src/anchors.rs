@@ -1,21 +1,22 @@
-//! Finds a thousand short texts in one pass, without regard to ASCII case. Of every three
-//! and four bytes small tables tell whether a text may begin there; they stay in the nearest cache,
-//! where the states of an automaton for so many texts do not.
+//! Multi-pattern search for the anchors of all rules: finds about a thousand short texts in one pass, ignoring ASCII
+//! case. Small hash tables of the first three and four bytes decide where a text may begin. They fit in the L1 cache;
+//! the states of an automaton for as many texts do not.
 
 use std::ops::Range;
 
-/// Bytes that decide whether an anchor may begin.
+/// Number of bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
 const TABLE_BITS: u32 = 16;
 const WORD_BITS: u32 = u64::BITS;
 
-/// An anchor by its head.
+/// An anchor, split into its head (its first bytes) and the rest.
 #[derive(Debug)]
 struct Anchor {
     head: u32,
-    /// What follows the head.
+    /// The bytes after the head.
     tail: Box<[u8]>,
-    /// The first four bytes of that, which most anchors with the head differ in, and where they have bits.
+    /// The first four bytes of `tail`, in which most anchors with the same head differ, and a mask of the bits that
+    /// count.
     next: u32,
     mask: u32,
     number: usize,
@@ -29,7 +30,7 @@ impl Anchor {
     }
 }
 
-/// The first four bytes of a text in lower case, the first in the lowest bits; zeros where it ends.
+/// The first four bytes of a text in lower case, the first in the lowest bits; zeros beyond the text's end.
 #[inline]
 fn first_four(text: &[u8]) -> u32 {
     let mut four = [0; 4];
@@ -37,17 +38,17 @@ fn first_four(text: &[u8]) -> u32 {
     u32::from_le_bytes(four)
 }
 
-/// Texts to look for, by numbers in the order they were given.
+/// The anchors to search for, numbered in the order in which they were given.
 #[derive(Debug)]
 pub(super) struct AnchorSet {
-    /// Those of three bytes.
+    /// Anchors of three bytes.
     short: Heads,
-    /// Longer ones, by their first four: three letters of theirs stand in every text.
+    /// Longer anchors, by their first four bytes: the first three occur in almost every text.
     long: Heads,
 }
 
 impl AnchorSet {
-    /// Of texts in lower case. Those with less than [`HEAD`] bytes are never found.
+    /// Builds the search for anchors in lower case. Anchors with fewer than [`HEAD`] bytes are never found.
     pub fn new(anchors: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let (mut short, mut long) = (Vec::new(), Vec::new());
         for (number, anchor) in anchors.into_iter().enumerate() {
@@ -62,8 +63,8 @@ impl AnchorSet {
         Self { short: Heads::new(short), long: Heads::new(long) }
     }
 
-    /// Visits the anchors that begin in a part of the text, about in their order, until `visit` says
-    /// that it is enough.
+    /// Visits the anchors that begin in a part of the text, roughly in order of position, until `visit` returns that it
+    /// needs no more.
     pub fn visit(
         &self,
         text: &[u8],
@@ -93,19 +94,19 @@ impl AnchorSet {
     }
 }
 
-/// Bytes that decide whether a longer anchor may begin.
+/// Number of bytes that decide whether an anchor of four or more bytes may begin.
 const LONG_HEAD: usize = 4;
 
-/// Beginnings of one length.
+/// A hash table of heads of one length.
 #[derive(Debug)]
 struct Heads {
-    /// A bit for every hash of a head.
+    /// One bit for every hash of a head.
     table: Vec<u64>,
-    /// The bits before each word of the table.
+    /// Number of set bits before each word of the table.
     bits_before: Vec<u32>,
-    /// Where in `anchors` those of each bit end.
+    /// For each set bit, the end of its anchors in `anchors`.
     ends: Vec<u32>,
-    /// By the hash of their head; those of one head in the order in which they were given.
+    /// Anchors ordered by the hash of their head; anchors with the same head keep the order in which they were given.
     anchors: Vec<Anchor>,
 }
 
@@ -137,7 +138,7 @@ impl Heads {
         self.table.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The anchors of a head for which there may be some, and of others with its hash.
+    /// The anchors with the given head; anchors of another head with the same hash are included.
     #[inline]
     fn with_hash_of(&self, head: u32) -> &[Anchor] {
         let (word, bit) = place(head);
@@ -150,7 +151,7 @@ impl Heads {
             .unwrap_or_default()
     }
 
-    /// Visits the anchors with this head, of so many bytes, which ends at `at`.
+    /// Visits the anchors whose head is the `length` bytes that end at `at`.
     fn visit(
         &self,
         head: u32,
@@ -170,7 +171,7 @@ impl Heads {
     }
 }
 
-/// Where in the table a head has its bit.
+/// The bit of a head in the table.
 #[inline]
 const fn place(head: u32) -> (usize, u64) {
     let hash = head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - TABLE_BITS);

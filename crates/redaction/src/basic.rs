@@ -1,5 +1,5 @@
-//! Credentials of the HTTP scheme `Basic`, wherever they stand: base64 of a name, a colon and a
-//! password, which no other text is.
+//! Detector for credentials of the HTTP scheme `Basic` in any text: base64 of a user name, a colon and a password. No
+//! other text decodes to this form.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ use super::{
     work,
 };
 
-/// Credentials are at least and at most so long.
+/// Length of encoded credentials.
 const LENGTH: std::ops::RangeInclusive<usize> = 8..=4096;
-/// Spaces between the scheme and the credentials, at most.
+/// Maximum number of spaces between the scheme and the credentials.
 const MAX_GAP: usize = 8;
-/// Steps of looking at a letter of credentials, and of decoding it.
+/// Work steps per letter for examining and decoding credentials.
 const STEPS_OF_LETTER: usize = 1;
 const STEPS_OF_DECODED: usize = 3;
-/// Padding, and the bits of a text that was cut, say nothing.
+/// Decoder that ignores missing padding and trailing bits, which a cut text has.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -32,7 +32,7 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The credentials behind the scheme's name, which ends at `end`.
+/// The credentials after the scheme's name, which ends at `end`.
 pub(super) fn find(text: &str, end: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(end..)?;
     let gap = match rest {
@@ -51,7 +51,7 @@ pub(super) fn find(text: &str, end: usize) -> Option<Range<usize>> {
         return None;
     }
     let padding = rest.iter().skip(letters).take(2).take_while(|&&byte| byte == b'=').count();
-    // One letter more than whole bytes have: the text is cut.
+    // One letter more than whole bytes need: the text is cut.
     let whole = letters - usize::from(letters % 4 == 1);
     work::add(STEPS_OF_DECODED * letters);
     let decoded = ENGINE.decode(rest.get(..whole)?).ok()?;

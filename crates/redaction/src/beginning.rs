@@ -1,28 +1,28 @@
-//! The bytes that a match of an expression may begin with: most anchors are seen to be none of a match without
-//! a search.
+//! Computes which bytes a match of an expression may begin with. With this table, most anchors are ruled out without a
+//! search.
 
 use regex_automata::{
     nfa::thompson::{Compiler, Config, NFA, State},
     util::{primitives::StateID, syntax},
 };
 
-/// So many bytes are looked at.
+/// Number of leading bytes that are checked.
 const LENGTH: usize = 12;
-/// An automaton takes at most so many bytes.
+/// Maximum size of an automaton in bytes.
 const MAX_AUTOMATON: usize = 16 << 20;
 
-/// Bytes that may stand at a place: a bit for each.
+/// The bytes that may occur at one offset, one bit for each.
 type Bytes = [u64; 4];
 
-/// What matches of an expression begin with.
+/// The bytes with which matches of an expression begin.
 #[derive(Debug, Default)]
 pub(super) struct Beginning {
-    /// The bytes that may stand at each place, up to where a match may end.
+    /// The bytes that may occur at each offset, up to the shortest possible match.
     places: Vec<Bytes>,
 }
 
 impl Beginning {
-    /// Of an expression's matches; anything for what is no expression or too large.
+    /// The table of an expression. An expression that is invalid or too large gets a table that allows every text.
     pub fn of(expression: &str) -> Self {
         let syntax = syntax::Config::new().unicode(false).utf8(false);
         let config = Config::new().utf8(false).nfa_size_limit(Some(MAX_AUTOMATON));
@@ -30,7 +30,7 @@ impl Beginning {
         automaton.map_or_else(|_| Self::default(), |automaton| Self { places: places(&automaton) })
     }
 
-    /// Whether a match may begin where a text does.
+    /// Whether a match may begin at the start of a text.
     pub fn allows(&self, text: &[u8]) -> bool {
         text.len() >= self.places.len()
             && text.iter().zip(&self.places).all(|(&byte, place)| has(place, byte))
@@ -41,7 +41,7 @@ fn has(bytes: &Bytes, byte: u8) -> bool {
     bytes.get(usize::from(byte / 64)).is_some_and(|word| word & (1 << (byte % 64)) != 0)
 }
 
-/// The bytes that lead from the automaton's start to a state: all paths together, assertions taken as true.
+/// The bytes on all paths from the automaton's start state, by offset; assertions are assumed to hold.
 fn places(automaton: &NFA) -> Vec<Bytes> {
     let mut places = Vec::new();
     let mut states = vec![automaton.start_anchored()];
@@ -78,7 +78,7 @@ fn places(automaton: &NFA) -> Vec<Bytes> {
                 State::Union { alternates } => states.extend(alternates.iter().copied()),
                 State::BinaryUnion { alt1, alt2 } => states.extend([*alt1, *alt2]),
                 State::Fail => {}
-                // Anything may follow.
+                // Any byte may follow.
                 State::Match { .. } => return places,
             }
         }

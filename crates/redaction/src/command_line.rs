@@ -1,5 +1,6 @@
-//! Secrets behind flags of command lines: `mysql -h host -psecret`. A flag may be far behind the name of its
-//! command, so flags are searched on their own: one search serves every command before a flag.
+//! Detector for secrets that are values of command-line flags: `mysql -h host -psecret`. A flag may be far behind the
+//! name of its command, so flags are searched separately: one search serves all occurrences of the command before a
+//! flag.
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -9,43 +10,42 @@ use super::{
     work,
 };
 
-/// The name of a command is at most so long.
+/// Maximum length of a command name.
 const MAX_NAME: usize = 80;
 /// Bytes at the end of a name with which the match of a flag may begin: quotes and space.
 const SHARED: usize = 2;
-/// So many bytes are searched at once.
+/// Bytes searched at once.
 const STRIDE: usize = 4096;
-/// Whether a flag begins at a byte is decided by so many bytes.
+/// Bytes that suffice to decide whether a flag begins at a position.
 const MAX_FLAG: usize = 512;
-/// A flag whose value fills what was searched may go on: up to this.
+/// A match that fills the searched range may be longer; the range grows up to this length.
 const MAX_SEARCHED: usize = 64 << 10;
-/// Steps of looking for the name of a command.
+/// Work steps for finding a command name.
 const NAME_STEPS: usize = 120;
-/// Steps of searching a byte for a flag, and of looking for the end of
-/// the command before it.
+/// Work steps per byte for searching a flag and the end of the command before it.
 const STEPS_OF_BYTE: usize = 3;
 const STEPS_OF_STOP: usize = 4;
-/// Steps of a search, at least.
+/// Minimum work steps of a search.
 const SEARCH_STEPS: usize = 100;
 
-/// A flag with its value.
+/// A flag and its value.
 #[derive(Debug)]
 struct Flag {
     whole: Range<usize>,
     secret: Range<usize>,
-    /// The names of its commands end here or behind.
+    /// Command names that end at or after this position are followed by the flag.
     earliest: usize,
 }
 
-/// What is known of the flags of one command.
+/// Search state for the flags of one command.
 #[derive(Debug, Default)]
 struct Known {
-    /// The only flag that begins in this part of the text is `latest`.
+    /// The part of the text in which the only flag is `latest`.
     searched: Range<usize>,
     latest: Option<Flag>,
 }
 
-/// The flags of a text, as far as they were searched.
+/// The flags of a text that were found so far.
 #[derive(Debug, Default)]
 pub(super) struct Flags {
     /// By the number of the command.
@@ -53,9 +53,8 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// The first flag behind the command whose name begins with the anchor: the range from the name to
-    /// the end of the flag's value, and that of the secret in it. Searching is fast when anchors are
-    /// given in about their order.
+    /// The first flag after the command whose name begins with the anchor: the range from the command name to the end
+    /// of the flag's value, and the range of the secret. Searching is fast when anchors are given roughly in order.
     pub fn find(
         &mut self,
         text: &[u8],
@@ -78,7 +77,7 @@ impl Flags {
 }
 
 impl Known {
-    /// The first flag that begins at `from` or behind it, if it is in reach of the command.
+    /// The first flag at or after `from`, if it is within the command's maximum gap.
     fn first(
         &mut self,
         text: &[u8],
@@ -102,7 +101,7 @@ impl Known {
 }
 
 impl Flag {
-    /// A match of the expression. What is known of the flag before it need not be looked at again.
+    /// A match of the flag's expression. The text before the previously found flag is not examined again.
     fn new(
         text: &[u8],
         whole: Range<usize>,
@@ -121,7 +120,7 @@ impl Flag {
     }
 }
 
-/// Whether a command line ends with a byte. A backslash before the end of a line continues it.
+/// Whether a command line ends at a byte. A backslash before a line end continues the command.
 fn stops(text: &[u8], at: usize, command: &Command) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.get(at)).copied().unwrap_or_default();
     let before = byte(at.checked_sub(1));
@@ -133,7 +132,7 @@ fn stops(text: &[u8], at: usize, command: &Command) -> bool {
     }
 }
 
-/// The first match that begins at `start` or behind it, and up to where no other one begins.
+/// The first match that begins at or after `start`, and the end of the range in which no other match begins.
 fn search(text: &[u8], start: usize, expression: &Expression) -> (Option<Range<usize>>, usize) {
     let mut length = STRIDE;
     loop {
@@ -142,7 +141,7 @@ fn search(text: &[u8], start: usize, expression: &Expression) -> (Option<Range<u
         let searched = found.map_or(end - start.min(end), |found| found.end());
         work::add(SEARCH_STEPS + STEPS_OF_BYTE * searched);
         let Some(found) = found else {
-            // A flag at the end of what was searched may need more bytes.
+            // A flag at the end of the searched range may need more bytes.
             let is_all = end == text.len();
             return (None, if is_all { end + 1 } else { end - MAX_FLAG });
         };
@@ -156,7 +155,7 @@ fn search(text: &[u8], start: usize, expression: &Expression) -> (Option<Range<u
     }
 }
 
-/// The compiled expressions of a command's name and flag; compiled when they are needed first.
+/// The expressions of a command's name and flag, compiled on first use.
 fn expressions(command: &Command) -> Option<&'static [Expression; 2]> {
     static EXPRESSIONS: [OnceLock<Option<[Expression; 2]>>; COMMANDS] =
         [const { OnceLock::new() }; COMMANDS];

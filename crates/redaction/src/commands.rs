@@ -1,6 +1,6 @@
-//! Commands whose flags of one letter are followed by a password: `-P` means something else elsewhere.
+//! Commands whose one-letter flags take a password. The meaning of `-P` depends on the command.
 
-/// The flags of a command, by its name or its path.
+/// The password flags of a command, given by its name or path.
 pub(super) fn password_flags(command: &str) -> &'static [&'static str] {
     match command.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".exe") {
         "sshpass" => &["-p"],
@@ -10,7 +10,7 @@ pub(super) fn password_flags(command: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a flag is one of these, perhaps behind others: `-rP`.
+/// Whether an argument is one of these flags, possibly combined with others: `-rP`.
 pub(super) fn is_password_flag(flags: &[&str], argument: &str) -> bool {
     flags.iter().any(|flag| {
         let letters = argument

@@ -1,6 +1,6 @@
-//! Values that stand in variables with secret names and yet are none, or are found everywhere.
+//! Recognises values of variables with secret names that are not secrets or are too common to be searched for.
 
-/// Words that are no secrets, with a number after them or not.
+/// Words that are not secrets, with or without a number after them.
 const WORDS: [&str; 42] = [
     "administrator",
     "anonymous",
@@ -45,7 +45,7 @@ const WORDS: [&str; 42] = [
     "undefined",
     "username",
 ];
-/// What paths begin with.
+/// Prefixes of paths.
 const ROOTS: [&str; 26] = [
     "./",
     "../",
@@ -74,12 +74,12 @@ const ROOTS: [&str; 26] = [
     "/var/",
     "/workspace/",
 ];
-/// Fewer different characters than these are no secret.
+/// Minimum number of different characters of a secret.
 const MIN_VARIETY: usize = 5;
-/// Letters of the longest words.
+/// Maximum length of a word.
 const MAX_WORD: usize = 16;
 
-/// Whether a value is no secret, or one that would be found where nobody means it.
+/// Whether a value is not a secret, or so common that a search would find it in unrelated text.
 pub(super) fn is_common(value: &str) -> bool {
     has_little_variety(value)
         || is_number(value)
@@ -98,12 +98,12 @@ fn has_little_variety(value: &str) -> bool {
     characters.len() < MIN_VARIETY
 }
 
-/// A number, a date, a version, an address with a port.
+/// Whether it is a number, a date, a version, or an address with a port.
 fn is_number(value: &str) -> bool {
     value.chars().all(|character| character.is_ascii_digit() || ".,:;+-_/ ".contains(character))
 }
 
-/// One word: a known one with perhaps a number, or one that can be spoken.
+/// Whether it is one word: a known one, possibly with a number, or a pronounceable one.
 fn is_word(value: &str) -> bool {
     let lower = value.to_lowercase();
     let stem = lower.trim_end_matches(|end: char| end.is_ascii_digit() || "!.?".contains(end));
@@ -113,7 +113,7 @@ fn is_word(value: &str) -> bool {
     WORDS.contains(&stem) || is_spoken
 }
 
-/// Whether vowels and consonants take turns as they do in words.
+/// Whether vowels and consonants alternate as in words.
 fn can_be_spoken(word: &str) -> bool {
     let is_vowel = |letter: char| "aeiouy".contains(letter);
     let vowels = word.chars().filter(|letter| is_vowel(*letter)).count();
@@ -121,7 +121,7 @@ fn can_be_spoken(word: &str) -> bool {
     vowels * 4 >= word.len() && vowels * 3 <= word.len() * 2 && longest <= 4
 }
 
-/// What somebody is to replace.
+/// Whether it is a placeholder that a user is expected to replace.
 fn is_placeholder(value: &str) -> bool {
     let lower = value.to_lowercase();
     ["your-", "your_", "<your", "${", "{{", "$("].iter().any(|start| lower.starts_with(start))
@@ -129,7 +129,7 @@ fn is_placeholder(value: &str) -> bool {
         || (value.starts_with('%') && value.ends_with('%'))
 }
 
-/// A path or a list of them. What begins with a slash alone may as well be base64.
+/// Whether it is a path or a list of paths. A text with only a leading slash may also be base64.
 fn is_path(value: &str) -> bool {
     let has_drive = matches!(value.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
     has_drive
@@ -137,7 +137,7 @@ fn is_path(value: &str) -> bool {
         || (value.starts_with('/') && !value.split('/').any(is_token))
 }
 
-/// A URL in which nothing looks secret.
+/// Whether it is a URL without a secret part.
 fn is_plain_url(value: &str) -> bool {
     value.split_once("://").is_some_and(|(scheme, rest)| {
         scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+.-".contains(letter))
@@ -146,7 +146,7 @@ fn is_plain_url(value: &str) -> bool {
     })
 }
 
-/// The name of a host, perhaps with a port.
+/// Whether it is a host name, possibly with a port.
 fn is_host(value: &str) -> bool {
     let (host, port) = value.split_once(':').unwrap_or((value, "0"));
     let labels: Vec<&str> = host.split('.').collect();
@@ -165,7 +165,7 @@ fn is_host(value: &str) -> bool {
         && port.chars().all(|digit| digit.is_ascii_digit())
 }
 
-/// An e-mail address.
+/// Whether it is an e-mail address.
 fn is_address(value: &str) -> bool {
     value.split_once('@').is_some_and(|(name, host)| {
         !name.is_empty()
@@ -175,7 +175,7 @@ fn is_address(value: &str) -> bool {
     })
 }
 
-/// Whether a part of a name looks as if nobody had chosen it.
+/// Whether a part of a name looks random.
 fn is_token(part: &str) -> bool {
     let has = |kind: fn(&char) -> bool| part.chars().any(|character| kind(&character));
     part.len() >= 16 && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)

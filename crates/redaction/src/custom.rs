@@ -1,4 +1,4 @@
-//! The caller's own rules.
+//! The caller's own rules: regular expressions, matched in linear time, and literals.
 
 use std::{ops::Range, sync::Arc};
 
@@ -14,31 +14,31 @@ use crate::{
     linear_regex::{LinearRegex, TooManySteps},
 };
 
-/// Characters of a rule's name, which stands in every replacement.
+/// Maximum number of characters of a rule's name, which is part of every replacement.
 const MAX_NAME: usize = 64;
-/// Characters of a literal: what is shorter is found where nobody means it.
+/// Minimum number of characters of a literal; shorter literals match unrelated text.
 const MIN_LITERAL: usize = 4;
-/// Bytes of all literals: memory is in proportion to them.
+/// Maximum total bytes of all literals. Memory is in proportion to them.
 const MAX_LITERALS: usize = 1 << 20;
-/// Places of literals for each byte of a text: they can be ends of each other.
+/// Maximum matches of literals per byte of a text: a literal may be a suffix of others.
 const MAX_PLACES: usize = 16;
 
-/// All rules of a caller, compiled.
+/// All compiled rules of a caller.
 #[derive(Debug)]
 pub(super) struct CustomRules {
     names: Vec<Arc<str>>,
     nameless: Arc<str>,
-    /// Each with the number of its rule.
+    /// Expressions with the index of their rule.
     expressions: Vec<(usize, LinearRegex)>,
     literals: Option<Literals>,
-    /// For each of the literals the number of its rule.
+    /// For each literal, the index of its rule.
     literal_rules: Vec<usize>,
 }
 
 impl CustomRules {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`] with the rule, and for an expression with the position, for what is
-    /// malformed, needs backtracking, becomes too large, or finds the empty text.
+    /// [`ErrorKind::InvalidOption`] with the rule that is malformed, needs backtracking, becomes too large or matches
+    /// the empty text, and for an expression with the position of the error.
     pub fn new(rules: &[CustomRule]) -> Result<Self> {
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut known = FxHashSet::default();
@@ -85,11 +85,11 @@ impl CustomRules {
         Ok(Self { names, nameless: "".into(), expressions, literals, literal_rules })
     }
 
-    /// Appends every hit: its bytes, on boundaries of characters, and the number of the rule. Hits
-    /// of several rules can overlap.
+    /// Appends every hit: its byte range, on character boundaries, and the index of the rule. Hits of different rules
+    /// can overlap.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] when it would take too long to tell.
+    /// [`ErrorKind::Failed`] when the search exceeds its work budget.
     pub fn find(&self, text: &str, hits: &mut Vec<(Range<usize>, usize)>) -> Result<()> {
         let mut found = Vec::new();
         for (rule, expression) in &self.expressions {
@@ -101,7 +101,7 @@ impl CustomRules {
         literals.find(text, |range, literal| {
             let rule = self.literal_rules.get(literal).copied().unwrap_or_default();
             let mut hit = range;
-            // They come ordered by their ends.
+            // Matches are ordered by their ends.
             while let Some((last, same)) = hits.last()
                 && *same == rule
                 && hit.start < last.end
@@ -137,7 +137,7 @@ impl CustomRules {
     }
 }
 
-/// Why an expression is refused. It is not shown: there may be a secret in it.
+/// The message for a refused expression. The expression itself is not shown: it may contain a secret.
 pub(super) fn not_searchable(error: &PatternError) -> String {
     format!("it must be a regular expression of the linear-time kind: {error}")
 }

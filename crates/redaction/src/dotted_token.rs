@@ -1,17 +1,16 @@
-//! Tokens of Discord, which no text announces: a long word that begins as an encoded number does,
-//! six characters between dots, and a signature.
+//! Detector for Discord tokens, which have no anchor: an encoded number, six characters between dots, and a signature.
 
 use std::ops::Range;
 
-/// Bytes of the account's number in base64, which begins with one of [`FIRST`].
+/// Length of the account number in base64, which begins with one of [`FIRST`].
 const NUMBER: std::ops::RangeInclusive<usize> = 23..=28;
 const FIRST: [u8; 3] = *b"MNO";
-/// Bytes of the time between the dots.
+/// Length of the timestamp between the dots.
 const TIME: usize = 6;
-/// Bytes of the signature.
+/// Length of the signature.
 const SIGNATURE: std::ops::RangeInclusive<usize> = 27..=40;
 
-/// Appends the tokens whose first dot stands in a part of a text.
+/// Appends the tokens whose first dot is in the given part of a text.
 pub(super) fn find(text: &str, part: Range<usize>, mut hit: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     for offset in memchr::memchr_iter(b'.', bytes.get(part.clone()).unwrap_or_default()) {
@@ -40,7 +39,7 @@ const fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Names of files and packages have dots as well, but no such mixture.
+/// Whether the number has all kinds of characters; file and package names with dots do not.
 fn has_all_kinds(number: &[u8]) -> bool {
     let has = |kind: fn(&u8) -> bool| number.iter().filter(|byte| kind(byte)).count() >= 2;
     has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)

@@ -1,7 +1,7 @@
-//! The elements of an array that come in batches, redacted in bounded memory.
-//!
-//! What an element is may be said by those before it (a flag before its value, the lines of a private key): a batch is
-//! looked at behind the last elements of the batches before. Lines of a key may be known by its end only: they wait for it.
+//! Redacts the elements of an array that arrive in batches, in bounded memory. The core uses it for streamed results.
+//! Whether an element is a secret may depend on the elements before it (a flag before its value, the lines of a private
+//! key), so each batch is examined together with the last elements of earlier batches. Elements that may be lines of a
+//! private key whose end has not arrived are withheld until it does.
 
 use std::{
     collections::VecDeque,
@@ -18,28 +18,30 @@ use super::{
     session::RedactionSession,
 };
 
-/// Of the elements before a batch so much is looked at, in bytes: more than the longest secret, a private key of 64 KiB.
+/// Bytes of earlier elements that are examined together with a batch: more than the longest secret, a private key of 64
+/// KiB.
 const BEFORE: usize = 72 * 1024;
 
-/// How the first and the last line of a key begin.
+/// The prefixes of the first and the last line of a key.
 const BEGIN: &[u8] = b"-----BEGIN";
 const END: &[u8] = b"-----END";
 
-/// Redacts the elements of one array in batches. A secret whose parts are in several elements is found where they take up to
-/// 64 KiB.
+/// Redacts the elements of one array in batches. A secret that spans several elements is found if they take up to 64
+/// KiB.
 #[derive(Debug)]
 pub struct ElementStream {
     redaction: Option<Redaction>,
     report: Report,
-    /// The last elements, as they came.
+    /// The last elements before redaction.
     before: VecDeque<Vec<u8>>,
     before_bytes: usize,
-    /// How many of these, at the end, were not given back yet: what follows may say that they are lines of a key.
+    /// Number of elements at the end that were not returned yet: the following elements may show that they are lines of
+    /// a key.
     waiting: usize,
 }
 
 impl ElementStream {
-    /// Without a redaction everything stays what it is.
+    /// Without a redaction, elements stay unchanged.
     #[must_use]
     pub fn new(redaction: Option<Redaction>) -> Self {
         Self {
@@ -51,10 +53,11 @@ impl ElementStream {
         }
     }
 
-    /// Redacts the next elements: a JSON array of them becomes one of those that are settled. With `is_last` these are all.
+    /// Redacts the next elements. Replaces the JSON array in `batch` by an array of the elements that are complete.
+    /// `is_last` marks the last batch.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`], also for what is no array: the elements must not be written then.
+    /// [`ErrorKind::Failed`], also when `batch` is not an array. The elements must not be written then.
     pub fn redact(&mut self, batch: &mut Vec<u8>, is_last: bool) -> Result<()> {
         if self.redaction.is_none() {
             return Ok(());
@@ -68,7 +71,7 @@ impl ElementStream {
         let (mut joined, found) = self.redacted([&b"["[..], &before, comma, after].concat())?;
         let mut counted = Report::default();
         if known > 0 && !found.is_empty() {
-            // What is found in the elements before was counted with them.
+            // Hits in earlier elements were counted with their own batch.
             (_, counted) = self.redacted([&b"["[..], &before, b"]"].concat())?;
         }
         self.report.add_new(&found, &counted);
@@ -105,11 +108,11 @@ impl ElementStream {
         }
     }
 
-    /// How many of the last elements that wait may be lines of a private key whose end is still to come.
+    /// Number of withheld elements at the end that may be lines of a private key whose end has not arrived.
     fn key_lines_at_the_end(&self) -> usize {
         let waiting = || self.before.iter().rev().take(self.waiting);
         let lines = waiting().take_while(|element| may_hold_key_line(element)).count();
-        // From the beginning of a key whose end is not there.
+        // From the start of a key whose end has not arrived.
         let holds =
             |label: &[u8]| waiting().position(|element| memmem::find(element, label).is_some());
         match (holds(BEGIN), holds(END)) {
@@ -118,7 +121,7 @@ impl ElementStream {
         }
     }
 
-    /// What was found.
+    /// The hits so far.
     #[must_use]
     pub fn report(self) -> Report {
         self.report
@@ -138,7 +141,7 @@ fn may_hold_key_line(element: &[u8]) -> bool {
     holds
 }
 
-/// Where the elements of an array are; `None` for what is no array.
+/// The ranges of an array's elements; `None` when the text is not an array.
 fn elements_of(array: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut elements = Vec::new();
     let mut at = json_text::skip_whitespace(array, 0);
@@ -160,7 +163,7 @@ fn elements_of(array: &[u8]) -> Option<Vec<Range<usize>>> {
 }
 
 fn no_array() -> Error {
-    Error::new(ErrorKind::Failed, "nothing was written: what should be redacted is no array")
+    Error::new(ErrorKind::Failed, "nothing was written: the value to redact is not an array")
 }
 
 #[cfg(test)]
@@ -196,7 +199,7 @@ mod tests {
         (serde_json::from_slice(&json).unwrap(), session.report().total())
     }
 
-    /// A key in lines, of which the beginning may be missing.
+    /// A key as lines, possibly without its start.
     fn any_key() -> impl Strategy<Value = Vec<Value>> {
         let label = |what: &str| json!(["-----", what, " RSA PRIVATE ", "KEY-----"].concat());
         let lines = prop::collection::vec("[A-Za-z0-9+/]{64}".prop_map(Value::from), 3..8);

@@ -1,4 +1,4 @@
-//! Values of the process's environment variables whose names look secret.
+//! Finds the values of environment variables whose names look secret. The caller passes the variables.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Characters of a value that is looked for.
+/// Minimum number of characters of a value.
 const MIN_VALUE: usize = 8;
-/// Characters of a line of a value that is looked for by itself.
+/// Minimum number of characters of a line of a value that is searched for separately.
 const MIN_LINE: usize = 16;
-/// Bytes of a value that is looked for in other encodings: memory is in proportion to them.
+/// Maximum length of a value that is also searched for in other encodings. Memory is in proportion to this.
 const MAX_ENCODED: usize = 1 << 14;
-/// What `encodeURIComponent` escapes.
+/// The characters that `encodeURIComponent` escapes.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -30,17 +30,17 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// The values to look for, as they were at the time of a call.
+/// The values to search for, as of the time of a call.
 #[derive(Debug, Default)]
 pub struct EnvironmentValues {
-    /// `None` when there is nothing to look for; an error when that could not be prepared.
+    /// `None` when there is nothing to search for; an error when the search could not be built.
     literals: Option<std::result::Result<Literals, ()>>,
 }
 
 impl EnvironmentValues {
-    /// From pairs of name and value; those that are too short or too common to be looked for are
-    /// left out. A value is looked for as it is, encoded for URLs, in base64 and as JSON writes it,
-    /// and so is each of its long lines.
+    /// Selects the values to search for from pairs of name and value. Values that are too short or too common are left
+    /// out. Each value is searched for literally, URL-encoded, in base64 and JSON-escaped, and so is each of its long
+    /// lines.
     #[must_use]
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut texts: Vec<String> = Vec::new();
@@ -52,7 +52,7 @@ impl EnvironmentValues {
                     texts.extend(encoded(value));
                 }
             }
-            // Files of settings often write the end of a line as an escape.
+            // Configuration files often escape line ends.
             let lines = value.lines().flat_map(|line| line.split("\\n")).map(str::trim);
             let lines = lines.filter(|line| line.len() < value.len() && !line.starts_with("-----"));
             texts.extend(lines.filter(|line| is_looked_for(line, MIN_LINE)).map(str::to_owned));
@@ -69,15 +69,15 @@ impl EnvironmentValues {
         self.literals.is_none()
     }
 
-    /// Appends the bytes of every value in a text, on boundaries of characters, those that overlap
-    /// as one. Nothing within what already stands in place of a secret.
+    /// Appends the range of every value in a text, on character boundaries; overlapping ranges are merged. Text within
+    /// a replacement is ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] when the values are too many.
+    /// [`ErrorKind::Failed`] when there are too many matches.
     pub(super) fn find(&self, text: &str, hits: &mut Vec<Range<usize>>) -> Result<()> {
         let Some(literals) = &self.literals else { return Ok(()) };
         let literals = literals.as_ref().map_err(|()| {
-            Error::new(ErrorKind::Failed, "the environment's secrets are too many to be looked for")
+            Error::new(ErrorKind::Failed, "the environment has too many secrets to search for")
         })?;
         let before = hits.len();
         literals.find(text, |mut hit, _| {
@@ -100,11 +100,11 @@ fn is_looked_for(value: &str, least: usize) -> bool {
     value.chars().nth(least - 1).is_some() && !value.contains(START) && !is_common(value)
 }
 
-/// A value in other encodings, where they differ.
+/// The value in other encodings, where they differ from it.
 fn encoded(value: &str) -> impl Iterator<Item = String> {
     let json = serde_json::to_string(value).unwrap_or_default();
     let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).map(str::to_owned);
-    // What may pad it tells nothing.
+    // Padding is left out: it depends on what follows the value.
     let base64 = STANDARD_NO_PAD.encode(value);
     let component = utf8_percent_encode(value, COMPONENT).to_string();
     let different = move |text: &String| text != value;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_a_secret_is_left_alone() {
+    fn replacements_are_not_redacted_again() {
         let value = "environment-key-1";
         assert_eq!(found(value, &format!("[REDACTED:{value}]")), [""; 0]);
         let text = format!("[REDACTED:a]{value}[REDACTED:{value}] [REDACTED:{value}");

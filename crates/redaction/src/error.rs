@@ -1,21 +1,21 @@
-//! The errors of this crate.
+//! The error type of this crate.
 
-/// Why redaction is not possible.
+/// The kinds of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// An option cannot be used: it names an unknown rule, or a pattern that is refused.
+    /// An option is invalid: it names an unknown rule, or a pattern was refused.
     InvalidOption,
     /// A text could not be redacted. It must not be written.
     Failed,
 }
 
-/// An error, with a message that contains no secret.
+/// An error. Its message contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     /// What kind of error it is.
     pub kind: ErrorKind,
-    /// What happened, and what to do.
+    /// What happened and what to do.
     pub message: String,
 }
 

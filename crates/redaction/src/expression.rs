@@ -1,4 +1,4 @@
-//! Expressions of the rules' file: where they match, and where in a match the secret is.
+//! Compiled regular expressions of `rules.toml`: finds matches, and the secret within a match.
 
 use std::ops::Range;
 
@@ -6,31 +6,31 @@ use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
 use super::{beginning::Beginning, work};
 
-/// What groups that hold the secret are called.
+/// Names of the groups that contain the secret.
 pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
-/// How the first of these groups begins.
+/// The start of the first of these groups.
 const GROUP: &str = "(?P<secret>";
-/// A compiled expression takes at most so many bytes.
+/// Maximum size of a compiled expression in bytes.
 const MAX_COMPILED: usize = 4 << 20;
-/// Steps of finding the secret in a match by its parts, and by its groups, for each byte.
+/// Work steps per byte for finding the secret in a match by its parts and by its groups.
 const STEPS_OF_PARTS: usize = 3;
 const STEPS_OF_GROUPS: usize = 40;
-/// Of a longer match all is the secret, unless its parts tell it.
+/// Of a match longer than this, all is the secret, unless `parts` finds it.
 const MAX_GROUPS: usize = 4 << 10;
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Expression {
     whole: Regex,
-    /// What matches begin with, where they begin with a text.
+    /// The bytes that matches begin with, if matches begin at the anchor.
     beginning: Beginning,
-    /// What comes before the secret, and the secret, where it ends the match.
+    /// The expression before the secret, and the expression of the secret, if the secret ends the match.
     parts: Option<[Regex; 2]>,
 }
 
 impl Expression {
-    /// `start` is put before the expression: it says where a match begins. `None` for what is no expression or
-    /// too large.
+    /// `start` is an expression that is put before `expression` and says where a match begins. Returns `None` when the
+    /// expression is invalid or too large.
     pub fn new(start: &str, expression: &str) -> Option<Self> {
         let whole = compiled(&format!("{start}(?:{expression})"))?;
         let parts = || {
@@ -47,7 +47,7 @@ impl Expression {
         Some(Self { whole, beginning, parts })
     }
 
-    /// Whether a match may begin where a text does. Expressions that match anywhere allow any text.
+    /// Whether a match may begin at the start of a text. Expressions that match anywhere allow every text.
     pub fn allows(&self, text: &[u8]) -> bool {
         self.beginning.allows(text)
     }
@@ -57,13 +57,13 @@ impl Expression {
         self.whole.find(text)
     }
 
-    /// The secret of a match, which is all of a text.
+    /// The secret of a match, where the match is the complete text.
     pub fn secret(&self, text: &[u8]) -> Range<usize> {
         if self.whole.captures_len() == 1 {
             return 0..text.len();
         }
-        // Groups take long to tell. The secret follows the text before it as that matches alone, unless the
-        // rest is none then.
+        // Evaluating groups is slow. If the part before the secret matches a prefix and the rest matches the secret's
+        // expression, this is the secret; otherwise the groups decide.
         if let Some([before, secret]) = &self.parts {
             work::add(STEPS_OF_PARTS * text.len());
             let start = before.find(text).map(|before| before.end());
@@ -84,8 +84,8 @@ impl Expression {
     }
 }
 
-/// The group that holds the secret. The names of groups are unique: alternatives in quotes of several
-/// kinds have one each.
+/// The group that contains the secret. Group names are unique, so each alternative, such as a kind of quote, has a name
+/// of its own.
 fn named_group<'t>(groups: &Captures<'t>) -> Option<Match<'t>> {
     SECRET_GROUPS.into_iter().find_map(|name| groups.name(name))
 }

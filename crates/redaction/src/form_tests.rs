@@ -1,4 +1,4 @@
-//! Values in the forms of files, tables, forms and command lines, in a text and in strings of JSON.
+//! Tests of values in configuration files, tables, forms and command lines, in plain text and in JSON strings.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Redaction, RedactionOptions, Redactor, Report};
 
-/// Stands for a secret in a form.
+/// Replaced by a secret in each form.
 const SECRET: &str = "‹›";
-/// What people choose, and what machines make.
+/// Secrets that people choose and secrets that machines generate.
 const SECRETS: [&str; 4] = [
     "kanto77!ab",
     "velvet-Moon-518-oak",
@@ -16,9 +16,9 @@ const SECRETS: [&str; 4] = [
     "Qm4TzL0vXw8RkB2nYd6HsJ3c",
 ];
 
-/// Each with a secret, what follows and what is around it stays.
+/// Forms with a secret. The text around the secret must stay.
 const FORMS: &[&str] = &[
-    // Dockerfiles, their build, and shells that set variables so.
+    // Dockerfiles, output of their builds, and shells that set variables in the same way.
     "FROM node:22\nENV DB_PASSWORD ‹›\nENV PORT 8080",
     "Step 4/9 : ENV API_TOKEN ‹›\n ---> Using cache",
     "+ENV API_TOKEN \"‹›\"\n",
@@ -75,7 +75,7 @@ const FORMS: &[&str] = &[
     "run(['sshpass', '-p', '‹›', 'ssh', 'host'])",
 ];
 
-/// Values of JSON, and what of them is a secret.
+/// JSON values, each with the text that is the secret.
 fn json_forms(secret: &str) -> [Value; 8] {
     [
         json!([{ "op": "replace", "path": "/data/password", "value": secret }]),
@@ -89,7 +89,7 @@ fn json_forms(secret: &str) -> [Value; 8] {
     ]
 }
 
-/// What has a secret's form or name, and holds none.
+/// Text that has the form or the name of a secret and contains none.
 const HARMLESS: &[&str] = &[
     "ENV API_TOKEN must be set before the build",
     "set the ENV API_TOKEN variable7",
@@ -137,7 +137,7 @@ fn redacted(redaction: &Redaction, text: &str) -> String {
     redaction.text(text, &mut Report::default()).unwrap().unwrap_or_else(|| text.to_owned())
 }
 
-/// The text with the sign of a secret for every label.
+/// The text with every label replaced by the sign of a secret.
 fn unnamed(text: &str) -> String {
     let mut parts = text.split("[REDACTED:");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -203,7 +203,7 @@ fn forms_of_several_lines_are_found_in_lines_of_json() {
 }
 
 #[test]
-fn members_and_arguments_of_json_are_told_by_what_they_belong_to() {
+fn json_strings_are_judged_by_their_members_and_commands() {
     let redaction = redaction();
     for secret in SECRETS {
         for (value, expected) in json_forms(secret).into_iter().zip(json_forms(SECRET)) {

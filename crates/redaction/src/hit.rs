@@ -1,4 +1,4 @@
-//! The secrets of a text.
+//! Secrets found in a text, and merging of overlapping ones.
 
 use std::ops::Range;
 
@@ -8,13 +8,12 @@ use super::rules::{Detector, Method, RULES};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
     pub range: Range<usize>,
-    /// The rule's number.
+    /// Index of the rule.
     pub rule: usize,
 }
 
-/// Hits in order; those that touch each other become one, under the name of the longest. Between
-/// equals a rule for a form tells more than a name beside the value, and what comes first in the
-/// rules' file more than what comes later.
+/// Sorts hits and merges those that overlap under the rule of the longest. Between equal hits, a rule for a specific
+/// form wins over a rule for the name beside the value, and an earlier rule of the rules' file over a later one.
 pub(super) fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     let is_general = |rule: usize| {
         RULES.get(rule).is_some_and(|rule| {

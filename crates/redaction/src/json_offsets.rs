@@ -1,12 +1,12 @@
-//! Where in the token of a JSON string the parts of its text stand, and how they are written there.
+//! Maps offsets in the decoded text of a JSON string to offsets in the string's token.
 
-/// The inside of a string token.
+/// The text escaped as the content of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
     let token = json_text::string_token(text);
     token.get(1..token.len() - 1).unwrap_or_default().to_owned()
 }
 
-/// Where in a string token's content the parts of its text stand.
+/// Converts offsets of one string, in ascending order.
 pub(super) struct Offsets<'a> {
     content: &'a [u8],
     raw: usize,
@@ -14,12 +14,12 @@ pub(super) struct Offsets<'a> {
 }
 
 impl<'a> Offsets<'a> {
-    /// In the content of a token, without its quotes.
+    /// `content` is the token without its quotes.
     pub fn new(content: &'a [u8]) -> Self {
         Self { content, raw: 0, decoded: 0 }
     }
 
-    /// Of ever greater offsets in the text.
+    /// The offset in the token for an offset in the decoded text. Offsets must not descend.
     pub fn of(&mut self, decoded: usize) -> usize {
         while self.decoded < decoded {
             let at = |ahead: usize| self.content.get(self.raw + ahead).copied();
@@ -35,7 +35,7 @@ impl<'a> Offsets<'a> {
         self.raw
     }
 
-    /// Bytes of an escape `\uXXXX`, or of two that are one character, and of the character.
+    /// The lengths of an escape `\uXXXX`, or of a surrogate pair, and of the decoded character.
     fn unicode_escape(&self) -> (usize, usize) {
         let unit = |from: usize| {
             let digits = self.content.get(self.raw + from + 2..self.raw + from + 6)?;

@@ -1,5 +1,5 @@
-//! The structured walk: strings of a JSON text are looked at as what they say, under the name that
-//! they have. Everything else keeps its bytes.
+//! Walks a JSON text and redacts its strings. Each string is decoded and examined together with the name of its member.
+//! All other bytes stay unchanged.
 
 use std::{
     borrow::Cow,
@@ -20,64 +20,64 @@ use super::{
     work::Work,
 };
 
-/// Strings that hold JSON are walked as such, and strings in these, down to this depth.
+/// Maximum depth of JSON within strings of JSON that is walked.
 pub(super) const MAX_EMBEDDED: usize = 4;
-/// Members whose value names what another member holds.
+/// Names of members whose value names the value of another member.
 const NAMING: [&str; 6] = ["name", "key", "header", "variable", "field", "property"];
 const VALUE: &str = "value";
-/// The member of an operation of a JSON patch that points to what it changes.
+/// The member of a JSON patch operation that points to the changed value.
 const PATH: &str = "path";
-/// Members that name a command, and those that hold its arguments.
+/// Names of members that hold a command, and of those that hold its arguments.
 const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
 const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
-/// Longer names say nothing about what follows.
+/// Names longer than this are ignored.
 const MAX_NAME: usize = 64;
 
-/// A part of a text, and what takes its place.
+/// A range of a text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     pub range: Range<usize>,
     pub replacement: String,
-    /// The rule's number.
+    /// Index of the rule.
     pub rule: usize,
 }
 
-/// What is open around a value.
+/// A container that is open around the current value.
 enum Frame<'a> {
     Object {
-        /// Everything in there belongs to a secret name.
+        /// Whether an enclosing member has a secret name, so that all strings in the container are suspected.
         inherits: bool,
         key: Cow<'a, str>,
         class: NameClass,
-        /// What the object's naming member says about its value.
+        /// The class of the name that the object's naming member gives.
         named: NameClass,
         value: Option<Range<usize>>,
-        /// The flags for passwords of the command that a member names.
+        /// The password flags of the command that a member names.
         flags: &'static [&'static str],
     },
     Array {
         inherits: bool,
         class: NameClass,
-        /// The class of the element before, where it is a flag or the name of a header.
+        /// What the previous element implies for the next one.
         before: Before,
         in_private_key: bool,
-        /// The flags for passwords of the command whose arguments these are. `None` before the first
-        /// element, which may name it.
+        /// The password flags of the command whose arguments these are. `None` before the first element, which may name
+        /// the command.
         flags: Option<&'static [&'static str]>,
     },
 }
 
-/// What the element before says about the next one.
+/// What the previous element of an array implies for the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
     Flag,
-    /// The flag of a command for its password.
+    /// A flag of a known command that takes a password.
     CommandFlag,
     Name,
 }
 
-/// Where a string stands.
+/// The position of a string within its container.
 struct Place {
     class: NameClass,
     inherits: bool,
@@ -86,16 +86,16 @@ struct Place {
     in_private_key: bool,
 }
 
-/// Whether a text is one value of JSON.
+/// Whether a text is a single JSON value.
 pub(super) fn is_json(text: &[u8]) -> bool {
     json_text::walk_value(text, 0, |_| ControlFlow::Continue(()))
         .is_ok_and(|end| json_text::skip_whitespace(text, end) >= text.len())
 }
 
-/// The edits that take the secrets out of a JSON text, in order.
+/// The edits that remove the secrets of a JSON text, in order.
 ///
 /// # Errors
-/// When it is not JSON.
+/// When the text is not JSON.
 pub(super) fn edits(
     redaction: &Redaction,
     text: &[u8],
@@ -130,7 +130,7 @@ pub(super) fn edits(
         add_key_parts(redaction, text, rule, &mut edits);
     }
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
-    // Of a string that goes as a whole, its parts do not count.
+    // Edits within a string that is replaced as a whole are dropped.
     let mut end = 0;
     edits.retain(|edit| {
         let is_apart = edit.range.start >= end;
@@ -140,7 +140,7 @@ pub(super) fn edits(
     Ok(edits)
 }
 
-/// Adds the edits that take out private keys whose lines are strings of their own.
+/// Adds the edits that remove private keys whose lines are separate strings.
 fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Vec<Edit>) {
     edits.sort_by_key(|edit| edit.range.start);
     let mut parts = Vec::new();
@@ -149,7 +149,7 @@ fn add_key_parts(redaction: &Redaction, json: &[u8], rule: usize, edits: &mut Ve
         let text = json_text::decode_string(raw).unwrap_or_default();
         let first = edits.partition_point(|edit| edit.range.end <= token.start);
         let is_alone = edits.get(first).is_none_or(|edit| edit.range.start >= token.end);
-        // Where something else was found in the string, all of it goes.
+        // A string in which another secret was found is replaced as a whole.
         let range = if is_alone { range } else { 0..text.len() };
         let secret = text.get(range.clone()).unwrap_or_default();
         if redaction.is_allowed(secret) {
@@ -235,7 +235,7 @@ impl<'a> JsonWalker<'a> {
         }
     }
 
-    /// The class of the name that the next container has, and whether what is around it has one.
+    /// The name class of the next container, and whether an enclosing member has a secret name.
     fn container(&mut self) -> (NameClass, bool) {
         match self.frames.last_mut() {
             None => (NameClass::Plain, false),
@@ -247,7 +247,7 @@ impl<'a> JsonWalker<'a> {
         }
     }
 
-    /// The flags of the command whose arguments the next array holds, where a member named it.
+    /// The password flags of the command whose arguments the next array contains, where a member named the command.
     fn flags_of_arguments(&self) -> Option<&'static [&'static str]> {
         match self.frames.last() {
             Some(Frame::Object { key, flags, .. })
@@ -259,7 +259,7 @@ impl<'a> JsonWalker<'a> {
         }
     }
 
-    /// A value that is no string stands between two elements of an array.
+    /// Called for an element that is not a string: a flag before it does not refer to the next string.
     fn pass(&mut self) {
         if let Some(Frame::Array { before, .. }) = self.frames.last_mut() {
             *before = Before::Nothing;
@@ -273,11 +273,11 @@ impl<'a> JsonWalker<'a> {
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
         let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
-        // Names of packages and paths are no names of values.
+        // Package names and paths are not names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
         let found =
             if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
-        // A key can hold a secret itself.
+        // A key can contain a secret itself.
         self.text_edits(raw, at, &text)?;
         if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
             *class = found;
@@ -337,19 +337,19 @@ impl<'a> JsonWalker<'a> {
         self.text_edits(raw, at, &text)
     }
 
-    /// The rule that finds most of a text: it tells more than the name beside it.
+    /// The rule that matched more than half of the text. It is more specific than the name beside the value.
     fn rule_of(&mut self, text: &str) -> Result<Option<usize>, NotRedacted> {
         let edits = self.redaction.edits(text, self.embedded + 1, self.work)?;
         let longest = edits.into_iter().max_by_key(|edit| edit.range.len());
         Ok(longest.filter(|edit| edit.range.len() * 2 > text.len()).map(|edit| edit.rule))
     }
 
-    /// Whether the member says its own name: `"cookie": "cookie"`.
+    /// Whether the value repeats the member's name: `"cookie": "cookie"`.
     fn is_named_alike(&self, text: &str) -> bool {
         matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
     }
 
-    /// Where the string stands; what it says about its neighbours is kept.
+    /// Determines the position of the string, and records what it implies for its neighbours.
     fn place(&mut self, text: &str, range: &Range<usize>) -> Place {
         let redaction = self.redaction;
         match self.frames.last_mut() {
@@ -409,14 +409,14 @@ impl<'a> JsonWalker<'a> {
         }
     }
 
-    /// Replaces a string's content; `range` holds the quotes too.
+    /// Replaces the content of a string; `range` includes the quotes.
     fn replace_whole(&mut self, text: &str, range: &Range<usize>, rule: Option<usize>) {
         let Some(rule) = rule else { return };
         let replacement = escaped(&self.redaction.replacement(text, rule));
         self.edits.push(Edit { range: range.start + 1..range.end - 1, replacement, rule });
     }
 
-    /// Takes the secrets out of what a string says.
+    /// Adds the edits for secrets within the decoded text of a string.
     fn text_edits(&mut self, raw: &[u8], at: usize, text: &str) -> Result<(), NotRedacted> {
         let found = self.redaction.edits(text, self.embedded + 1, self.work)?;
         if found.is_empty() {
@@ -436,13 +436,13 @@ impl<'a> JsonWalker<'a> {
     }
 }
 
-/// The name that a pointer into JSON ends with: `/db/password`.
+/// The last segment of a JSON pointer: `/db/password` gives `password`.
 fn pointed_at(pointer: &str) -> &str {
     let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
     name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
 }
 
-/// Whether the value of a member is the secret that its name speaks of.
+/// Whether the value of a member is accepted as the secret that its name denotes.
 fn accepts_member(class: NameClass, text: &str) -> bool {
     if class == NameClass::Plain {
         return false;
@@ -456,7 +456,7 @@ fn accepts_member(class: NameClass, text: &str) -> bool {
     }
 }
 
-/// Whether a string in an object under a secret name is part of the secret: `credentials` hold
+/// Whether a string in a container under a secret name is accepted as a secret: an object `credentials` contains user
 /// names as well.
 fn accepts_inherited(text: &str) -> bool {
     match value::look(text) {
@@ -466,14 +466,14 @@ fn accepts_inherited(text: &str) -> bool {
     }
 }
 
-/// Whether the string after a header's name is its value.
+/// Whether the string after a header's name is accepted as the header's value.
 fn accepts_header(text: &str) -> bool {
     let credential = text.rsplit(' ').next().unwrap_or_default();
     let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
     credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
 }
 
-/// Whether a line can be one of a key in armour.
+/// Whether a text can be a line of an armoured key.
 fn is_key_line(text: &str) -> bool {
     let line = text.trim();
     !line.is_empty()

@@ -81,5 +81,6 @@ pub use text_stream::TextStream;
 
 /// The name of the rule for values of environment variables.
 const ENVIRONMENT: &str = "environment";
-/// What stands in place of a run of text that would take too much work. It cannot be switched off.
+/// The name of the rule for lines that are replaced without being examined, because they would exceed the work budget.
+/// It cannot be disabled.
 const UNSCANNED: &str = "unscanned";

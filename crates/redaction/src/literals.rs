@@ -1,15 +1,15 @@
-//! Texts that are looked for as they are, all at once.
+//! Searches a text for a set of literals in one pass.
 
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, packed};
 
-/// Few enough to be skipped over with vector instructions.
+/// Maximum number of literals for which the search skips text with vector instructions.
 const MAX_FILTERED: usize = 64;
-/// Bytes of texts for which the faster automaton is not too large, and soon built.
+/// Maximum total bytes of literals for which the faster automaton (a DFA) is built.
 const MAX_FAST: usize = 1 << 12;
 
-/// Texts to look for; where they overlap, all of them are found.
+/// A set of literals. All overlapping matches are found.
 #[derive(Debug)]
 pub(super) struct Literals {
     filter: Option<packed::Searcher>,
@@ -17,7 +17,7 @@ pub(super) struct Literals {
 }
 
 impl Literals {
-    /// None of the texts may be empty.
+    /// No literal may be empty.
     pub fn new(texts: &[impl AsRef<[u8]>]) -> Result<Self, BuildError> {
         let bytes: usize = texts.iter().map(|text| text.as_ref().len()).sum();
         let kind =
@@ -27,8 +27,8 @@ impl Literals {
         Ok(Self { filter, all: AhoCorasick::builder().kind(Some(kind)).build(texts)? })
     }
 
-    /// Visits every place at which a text is, ordered by where it ends, with the text's number, as
-    /// long as `visit` says so.
+    /// Calls `visit` with the range of each match, ordered by its end, and the index of the literal, until `visit`
+    /// returns `false`.
     pub fn find(&self, text: &str, mut visit: impl FnMut(Range<usize>, usize) -> bool) {
         let first = match &self.filter {
             Some(filter) => filter.find(text).map(|found| found.start()),

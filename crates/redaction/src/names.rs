@@ -1,4 +1,4 @@
-//! What the name of a variable, a member or a header says about its value.
+//! Classifies the name of a variable, a member or a header by what its value is expected to be.
 
 use std::sync::OnceLock;
 
@@ -6,31 +6,31 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{rules::NAMES, work};
 
-/// Names longer than this are not looked at whole: their end tells.
+/// Of names longer than this, only the end is examined.
 pub(super) const MAX_NAME: usize = 96;
 
-/// Steps of telling what a name says.
+/// Work steps for classifying a name.
 const CLASSIFY_STEPS: usize = 80;
-/// More words are a sentence.
+/// A name with more words is a sentence.
 const MAX_WORDS: u32 = 7;
 
-/// What is to be expected under a name.
+/// What the value under a name is expected to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameClass {
-    /// Nothing in particular.
+    /// Not a secret.
     Plain,
-    /// A secret, if the value looks random and like no digest.
+    /// A secret, if the value looks random and not like a digest.
     Weak,
     /// A secret, if the value looks random.
     Machine,
-    /// A secret, unless the value is a mere word of code (`token`, `cookie`).
+    /// A secret, unless the value is only a word of code (`token`, `cookie`).
     Secret,
-    /// A secret that people choose (`password`): any value may be one.
+    /// A secret chosen by a person (`password`): any value may be one.
     Password,
 }
 
-/// Says what is under a name, however its words are joined (`dbPassword`, `DB_PASSWORD`,
-/// `db.password`, `dbpassword`). `further` are the caller's own names, as [`joined`] gives them.
+/// Classifies a name, in any case and joining of its words (`dbPassword`, `DB_PASSWORD`, `db.password`, `dbpassword`).
+/// `further` are the caller's own names in the form of [`joined`].
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     work::add(CLASSIFY_STEPS);
     let words = Words::of(name).without_neutral();
@@ -45,7 +45,7 @@ pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
 }
 
-/// A phrase as names are compared: lower case, without separators.
+/// The form in which names are compared: lower case, without separators.
 pub(super) fn joined(name: &str) -> String {
     String::from_utf8_lossy(Words::of(name).text()).into_owned()
 }
@@ -63,16 +63,16 @@ pub(super) fn phrase(name: &str) -> String {
     phrase
 }
 
-/// Whether the text ends as the name of a secret does: `access_token`, but not `hunter2`.
+/// Whether the text ends with the name of a secret: `access_token`, but not `hunter2`.
 pub(super) fn is_made_of_names(text: &str) -> bool {
     let words = Words::of(text).without_neutral();
     words.found().class >= Some(NameClass::Secret)
 }
 
-/// Phrases up to this length count as words of their own alone: `pin` is not in `spin`.
+/// Phrases up to this length must be complete words: `pin` does not match in `spin`.
 const SHORT: usize = 4;
 
-/// What the end of a name says.
+/// The classes of phrases found at the end of a name.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     class: Option<NameClass>,
@@ -88,11 +88,11 @@ impl Found {
     }
 }
 
-/// The phrases of the rules' file by their letters, the length of the longest, and neutral words.
+/// The phrases of the rules' file by their letters, the length of the longest phrase, and the neutral words.
 struct Phrases {
     found: FxHashMap<Vec<u8>, Found>,
     longest: usize,
-    /// Words that say nothing at the end of a name.
+    /// Words at the end of a name that do not change its class.
     neutral: FxHashSet<&'static [u8]>,
 }
 
@@ -123,17 +123,17 @@ fn phrases() -> &'static Phrases {
     })
 }
 
-/// The words of a name in lower case, one after the other.
+/// The words of a name in lower case, joined.
 #[derive(Clone, Copy)]
 struct Words {
     text: [u8; MAX_NAME],
     length: usize,
-    /// A bit for every byte at which a word begins.
+    /// A bit for each byte at which a word begins.
     starts: u128,
 }
 
 impl Words {
-    /// Of the end of a long name.
+    /// Splits a name into words; of a long name, only its end.
     fn of(name: &str) -> Self {
         let bytes = name.as_bytes();
         let bytes = bytes.get(bytes.len().saturating_sub(MAX_NAME)..).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Words {
         self.starts >> at & 1 == 1
     }
 
-    /// Without numbers and words at the end that say nothing: `password_1`, `tokenValue`.
+    /// Removes numbers and neutral words from the end: `password_1`, `tokenValue`.
     fn without_neutral(mut self) -> Self {
         loop {
             let start = (127 - (self.starts | 1).leading_zeros()) as usize;
@@ -188,7 +188,7 @@ impl Words {
         })
     }
 
-    /// What the name's end says.
+    /// The classes of the phrases with which the name ends.
     fn found(&self) -> Found {
         let phrases = phrases();
         let text = self.text();
@@ -205,7 +205,7 @@ impl Words {
     }
 }
 
-/// Whether a new word begins between two letters: `aB`, `ABc` before `B`.
+/// Whether a word begins between two letters: between `a` and `B` in `aB`, before `B` in `ABc`.
 fn is_border(before: u8, letter: u8, after: Option<u8>) -> bool {
     if !letter.is_ascii_uppercase() {
         return false;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_however_they_are_joined() {
+    fn names_are_classified_in_any_joining() {
         use NameClass::{Machine, Password, Plain, Secret, Weak};
         let cases = [
             ("password", Password),

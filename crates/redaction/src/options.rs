@@ -1,36 +1,36 @@
-//! What a caller may say about redaction.
+//! Options of redaction that a caller can set.
 
 use sha2::{Digest, Sha256};
 
 /// A caller's own rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomRule {
-    /// Its name, for replacements and reports.
+    /// Its name, which appears in replacements and reports.
     pub name: String,
-    /// What it finds.
+    /// How it finds secrets.
     pub find: CustomFind,
 }
 
-/// What a caller's rule finds.
+/// How a caller's rule finds secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CustomFind {
-    /// What a JavaScript regular expression matches; with a group named `secret`, what that matches.
+    /// By a JavaScript regular expression. If the expression has a group named `secret`, the group is the secret.
     Expression {
         /// Its source.
         source: String,
         /// Its flags.
         flags: String,
     },
-    /// These texts, wherever they occur.
+    /// By literal texts.
     Literals(Vec<String>),
 }
 
-/// What is never redacted.
+/// An entry of the allow list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allowed {
-    /// Exactly this text.
+    /// Allows exactly this text.
     Literal(String),
-    /// A secret that this JavaScript regular expression matches somewhere.
+    /// Allows secrets that this JavaScript regular expression matches somewhere.
     Expression {
         /// Its source.
         source: String,
@@ -39,23 +39,23 @@ pub enum Allowed {
     },
 }
 
-/// What a caller says about redaction.
+/// The options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RedactionOptions {
-    /// Names of rules that are not used.
+    /// Names of rules that are disabled.
     pub disabled: Vec<String>,
     /// The caller's own rules.
     pub rules: Vec<CustomRule>,
-    /// What is never redacted.
+    /// Secrets that are never redacted.
     pub allowed: Vec<Allowed>,
-    /// Further names whose values are secret.
+    /// Additional names whose values are secret.
     pub keys: Vec<String>,
-    /// A replacement of as many UTF-16 units as the secret has, in place of `[REDACTED:<rule>]`.
+    /// Whether replacements have as many UTF-16 units as the secret, instead of `[REDACTED:<rule>]`.
     pub preserves_length: bool,
 }
 
 impl RedactionOptions {
-    /// Tells them from others.
+    /// A hash that differs for different options.
     pub(super) fn fingerprint(&self) -> u64 {
         let digest = Sha256::digest(format!("{self:?}"));
         digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))

@@ -1,4 +1,4 @@
-//! Takes the secrets out of texts and JSON, pass by pass, until nothing else is found.
+//! Removes the secrets of texts and JSON. Searches repeatedly, until no more secrets are found.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,13 +18,13 @@ use super::{
     work::Work,
 };
 
-/// Taking secrets out can bring others to light, but not for long.
+/// Maximum number of searches. Removing a secret can uncover another one, but this ends soon.
 const MAX_PASSES: usize = 8;
 
-/// Anchors within so many bytes of a secret may find something else once it is gone.
+/// Distance in bytes from a removed secret within which anchors are searched again.
 const NEAR: usize = 512;
 
-/// A redactor, and the environment's values at the time of a call.
+/// A redactor with the values of environment variables at the time of a call.
 #[derive(Debug, Clone)]
 pub struct Redaction {
     redactor: Arc<Redactor>,
@@ -32,13 +32,13 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Redacts with the rules of `redactor` and what is secret in the environment.
+    /// Redacts with the rules of `redactor` and the values of `environment`.
     #[must_use]
     pub fn new(redactor: Arc<Redactor>, environment: Arc<EnvironmentValues>) -> Self {
         Self { redactor, environment }
     }
 
-    /// The same number: the same rules. What the environment holds does not count.
+    /// A hash of the options: equal hashes mean equal rules. The environment is not included.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.redactor.fingerprint
@@ -47,12 +47,12 @@ impl Redaction {
     /// The text without its secrets, or `None` when it has none. Hits are added to `report`.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] when redaction failed to find what is secret: the text must not be written then.
+    /// [`ErrorKind::Failed`] when the search for secrets failed. The text must not be written then.
     pub fn text(&self, text: &str, report: &mut Report) -> Result<Option<String>> {
         self.text_by(text, report, |_, _| {})
     }
 
-    /// As [`Redaction::text`]; what stands on a line stays on the line of that number.
+    /// As [`Redaction::text`], but every line keeps its line number.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`], as [`Redaction::text`]
@@ -92,7 +92,7 @@ impl Redaction {
         Ok(redacted)
     }
 
-    /// The parts of the text to come that have to be looked at again once the edits are made.
+    /// The parts of the edited text that have to be searched again after these edits.
     fn unsettled(&self, text: &str, edits: &[Edit]) -> Vec<Range<usize>> {
         let mut parts: Vec<Range<usize>> = Vec::new();
         let (mut removed, mut added) = (0, 0);
@@ -112,9 +112,8 @@ impl Redaction {
         parts
     }
 
-    /// The JSON text of a value without its secrets, or `None` when it has none. Everything else
-    /// keeps its bytes. Strings are looked at as what they say, and under keys that look secret
-    /// they are replaced whole.
+    /// The JSON text of a value without its secrets, or `None` when it has none. All other bytes stay unchanged.
+    /// Strings are examined in decoded form; under keys that look secret they are replaced as a whole.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`], as [`Redaction::text`], and for what is not JSON.
@@ -137,8 +136,9 @@ impl Redaction {
         Ok(redacted)
     }
 
-    /// Whether a secret stands between quotes, on a line of its own or behind its own name: taking it
-    /// out brings nothing else to light. A mask is no label, and may read as something else.
+    /// Whether a secret is enclosed in quotes, on a line of its own or directly after its name, so that removing it
+    /// cannot uncover another secret. A replacement of the same length is not recognised as a label and may look like
+    /// something else.
     fn is_apart(&self, text: &str, edit: &Edit) -> bool {
         let is_border = |byte: Option<&u8>| {
             byte.is_none_or(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r'))
@@ -174,8 +174,8 @@ impl Redaction {
         out
     }
 
-    /// The edits that take the secrets out of a text, in order. JSON is walked, in strings of JSON
-    /// (`embedded` is how deep) as well.
+    /// The edits that remove the secrets of a text, in order. JSON is walked, also within strings of JSON; `embedded`
+    /// is the nesting depth.
     pub(super) fn edits(
         &self,
         text: &str,
@@ -185,8 +185,7 @@ impl Redaction {
         self.edits_near(text, std::slice::from_ref(&(0..text.len())), embedded, work)
     }
 
-    /// As [`Redaction::edits`], where anchors stand in these parts of a text. JSON is always walked as
-    /// a whole.
+    /// As [`Redaction::edits`], for the anchors in these parts of a text. JSON is always walked as a whole.
     fn edits_near(
         &self,
         text: &str,
@@ -194,7 +193,7 @@ impl Redaction {
         embedded: usize,
         work: &mut Work,
     ) -> std::result::Result<Vec<Edit>, NotRedacted> {
-        // What is no JSON in the end is not walked to there.
+        // Walking is skipped for a text that does not end like JSON.
         let may_be_json = embedded <= json_walker::MAX_EMBEDDED && may_be_json(text);
         if may_be_json && json_walker::is_json(text.as_bytes()) {
             match json_walker::edits(self, text.as_bytes(), embedded, work) {
@@ -204,7 +203,7 @@ impl Redaction {
         }
         let mut hits = self.hits(text, parts, work)?;
         if let Some(view) = View::of(text) {
-            // Of a secret in colours the colours around it stay.
+            // For a secret with colour codes, the codes around it stay.
             for Hit { range, .. } in &mut hits {
                 *range = view.trimmed(range);
             }
@@ -219,8 +218,7 @@ impl Redaction {
             .collect())
     }
 
-    /// The secrets of a text of which a reader sees less than is in it, where anchors stand in these
-    /// parts of it.
+    /// The secrets of the visible part of a text that has invisible characters, for the anchors in these parts.
     fn hits_in_view(
         &self,
         view: &View,
@@ -249,8 +247,7 @@ impl Redaction {
         Ok(hits)
     }
 
-    /// The secrets of a text that is not JSON, where anchors stand in these parts of it, in no
-    /// particular order.
+    /// The secrets of a text that is not JSON, for the anchors in these parts, in no particular order.
     fn hits(
         &self,
         text: &str,
@@ -328,13 +325,13 @@ impl Redaction {
     }
 }
 
-/// Whether all of a string of JSON goes.
+/// Whether an edit replaces a complete JSON string.
 fn is_whole(json: &[u8], range: &Range<usize>) -> bool {
     let before = range.start.checked_sub(1).and_then(|before| json.get(before));
     (before, json.get(range.end)) == (Some(&b'"'), Some(&b'"'))
 }
 
-/// Whether it is worth trying to walk the text as JSON.
+/// Whether a text may be JSON, so that walking it is worth trying.
 fn may_be_json(text: &str) -> bool {
     let text = text.trim();
     matches!(
@@ -347,7 +344,7 @@ fn failed(failure: NotRedacted) -> Error {
     match failure {
         NotRedacted::Json(error) => Error::new(
             ErrorKind::Failed,
-            format!("nothing was written: what should be redacted is no JSON ({error})"),
+            format!("nothing was written: the value to redact is not valid JSON ({error})"),
         ),
         NotRedacted::Failed(error) => error,
     }

@@ -1,4 +1,4 @@
-//! The rules in force, compiled.
+//! A redactor: the compiled rules with a caller's options.
 
 use std::sync::Arc;
 
@@ -15,29 +15,29 @@ use super::{
     scanner::Anchors,
 };
 
-/// The rules in force. One for many texts, on any thread.
+/// The compiled rules. A redactor can be used for many texts and on any thread.
 #[derive(Debug)]
 pub struct Redactor {
     pub(super) anchors: Arc<Anchors>,
-    /// The names of all rules, by their numbers.
+    /// The names of all rules, by index.
     pub(super) names: Vec<Arc<str>>,
-    /// Rules that are not used, by their numbers.
+    /// For each rule, whether it is disabled.
     pub(super) disabled: Vec<bool>,
-    /// Further names whose values are secret, in lower case without separators.
+    /// The caller's additional names of secrets, in lower case without separators.
     pub(super) further: Vec<String>,
     pub(super) custom: CustomRules,
     pub(super) allowed: AllowList,
     pub(super) preserves_length: bool,
     pub(super) assignment: Option<usize>,
     pub(super) private_key: Option<usize>,
-    /// Tells the options from others.
+    /// A hash of the options.
     pub(super) fingerprint: u64,
 }
 
 impl Redactor {
     /// # Errors
-    /// [`ErrorKind::InvalidOption`] with the position for a pattern that does not compile, needs backtracking
-    /// or is too large, and for the name of a rule that is not there.
+    /// [`ErrorKind::InvalidOption`] with the position for a pattern that does not compile, needs backtracking or is too
+    /// large, and for an unknown name of a rule.
     pub fn new(options: RedactionOptions) -> Result<Arc<Self>> {
         let custom = CustomRules::new(&options.rules)?;
         let own = (0..options.rules.len()).map(|rule| Arc::clone(custom.name(rule)));
@@ -83,14 +83,14 @@ impl Redactor {
         }))
     }
 
-    /// Whether the value under this name may be taken for a secret.
+    /// Whether the value under this name may be redacted.
     #[must_use]
     pub fn is_secret_name(&self, name: &str) -> bool {
         self.class(name) >= NameClass::Machine
     }
 
     pub(super) fn class(&self, name: &str) -> NameClass {
-        // A label names a rule, and no value.
+        // A label contains the name of a rule, not a value.
         if !name.contains(replacement::START) && self.anchors.hold_name(name) {
             names::classify(name, &self.further)
         } else {
@@ -103,7 +103,9 @@ fn short_key(key: &str) -> Error {
     let least = anchors::HEAD;
     Error::new(
         ErrorKind::InvalidOption,
-        format!("a name of secrets has at least {least} letters and digits, and {key:?} has not"),
+        format!(
+            "the name of a secret must have at least {least} letters and digits, unlike {key:?}"
+        ),
     )
 }
 

@@ -1,26 +1,26 @@
-//! What stands in place of a secret.
+//! Replacements of secrets: labels such as `[REDACTED:assignment]`, or masks of the same length.
 
 use std::{ops::Range, sync::LazyLock};
 
 use memchr::memmem::{Finder, FinderRev};
 
-/// How every label begins. What begins so is not redacted again.
+/// The start of every label. Text that begins like this is not redacted again.
 pub(super) const START: &str = "[REDACTED:";
 
 static FIRST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(START));
 static LAST: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new(START));
 
-/// Whether a label begins in a text.
+/// Whether a text contains the start of a label.
 pub(super) fn holds_label(text: &[u8]) -> bool {
     FIRST.find(text).is_some()
 }
 
-/// Where the last label of a text begins.
+/// The start of the last label of a text.
 pub(super) fn last_label(text: &[u8]) -> Option<usize> {
     LAST.rfind(text)
 }
 
-/// Appends what stands in place of `secret`.
+/// Appends the replacement of `secret`.
 pub(super) fn write(secret: &str, rule: &str, preserves_length: bool, out: &mut String) {
     if !preserves_length {
         out.push_str(START);
@@ -36,7 +36,7 @@ pub(super) fn write(secret: &str, rule: &str, preserves_length: bool, out: &mut 
     }
 }
 
-/// Takes those hits from `first` on out that touch a label: what stands in place of a secret is none.
+/// Removes the hits from index `first` on that touch a label: a label is not a secret.
 pub(super) fn without_labels<Hit>(
     text: &str,
     first: usize,
@@ -55,7 +55,7 @@ pub(super) fn without_labels<Hit>(
     }));
 }
 
-/// What stands in place of secrets.
+/// The ranges of the labels in a text.
 fn labels(text: &str) -> Vec<Range<usize>> {
     let starts = text.match_indices(START).map(|(start, _)| start);
     let label = |start: usize| {

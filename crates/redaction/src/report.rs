@@ -1,19 +1,19 @@
-//! What was redacted: how often which rule hit, never the secret.
+//! Reports of redaction: how often each rule found a secret, never the secret itself.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// How often a rule hit.
+/// How often a rule found a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule's name, which stands in the replacement as well.
+    /// The rule's name, which is also in the replacement.
     pub rule: Arc<str>,
-    /// How many secrets it found.
+    /// Number of secrets found.
     pub count: u64,
 }
 
-/// Hits by rule, in the order of the first hit of each.
+/// Numbers of hits by rule, in the order of the first hit of each rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Report {
@@ -21,7 +21,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Counts a hit.
+    /// Counts a hit of a rule.
     pub(super) fn add(&mut self, rule: &Arc<str>) {
         match self.findings.iter_mut().find(|finding| finding.rule == *rule) {
             Some(finding) => finding.count += 1,
@@ -29,7 +29,7 @@ impl Report {
         }
     }
 
-    /// Counts the hits of `found` that `counted` has not.
+    /// Counts the hits of `found` that are not in `counted`.
     pub(super) fn add_new(&mut self, found: &Self, counted: &Self) {
         for Finding { rule, count } in &found.findings {
             let known = counted.findings.iter().find(|finding| finding.rule == *rule);
@@ -44,12 +44,12 @@ impl Report {
         }
     }
 
-    /// Counts the hits of another part of the record.
+    /// Adds the hits of another part of the record.
     pub fn add_all(&mut self, other: &Self) {
         self.add_new(other, &Self::default());
     }
 
-    /// Hits by rule.
+    /// The hits by rule.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
@@ -61,18 +61,18 @@ impl Report {
         self.findings.is_empty()
     }
 
-    /// How many secrets were found.
+    /// Total number of secrets found.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.findings.iter().map(|finding| finding.count).sum()
     }
 }
 
-/// The answer of an operation that redacts what it stores.
+/// The result of an operation that redacts what it stores.
 #[derive(Debug)]
 pub struct Redacted<T> {
-    /// What is stored.
+    /// The stored data.
     pub stored: T,
-    /// What was redacted in it.
+    /// The secrets that were redacted in it.
     pub report: Report,
 }

@@ -1,103 +1,102 @@
-//! The rules of `rules.toml`, as the build compiled them. Nothing is parsed when the program runs.
+//! The rules of `rules.toml`, which the build script compiled to statics.
 
-/// A rule: what it is called, and how it finds secrets.
+/// A rule: its name and its method of finding secrets.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Its name, which stands in the replacement and in reports.
+    /// The rule's name, which is part of replacements and reports.
     pub name: &'static str,
-    /// Texts of which every match contains one, in any case of ASCII letters. A detector may have
-    /// none.
+    /// Texts of which every match contains one, in any ASCII case. Empty for some detectors.
     pub anchors: &'static [&'static str],
     /// How it finds secrets.
     pub method: Method,
 }
 
-/// How a rule finds secrets.
+/// The method by which a rule finds secrets.
 #[derive(Debug)]
 pub(super) enum Method {
-    /// With a regular expression, near an anchor.
+    /// A regular expression that is searched near an anchor.
     Pattern(PatternRule),
-    /// With code.
+    /// A detector that is written in code.
     Detector(Detector),
 }
 
-/// Regular expressions, and where and how they are tried.
+/// A regular expression, and where and how it is searched.
 #[derive(Debug)]
 pub(super) struct PatternRule {
-    /// For `regex::bytes` without Unicode. The secret is the group `secret`, or else all of the
-    /// match. Empty when the rule has commands alone.
+    /// An expression for `regex::bytes` without Unicode. The secret is the group `secret`, or else the complete match.
+    /// Empty when the rule has only commands.
     pub pattern: &'static str,
-    /// Commands with a flag that a secret stands behind.
+    /// Commands that take a secret as the value of a flag.
     pub commands: &'static [Command],
-    /// Bytes of a match that stand before the anchor at most. With none, the match begins with it.
+    /// Maximum number of bytes of a match before the anchor. If zero, matches begin with the anchor.
     pub reach: usize,
-    /// A sign that stands between the start of a match and its anchor, or nothing.
+    /// A sign between the start of a match and its anchor, or empty.
     pub before: &'static str,
-    /// Bytes that a match has at most.
+    /// Maximum length of a match in bytes.
     pub length: usize,
-    /// Whether it is decided behind the run of letters, digits, `_` and `-` that the anchor stands in: where it fails at
-    /// one anchor, it fails at the others of the run.
+    /// Whether the outcome depends only on the text after the run of letters, digits, `_` and `-` that contains the
+    /// anchor: if one anchor of the run has no match, the others of the run have none either.
     pub run: bool,
-    /// Whether neither a letter or digit of ASCII nor `_` nor `-` stands right before and right
-    /// after the match.
+    /// Whether a match must not directly follow or precede an ASCII letter or digit, `_` or `-`.
     pub bounded: bool,
-    /// Bits per character that the secret has at least, after Shannon; zero when it may have any.
+    /// Minimum Shannon entropy of the secret in bits per character; zero for no minimum.
     pub entropy: f32,
 }
 
-/// A command of a shell that takes a secret behind a flag. Its expressions are as those of a
+/// A shell command that takes a secret as the value of a flag. Its expressions have the form of those of a
 /// [`PatternRule`].
 #[derive(Debug)]
 pub(super) struct Command {
-    /// Its number among all commands, below [`COMMANDS`].
+    /// Index among all commands, below [`COMMANDS`].
     pub number: usize,
-    /// Matches its name, which begins with an anchor. The flag may begin with the last two bytes of it.
+    /// Matches the command's name, which begins with an anchor. The match of the flag may begin with the last two bytes
+    /// of it.
     pub name: &'static str,
-    /// Bytes between the name and the flag at most.
+    /// Maximum number of bytes between the name and the flag.
     pub gap: usize,
-    /// Signs that end the command, beside the end of its line.
+    /// Signs that end the command, in addition to the line end.
     pub stops: &'static str,
-    /// Matches the flag and the secret behind it.
+    /// Matches the flag and the secret after it.
     pub flag: &'static str,
 }
 
-/// What code finds, because a pattern cannot.
+/// Detectors that are written in code, because a regular expression cannot express them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detector {
     /// The value after a name that looks secret.
     Assignment,
-    /// A user's name and password in base64, behind the name of the scheme.
+    /// A user name and a password in base64, after the name of the HTTP scheme.
     Basic,
-    /// Private keys: whole, escaped, on one line, cut short, framed by what tools write.
+    /// Private keys: complete, escaped, on one line, cut short, or with prefixes written by tools.
     PrivateKey,
-    /// Tokens of Discord, which have no anchor.
+    /// Discord tokens, which have no anchor.
     DottedToken,
     /// A random value after the name of a service.
     Vendor,
 }
 
-/// What names and values say.
+/// Words by which names and values are classified.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// Ends of the names of what people choose.
+    /// Ends of names whose values are chosen by people.
     pub passwords: &'static [&'static str],
-    /// Ends of the names of other secrets.
+    /// Ends of names of other secrets.
     pub secrets: &'static [&'static str],
     /// Ends of names whose values are secret when they look random.
     pub machine: &'static [&'static str],
-    /// As these, but for digests.
+    /// As `machine`, except for values that look like digests.
     pub weak: &'static [&'static str],
-    /// Ends of names that look secret and are not.
+    /// Ends of names that look secret but are not.
     pub harmless: &'static [&'static str],
-    /// Last words of names that say nothing.
+    /// Last words of names that do not change the class.
     pub neutral: &'static [&'static str],
-    /// Values that are none, in lower case.
+    /// Values that are not secrets, in lower case.
     pub literals: &'static [&'static str],
-    /// Words of values that only stand for a secret.
+    /// Words of values that are placeholders.
     pub placeholders: &'static [&'static str],
-    /// How values begin that stand elsewhere.
+    /// Prefixes of values that refer to a secret stored elsewhere.
     pub references: &'static [&'static str],
-    /// Services whose keys have no form of their own.
+    /// Services whose keys have no distinctive form.
     pub vendors: &'static [&'static str],
 }
 

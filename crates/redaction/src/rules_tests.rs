@@ -1,4 +1,4 @@
-//! The examples of `rules.toml`, with generated values: no literal secret stands in the repository.
+//! Tests the examples of `rules.toml` with generated values. The repository contains no literal secret.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,9 +11,9 @@ use super::{
     rules::{Method, PatternRule, RULES, Rule},
 };
 
-/// Values that are tried for each example.
+/// Number of values tried for each example.
 const VALUES: usize = 20;
-/// Bytes that a compiled pattern may have.
+/// Maximum size of a compiled pattern in bytes.
 const COMPILED_LIMIT: usize = 4 << 20;
 
 struct Examples {
@@ -42,7 +42,7 @@ fn pattern(rule: &Rule) -> Option<&PatternRule> {
     }
 }
 
-/// The expressions of a rule that match secrets: its pattern, and the flags of its commands.
+/// The expressions of a rule that match secrets: its pattern and the flags of its commands.
 fn expressions(rule: &PatternRule) -> impl Iterator<Item = &'static str> {
     let own = Some(rule.pattern).filter(|pattern| !pattern.is_empty());
     own.into_iter().chain(rule.commands.iter().map(|command| command.flag))
@@ -60,7 +60,7 @@ fn group_named<'hir>(hir: &'hir Hir, name: &str) -> Option<&'hir Hir> {
     }
 }
 
-/// A generator of numbers that makes the same ones in every run: splitmix64.
+/// A random number generator with the same sequence in every run: splitmix64.
 struct Random(u64);
 
 impl Random {
@@ -72,7 +72,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % limit
     }
 
-    /// Appends a text that the expression matches; every character of a class is as likely.
+    /// Appends a text that the expression matches. All characters of a class are equally likely.
     fn write(&mut self, expression: &Hir, out: &mut Vec<u8>) {
         match expression.kind() {
             HirKind::Empty | HirKind::Look(_) => {}
@@ -109,7 +109,7 @@ fn parsed(expression: &str) -> Hir {
     ParserBuilder::new().utf8(false).unicode(false).build().parse(expression).unwrap()
 }
 
-/// What secrets of a rule are made from: `generate`, or its pattern.
+/// The expression from which a rule's secrets are generated: `generate`, or its pattern.
 fn made_from(rule: &Rule, examples: &Examples) -> Hir {
     match (examples.generate, pattern(rule)) {
         (Some(generate), _) => parsed(generate),
@@ -140,8 +140,8 @@ fn parts(template: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The example with made-up values in it, and the secrets among these. Secrets that chance makes as
-/// regular as a placeholder are made again.
+/// The example with generated values, and the secrets among them. Secrets that are as regular as a placeholder by
+/// chance are generated again.
 fn filled(
     parts: &[Part<'_>],
     from: &Hir,
@@ -164,7 +164,7 @@ fn filled(
     (text, made)
 }
 
-/// Calls `check` with every example, each with several values.
+/// Calls `check` with each example, with several values each.
 fn each(
     choose: fn(&Examples) -> &'static [&'static str],
     mut check: impl FnMut(&Rule, &Examples, &str, &[String]),
@@ -185,7 +185,7 @@ fn each(
     }
 }
 
-/// Whether half of the secret, at least eight characters of it, is still there.
+/// Whether half of the secret, and at least eight characters, is still in the text.
 fn leaks(secret: &str, text: &str) -> bool {
     let window = (secret.len() / 2).max(8).min(secret.len());
     secret.as_bytes().windows(window).any(|part| find(text.as_bytes(), part).is_some())
@@ -204,7 +204,7 @@ fn entropy(value: &[u8]) -> f32 {
     counts.values().map(|count| -(count / length) * (count / length).log2()).sum()
 }
 
-/// The text without its secrets, as the public interface takes them out.
+/// The text redacted through the public interface.
 fn redacted(redaction: &Redaction, text: &str) -> Option<String> {
     redaction.text(text, &mut Report::default()).unwrap()
 }
@@ -213,12 +213,12 @@ fn redaction() -> Redaction {
     Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::default())
 }
 
-/// The names in the replacements of a text.
+/// The rule names in the replacements of a text.
 fn claimed(text: &str) -> impl Iterator<Item = &str> {
     text.split("[REDACTED:").skip(1).filter_map(|rest| rest.split_once(']')).map(|(name, _)| name)
 }
 
-/// What every example shows, or what is wrong with some: all at once, for whoever edits the file.
+/// Fails with all problems at once, so that an editor of the rules sees every wrong example.
 fn hold(problems: &[String]) {
     assert!(problems.is_empty(), "{} examples fail:\n{}", problems.len(), problems.join("\n"));
 }
@@ -246,7 +246,7 @@ fn positive_examples_lose_their_secrets() {
     hold(&problems);
 }
 
-/// Where a token may stand: what is around it neither hides it nor belongs to it.
+/// Contexts in which a token may occur: the surrounding text neither hides the token nor belongs to it.
 const CONTEXTS: [&str; 18] = [
     "{}",
     "\u{1b}[32m{}\u{1b}[0m",

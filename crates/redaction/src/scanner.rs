@@ -1,4 +1,5 @@
-//! Finds secrets in a text: one pass for the anchors of all rules, and a look around each.
+//! Finds the secrets of a text: one search for the anchors of all rules, then an examination around each anchor. Called
+//! by `redaction` for each text, string of JSON and view.
 
 use std::{
     ops::Range,
@@ -19,42 +20,42 @@ use super::{
     work::{self, Work},
 };
 
-/// The number of the rule for runs of text that would take too much work: behind that for the
-/// environment's values.
+/// Index of the rule for text that would exceed the work budget. It follows the index of the rule for values of the
+/// environment.
 pub(super) const UNSCANNED: usize = RULES.len() + 1;
-/// Steps of finding an anchor.
+/// Work steps for finding an anchor.
 const ANCHOR_STEPS: usize = 12;
-/// Steps of looking at a name, at least; and of one with a label of a redacted secret near behind it, so that a redacted text
-/// takes no more steps for each byte than the text did.
+/// Minimum work steps for examining a name. The second value applies to a name with the label of a redacted secret
+/// close behind it, so that a redacted text needs no more steps per byte than the original.
 const NAME_STEPS: usize = 115;
 const LABELLED_NAME_STEPS: usize = 90;
-/// How near, in bytes: markup may be between them.
+/// Maximum distance of such a label in bytes; markup may be between.
 const NEAR: usize = 32;
-/// Steps of looking at credentials, at least: most text behind the scheme can be decoded.
+/// Minimum work steps for examining credentials: most text after the scheme can be decoded.
 const BASIC_STEPS: usize = 250;
-/// An expression that fails has looked at so many bytes, at most.
+/// Maximum number of bytes that an expression examines before it fails.
 const SOON: usize = 64;
-/// Steps of telling that no match of an expression begins somewhere, and of trying it, at least.
+/// Work steps for checking the start of a match, and minimum steps for searching.
 const BEGINNING_STEPS: usize = 20;
 const PATTERN_STEPS: usize = 100;
-/// Expressions that look at what is before an anchor begin to match in more places.
+/// Factor for expressions that examine the text before an anchor: they can begin to match in more places.
 const STEPS_BEFORE_ANCHOR: usize = 2;
-/// Steps of searching a byte with an expression.
+/// Work steps per byte for searching with an expression.
 const STEPS_OF_BYTE: usize = 3;
-/// Steps of telling what stands for a secret from a secret, and of its entropy.
+/// Work steps for recognising a placeholder, and for computing the entropy.
 const ACCEPTED_STEPS: usize = 100;
 const ENTROPY_STEPS: usize = 300;
-/// A match that fills its window may go on: the window grows up to this.
+/// A match that fills its window may be longer; the window grows up to this length.
 const MAX_WINDOW: usize = 64 << 10;
-/// The numbers of a terminal's colour are at most so long.
+/// Maximum length of the parameters of a colour code.
 const MAX_COLOUR: usize = 24;
-/// Labels of redacted secrets are at most so long.
+/// Maximum length of the label of a redacted secret.
 const MAX_LABEL: usize = 128;
 
-/// What is looked for at an anchor.
+/// What is examined at an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seek {
-    /// A rule with an expression, by its number, and how the anchor is spelt where case matters.
+    /// A rule with an expression, by index, and the exact spelling of the anchor where case matters.
     Pattern(usize, Option<&'static str>),
     /// The scheme `Basic`.
     Basic(usize),
@@ -64,14 +65,14 @@ enum Seek {
     Name,
 }
 
-/// Where in a text something may be: the anchors of all rules.
+/// The anchors of all rules, compiled for the search.
 pub(super) struct Anchors {
     set: AnchorSet,
-    /// What is looked for, by the number of the anchor.
+    /// What is examined, by the index of the anchor.
     seeks: Vec<Vec<Seek>>,
-    /// The number of the rule for assignments.
+    /// Index of the rule for assignments.
     assignment: usize,
-    /// That of the rule for tokens that have no anchor.
+    /// Index of the rule for Discord tokens, which have no anchor.
     dotted_token: usize,
 }
 
@@ -82,13 +83,13 @@ impl std::fmt::Debug for Anchors {
 }
 
 impl Anchors {
-    /// Those of the rules alone, built once.
+    /// The anchors of the built-in rules, built once.
     pub fn standard() -> Arc<Self> {
         static STANDARD: OnceLock<Arc<Anchors>> = OnceLock::new();
         Arc::clone(STANDARD.get_or_init(|| Arc::new(Self::new(&[]))))
     }
 
-    /// Those of the rules and of further names, whose words are separated by spaces.
+    /// The anchors of the built-in rules and of additional names, whose words are separated by spaces.
     pub fn new(further: &[String]) -> Self {
         let mut anchors: Vec<(String, Vec<Seek>)> = Vec::new();
         let mut numbers = rustc_hash::FxHashMap::default();
@@ -133,7 +134,7 @@ impl Anchors {
         let phrases: Vec<&str> = phrases.chain(further.iter().map(String::as_str)).collect();
         let words: Vec<&str> = phrases.iter().copied().filter(|name| !name.contains(' ')).collect();
         for phrase in phrases {
-            // Names are looked at as a whole: where one of their words is an anchor, they need none.
+            // A name is examined as a whole, so a phrase that contains another anchor needs no anchor of its own.
             let is_met = phrase.contains(' ') && words.iter().any(|word| phrase.contains(word));
             if is_met {
                 continue;
@@ -146,7 +147,7 @@ impl Anchors {
         Self { set: AnchorSet::new(texts), seeks, assignment, dotted_token }
     }
 
-    /// Whether a name holds what names of secrets hold. Most do not, and need not be taken apart.
+    /// Whether a name contains the anchor of a secret's name. Most do not and need not be classified.
     pub fn hold_name(&self, name: &str) -> bool {
         let mut holds = false;
         self.set.visit(name.as_bytes(), 0..name.len(), |_, anchor| {
@@ -156,9 +157,8 @@ impl Anchors {
         holds
     }
 
-    /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
-    /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
-    /// `unpaired`.
+    /// Appends the secrets whose anchors are in the given part of the text, in no particular order. Rules in `disabled`
+    /// are skipped. Adds the positions of names without a value to `unpaired`.
     pub fn find(
         &self,
         text: &str,
@@ -173,7 +173,7 @@ impl Anchors {
             dotted_token::find(text, part.clone(), |range| hits.push(Hit { range, rule }));
         }
         let is_disabled = |rule: usize| disabled.get(rule).copied().unwrap_or_default();
-        // What a rule has looked at is not looked at again for its next anchor in there.
+        // Text that a rule has examined is not examined again for the rule's next anchor in it.
         let mut name_end = 0;
         let mut tables = assignment::Tables::default();
         let mut values = assignment::Values::default();
@@ -205,7 +205,7 @@ impl Anchors {
                         let is_labelled =
                             text.as_bytes().get(near).is_some_and(replacement::holds_label);
                         work::add(if is_labelled { LABELLED_NAME_STEPS } else { NAME_STEPS });
-                        // Names in a value end where it ends.
+                        // Names within a value are skipped.
                         name_end = name.end.max(value.as_ref().map_or(0, |value| value.end));
                         if is_label(text, found.start) {
                             continue;
@@ -255,8 +255,8 @@ impl Anchors {
     }
 }
 
-/// The match of a rule's expression that holds an anchor, and the secret in it. Up to `failed` later anchors are none of
-/// a match.
+/// The match of a rule's expression that contains an anchor, and its secret. Anchors before `failed` are known to have
+/// no match.
 fn matched(
     text: &str,
     anchor: Range<usize>,
@@ -279,7 +279,7 @@ fn matched(
         work::add(BEGINNING_STEPS);
         return None;
     }
-    // Matches begin on the line of their anchor, or with the end of the line before.
+    // Matches begin on the line of their anchor, or with the end of the previous line.
     let before = bytes.get(anchor.start.saturating_sub(rule.reach)..anchor.start)?;
     let line_end = memchr::memrchr(b'\n', before).unwrap_or_default();
     let mut at = anchor.start - before.len() + line_end;
@@ -305,7 +305,7 @@ fn matched(
             return None;
         }
         if end < anchor.end || start == end {
-            // An earlier one: the next begins behind it.
+            // This match is an earlier one: the next may begin after it.
             if rule.reach == 0 {
                 return None;
             }
@@ -319,7 +319,7 @@ fn matched(
     }
 }
 
-/// The command with a secret behind a flag that begins with an anchor, and the secret in it.
+/// The command that begins with an anchor and has a secret after a flag, and the secret.
 fn of_command(
     text: &str,
     anchor: &Range<usize>,
@@ -337,7 +337,7 @@ fn of_command(
     })
 }
 
-/// The secret of a match in whole characters, if it is one.
+/// The secret of a match, extended to whole characters, if it is accepted.
 fn accepted(
     text: &str,
     rule: &PatternRule,
@@ -357,9 +357,8 @@ fn accepted(
     fits.then_some(secret)
 }
 
-/// The bytes of a window that a search may have looked at before it gave up. An expression that begins
-/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
-/// command line.
+/// An estimate of the bytes that a failed search has examined. An expression that begins with its anchor fails soon
+/// after the last token character, unless it skips the words of a command line.
 fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {
@@ -372,13 +371,13 @@ fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
     }
 }
 
-/// The bytes of the run of letters, digits, `_` and `-` that a window begins with.
+/// The length of the run of letters, digits, `_` and `-` at the start of a window.
 fn run(window: &[u8]) -> usize {
     let is_of_run = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     window.iter().take_while(is_of_run).count()
 }
 
-/// Whether a name stands in the label of something that was redacted, which names the rule.
+/// Whether a name is part of the label of a redacted secret, which contains the name of the rule.
 fn is_label(text: &str, position: usize) -> bool {
     let from = position.saturating_sub(MAX_LABEL);
     let before = text.as_bytes().get(from..position).unwrap_or_default();
@@ -386,12 +385,12 @@ fn is_label(text: &str, position: usize) -> bool {
         .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
 }
 
-/// Whether the secret only stands for one.
+/// Whether the secret is only a placeholder.
 fn is_filler(secret: &str) -> bool {
     value::is_reference(secret) || value::is_placeholder(secret)
 }
 
-/// The compiled expression of a rule; compiled when its anchor is met first.
+/// The expression of a rule, compiled when its anchor is found first.
 fn expression(number: usize, rule: &PatternRule) -> Option<&'static Expression> {
     static EXPRESSIONS: [OnceLock<Option<Expression>>; RULES.len()] =
         [const { OnceLock::new() }; RULES.len()];
@@ -400,7 +399,7 @@ fn expression(number: usize, rule: &PatternRule) -> Option<&'static Expression> 
     EXPRESSIONS.get(number)?.get_or_init(compile).as_ref()
 }
 
-/// Whether a letter or digit stands right before: an escape sequence's (`\n`, `%3D`) does not count.
+/// Whether a letter or digit directly precedes the position. Those of escape sequences (`\n`, `%3D`) do not count.
 fn continues_before(bytes: &[u8], start: usize) -> bool {
     let at = |back: usize| {
         start.checked_sub(back).and_then(|at| bytes.get(at)).copied().unwrap_or_default()
@@ -410,7 +409,7 @@ fn continues_before(bytes: &[u8], start: usize) -> bool {
     at(1).is_ascii_alphanumeric() && !is_escape && !ends_colour(bytes, start)
 }
 
-/// Whether a terminal's colour ends right before: `ESC[32m`.
+/// Whether a colour code directly precedes the position: `ESC[32m`.
 fn ends_colour(bytes: &[u8], start: usize) -> bool {
     let Some(before) = bytes.get(..start).and_then(|before| before.strip_suffix(b"m")) else {
         return false;
@@ -424,7 +423,7 @@ fn continues_after(bytes: &[u8], end: usize) -> bool {
     bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Bits per character, after Shannon.
+/// The Shannon entropy in bits per character.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand bytes are exact")]
 fn entropy(bytes: &[u8]) -> f32 {
     let mut counts = [0_u32; 256];
@@ -449,7 +448,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is said of a rule whose matches are decided behind a run.
+        /// Checks the property `run` of rules whose outcome depends only on the text after a run.
         #[test]
         fn an_anchor_in_a_run_where_another_one_failed_is_none_of_a_match(
             words in prop::collection::vec(prop::sample::select(

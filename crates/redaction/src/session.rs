@@ -1,14 +1,14 @@
-//! The way of one record through redaction: all of its parts, one report.
+//! The redaction session of one record: redacts all parts of the record and counts hits in one report. Everything that
+//! is stored passes through it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Redacted, Redaction, Report};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Takes the secrets out of the parts of a record. Without a redaction they stay what they are.
+/// Redacts the parts of one record. Without a redaction, parts stay unchanged.
 ///
-/// Every method fails with [`ErrorKind::Failed`], also where redacting panics: the record must not be written
-/// then.
+/// Every method fails with [`ErrorKind::Failed`], also when redacting panics. The record must not be written then.
 #[derive(Debug)]
 pub struct RedactionSession {
     redaction: Option<Redaction>,
@@ -16,7 +16,7 @@ pub struct RedactionSession {
 }
 
 impl RedactionSession {
-    /// A pass for one record; without a redaction everything stays as it is.
+    /// Starts a session for one record. Without a redaction, all parts stay unchanged.
     #[must_use]
     pub fn new(redaction: Option<Redaction>) -> Self {
         Self { redaction, report: Report::default() }
@@ -35,7 +35,7 @@ impl RedactionSession {
         Ok(())
     }
 
-    /// Redacts plain text whose lines keep their numbers.
+    /// Redacts plain text; lines keep their line numbers.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`]
@@ -48,7 +48,7 @@ impl RedactionSession {
         Ok(())
     }
 
-    /// Redacts the JSON value that a buffer holds from `start` on.
+    /// Redacts the JSON value that begins at `start` in a buffer.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`]
@@ -76,7 +76,7 @@ impl RedactionSession {
         Ok(())
     }
 
-    /// Adds to texts that stored ones are compared with what they are stored as.
+    /// Adds to these texts, which are compared with stored ones, the redacted form in which they are stored.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`]
@@ -92,18 +92,18 @@ impl RedactionSession {
         add_redacted(tokens, |token| self.token(token))
     }
 
-    /// Counts what was taken out without a search.
+    /// Counts a hit that was found without a search.
     pub(super) fn note(&mut self, rule: &str) {
         self.report.add(&rule.into());
     }
 
-    /// What was found.
+    /// The hits so far.
     #[must_use]
     pub fn report(self) -> Report {
         self.report
     }
 
-    /// What is stored, with what was found.
+    /// The stored data with its report.
     #[must_use]
     pub fn answer<T>(self, stored: T) -> Redacted<T> {
         Redacted { stored, report: self.report }
@@ -125,16 +125,16 @@ fn add_redacted(
     Ok(())
 }
 
-/// What panics must not let the text through either.
+/// Treats a panic as an error, so that the text is not written.
 fn closed<T>(redact: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What a panic leaves half done is not looked at again: the record is given up.
+    // State that a panic leaves inconsistent is not used again: the record is discarded.
     catch_unwind(AssertUnwindSafe(redact)).unwrap_or_else(|_| Err(broken()))
 }
 
 fn broken() -> Error {
     Error::new(
         ErrorKind::Failed,
-        "nothing was written: redaction failed by a fault of its own; please report it",
+        "nothing was written: redaction failed because of an internal error; please report it",
     )
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::{EnvironmentValues, RedactionOptions, Redactor};
 
-    /// In two parts: hosting services refuse pushes that hold a whole one.
+    /// In two parts: hosting services refuse pushes that contain a complete one.
     fn secret() -> String {
         ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
     }

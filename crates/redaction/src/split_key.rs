@@ -1,5 +1,5 @@
-//! Private keys whose lines are strings of their own in JSON: elements of an array, or the same member
-//! of objects that follow each other (`[{"line": 1, "text": "…"}, …]`).
+//! Finds private keys whose lines are separate strings in JSON: elements of an array, or the same member of consecutive
+//! objects (`[{"line": 1, "text": "…"}, …]`).
 
 use std::{borrow::Cow, ops::ControlFlow, ops::Range};
 
@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::{private_key, view::View};
 
-/// Longer strings are not lines.
+/// Strings longer than this are not lines.
 const MAX_PIECE: usize = 64 << 10;
-/// Stands for a string that is no line.
+/// Replaces a string that cannot be a line.
 const OTHER: &str = "\u{0}";
 
 /// The part of a string that belongs to a key.
@@ -18,11 +18,11 @@ const OTHER: &str = "\u{0}";
 pub(super) struct Part {
     /// The string's token, with its quotes.
     pub token: Range<usize>,
-    /// The bytes of the part in the text that the token stands for.
+    /// The range of the part in the decoded text of the token.
     pub range: Range<usize>,
 }
 
-/// Strings that stand in the same place of similar values, one below the other.
+/// Strings at the same place of consecutive, similar values, as lines of one text.
 #[derive(Default)]
 struct Column {
     text: String,
@@ -30,15 +30,15 @@ struct Column {
 }
 
 struct Piece {
-    /// Where the string is in the column's text.
+    /// The range of the string in the column's text.
     range: Range<usize>,
     token: Range<usize>,
 }
 
-/// The parts of keys in a JSON text that are split over several strings, ordered by column.
+/// The parts of keys that are split over several strings, ordered by column.
 pub(super) fn find(json: &[u8]) -> Vec<Part> {
     let mut columns = Columns::default();
-    // The text was walked before: it is JSON.
+    // The caller has walked the text before, so it is JSON.
     let _ = json_text::walk_value(json, 0, |token| {
         columns.visit(json, token);
         ControlFlow::Continue(())
@@ -49,9 +49,9 @@ pub(super) fn find(json: &[u8]) -> Vec<Part> {
 #[derive(Default)]
 struct Columns<'a> {
     columns: Vec<Column>,
-    /// Columns by depth and name.
+    /// Indices of columns by depth and name.
     numbers: FxHashMap<(usize, Cow<'a, str>), usize>,
-    /// The names of the members whose values are open, of arrays that of the member they are in.
+    /// The names of the members whose values are open; an array has the name of the member that contains it.
     names: Vec<Cow<'a, str>>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Columns<'a> {
 
     fn key(&mut self, raw: &'a [u8]) {
         let key = json_text::decode_string(raw).unwrap_or_default();
-        // Numbers of lines are elements of a list in another form.
+        // Line numbers as keys: an object that has the function of a list.
         let is_number = key.bytes().all(|byte| byte.is_ascii_digit());
         let outer =
             self.names.len().checked_sub(2).and_then(|outer| self.names.get(outer)).cloned();
@@ -116,14 +116,14 @@ impl Column {
         let mut end = 0;
         let mut parts = Vec::new();
         for key in keys {
-            // The header and the lines of a key may both have led to it.
+            // The header and the lines of a key may both have found the same part.
             parts.extend(self.parts_of(key.start.max(end)..key.end));
             end = end.max(key.end);
         }
         parts
     }
 
-    /// The parts of a key in the strings that it is split over.
+    /// The parts of a key in the strings over which it is split.
     fn parts_of(&self, key: Range<usize>) -> impl Iterator<Item = Part> + '_ {
         let first = self.pieces.partition_point(|piece| piece.range.end <= key.start);
         let pieces = self.pieces.get(first..).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Column {
             let text = self.text.get(part.clone())?;
             let start = part.start + text.len() - text.trim_start().len();
             let text = text.trim();
-            // Delimiters and numbers of lines say nothing.
+            // Delimiters and line numbers do not show that lines follow.
             let is_line = text.bytes().any(|byte| byte.is_ascii_alphabetic())
                 && !private_key::is_delimiter(text);
             let part = start - range.start..start + text.len() - range.start;
@@ -146,7 +146,7 @@ impl Column {
 mod tests {
     use super::*;
 
-    /// The lines of a key, none of which is random.
+    /// The lines of a key; none of them is random.
     fn lines() -> Vec<String> {
         let line = |number: usize| {
             format!("{number}MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM")

@@ -1,4 +1,4 @@
-//! Properties of redaction as a whole, on texts made of what rules look for.
+//! Properties of redaction as a whole, on generated texts.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn redacted_json(redaction: &Redaction, json: &str) -> String {
     redacted.map_or_else(|| json.to_owned(), |json| String::from_utf8(json).unwrap())
 }
 
-/// Random letters and digits: what stands for a secret here.
+/// A generated secret, for example random letters and digits.
 fn secret() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9a-f]{32}",
@@ -36,7 +36,7 @@ fn secret() -> impl Strategy<Value = String> {
         "[0-9A-Za-z+/]{40}={0,2}",
         "[a-z]{3,8}[0-9]{1,4}[!#^~]?",
         "[a-z]{4,10}",
-        // Tokens are assembled: none stands here.
+        // Tokens are assembled, so that the source contains none.
         "[0-9A-Za-z]{36}".prop_map(|random| format!("gh{}_{random}", 'p')),
         "[0-9A-Z]{16}".prop_map(|random| format!("AK{}A{random}", 'I')),
         ("[0-9A-Za-z]{24}", "[0-9A-Za-z]{24}", "[0-9A-Za-z_-]{30}").prop_map(
@@ -108,7 +108,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What of a value is no string, and in which order.
+/// The parts of a value that are not strings, in order.
 fn shape(value: &Value, out: &mut String) {
     match value {
         Value::String(_) => out.push('s'),
@@ -129,13 +129,13 @@ fn shape(value: &Value, out: &mut String) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
-    fn what_stands_on_a_line_keeps_its_number(before in text(), after in text()) {
+    fn lines_keep_their_numbers(before in text(), after in text()) {
         for redaction in [standard(), masking()] {
             let text = format!("{before}\nhere\n{after}");
             let lines = redaction.lines(&text, &mut Report::default()).unwrap();
             let lines = lines.unwrap_or_else(|| text.clone());
             prop_assert_eq!(lines.split('\n').count(), text.split('\n').count());
-            // Where the line itself was taken for a part of something, it is nowhere.
+            // If the line itself was redacted as part of a secret, it is missing.
             let places = |text: &str| text.split('\n').position(|line| line == "here");
             prop_assert!(places(&lines).is_none_or(|place| Some(place) == places(&text)));
         }
@@ -158,7 +158,7 @@ proptest! {
         let (mut before, mut after) = (String::new(), String::new());
         shape(&value, &mut before);
         shape(&parsed, &mut after);
-        // Keys that hold secrets may become the same.
+        // Keys that contain secrets may become equal.
         if !once.contains("\":") || value.to_string().matches("\":").count() == once.matches("\":").count() {
             prop_assert_eq!(before.len() >= after.len(), true);
         }
@@ -296,7 +296,7 @@ fn values_of_the_environment_are_found_in_colours() {
 }
 
 #[test]
-fn the_lines_of_a_key_in_an_array_are_told() {
+fn the_lines_of_a_key_in_an_array_are_found() {
     let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaW";
     let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
     let json = format!(r#"["{begin}","{line}","{end}","{line}"]"#);
@@ -305,7 +305,7 @@ fn the_lines_of_a_key_in_an_array_are_told() {
 }
 
 #[test]
-fn the_lines_of_a_key_in_objects_are_told() {
+fn the_lines_of_a_key_in_objects_are_found() {
     let line = "MIIEpAIBAAKCAQEA3yLb5u4S0gvcUONLHTaWaUP1gUYcKsqRKEhSdoXMSXovHdbM";
     let rows = ["-----BEGIN PRIVATE KEY-----", line, line, "dGVzdA==", "-----END PRIVATE KEY-----"];
     let json = |rows: [&str; 5]| {
@@ -323,7 +323,7 @@ fn the_lines_of_a_key_in_objects_are_told() {
     assert_eq!(redacted_json(&standard(), &once), once);
 }
 
-/// The text with the same mark for every rule.
+/// The text with the same label for every rule.
 fn unnamed(text: &str) -> String {
     let mut parts = text.split("[REDACTED:");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -335,7 +335,7 @@ fn unnamed(text: &str) -> String {
 }
 
 #[test]
-fn values_of_names_are_told_in_every_format() {
+fn values_of_names_are_found_in_every_format() {
     let cases = [
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=‹›"),
         ("export TOKEN='abc123def456'", "export TOKEN='‹›'"),

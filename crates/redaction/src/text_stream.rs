@@ -1,44 +1,44 @@
-//! A text that comes piece by piece, redacted in bounded memory.
+//! Redacts a text that arrives in pieces, in bounded memory. The core uses it for streamed results.
 //!
-//! It is taken apart where its surroundings show that no secret spans the cut: redacting both sides together and each for itself
-//! gives the same text. Where no such place is found, everything up to the next one is withheld.
+//! The text is cut where the surrounding text shows that no secret spans the cut: redacting both sides together gives
+//! the same result as redacting each separately. If there is no such place, all text up to the next one is replaced.
 
 use super::{Redaction, Report, UNSCANNED, error::Result, session::RedactionSession};
 
-/// A part of a text is not JSON only because it happens to be a whole value: a line before it says so.
+/// A line put before a part of a text, so that a part that happens to be a complete JSON value is treated as text.
 const GUARD: &str = "x\n";
-/// Cuts that are tried.
+/// Maximum number of positions that are tried for a cut.
 const MOST_CUTS: usize = 32;
 
-/// How much is looked at, in bytes.
+/// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// What waits is taken apart beyond this.
+    /// Pending text beyond this size is cut.
     most: usize,
-    /// A part has about this, and at least half of it.
+    /// Approximate size of a part; parts have at least half of it.
     part: usize,
-    /// Of both sides of a cut: more than the longest secret, a private key of 64 KiB.
+    /// Bytes examined on both sides of a cut: more than the longest secret, a private key of 64 KiB.
     surroundings: usize,
 }
 
 const SIZES: Sizes = Sizes { most: 768 * 1024, part: 512 * 1024, surroundings: 72 * 1024 };
 
-/// Redacts a text that comes piece by piece. A secret of up to 64 KiB is found wherever the pieces begin and end; a text that
-/// is JSON is looked at as a text.
+/// Redacts a text that arrives in pieces. A secret of up to 64 KiB is found even if it spans several pieces. A text
+/// that is JSON is examined as plain text.
 #[derive(Debug)]
 pub struct TextStream {
     session: RedactionSession,
-    /// For texts that are not part of the result.
+    /// A session for trial redactions, whose hits are not counted.
     probe: RedactionSession,
     redacts: bool,
     sizes: Sizes,
     pending: String,
-    /// What comes up to the next place for a cut is left out.
+    /// Whether text is being replaced up to the next place for a cut.
     is_withholding: bool,
 }
 
 impl TextStream {
-    /// Without a redaction everything stays what it is.
+    /// Without a redaction, the text stays unchanged.
     #[must_use]
     pub fn new(redaction: Option<Redaction>) -> Self {
         Self::with_sizes(redaction, SIZES)
@@ -55,7 +55,7 @@ impl TextStream {
         }
     }
 
-    /// Adds a piece; appends to `out` what is redacted of the text since.
+    /// Adds a piece. Appends the redacted text that is complete to `out`.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed): the text must not be written then.
@@ -66,7 +66,7 @@ impl TextStream {
         }
         let mut rest = piece;
         while !rest.is_empty() {
-            // A long piece is not copied as a whole.
+            // A long piece is processed in parts, so that it is not copied as a whole.
             let room = (self.sizes.most + 1).saturating_sub(self.pending.len()).max(4);
             let (taken, left) = rest.split_at(rest.floor_char_boundary(room));
             self.pending.push_str(taken);
@@ -78,7 +78,7 @@ impl TextStream {
         Ok(())
     }
 
-    /// Appends what is left of the text. Another text may follow, of which nothing belongs to this one.
+    /// Appends the rest of the redacted text. Another text may follow; it is treated separately.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`TextStream::push`].
@@ -90,7 +90,7 @@ impl TextStream {
         Ok(())
     }
 
-    /// What was found.
+    /// The hits so far.
     #[must_use]
     pub fn report(self) -> Report {
         self.session.report()
@@ -116,7 +116,8 @@ impl TextStream {
         Ok(())
     }
 
-    /// Where to cut what waits: behind a line, where there is one. `None` where no secret may be cut.
+    /// The position at which to cut the pending text, at a line end if possible. `None` where a cut might split a
+    /// secret.
     fn cut(&mut self) -> Result<Option<usize>> {
         let Sizes { part, surroundings, .. } = self.sizes;
         let (text, probe) = (self.pending.as_str(), &mut self.probe);
@@ -133,7 +134,7 @@ impl TextStream {
             if together == guarded(probe, &[left])? + &guarded(probe, &[right])? {
                 return Ok(Some(end));
             }
-            // Larger steps over what spans many lines.
+            // Larger steps skip secrets that span many lines.
             latest = end.saturating_sub(2 + attempt * surroundings / 72);
             if latest <= part / 2 {
                 break;
@@ -168,7 +169,7 @@ mod tests {
         Redaction::new(Redactor::new(options).unwrap(), Arc::new(EnvironmentValues::default()))
     }
 
-    /// In two parts: hosting services refuse pushes that hold a whole one.
+    /// In two parts: hosting services refuse pushes that contain a complete one.
     fn secret() -> String {
         ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
     }
@@ -237,7 +238,7 @@ mod tests {
         #[test]
         fn any_split_of_a_text_gives_what_the_whole_text_gives(
             lines in prop::collection::vec(
-                // Few names: a text of nothing else takes too much work to be looked at whole.
+                // Few names: a text that consists of names exceeds the work budget.
                 prop_oneof![20 => "[a-zé😀 .,:=/]{0,60}", 1 => "password=[0-9a-z]{0,3}|token"],
                 0..300,
             ),

@@ -1,4 +1,4 @@
-//! What a value looks like: random, chosen by somebody, or none at all.
+//! Judges a value by its form: random, chosen by a person, plain words, or not a value at all.
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -6,29 +6,29 @@ use rustc_hash::FxHashSet;
 
 use super::{names, replacement, rules::NAMES, work};
 
-/// What a value looks like.
+/// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
-    /// A reference, a placeholder, a word of code, nothing.
+    /// A reference, a placeholder, a word of code, or empty.
     Nothing,
-    /// A plain word, or several.
+    /// One or more plain words.
     Words,
-    /// What people choose: letters with digits or signs.
+    /// A value that a person may have chosen: letters with digits or signs.
     Chosen,
-    /// What a machine makes.
+    /// A value that a machine generated.
     Random,
 }
 
-/// Random values are at least this long.
+/// Minimum length of a random value.
 const RANDOM_LENGTH: usize = 16;
-/// Digits alone are an identifier or a secret from this length on.
+/// A value of digits only is an identifier or a secret from this length on.
 const DIGITS_LENGTH: usize = 15;
-/// Longer values are judged by their beginning.
+/// Only the first bytes of longer values are judged.
 pub(super) const JUDGED: usize = 1024;
-/// Steps of judging a byte of a value, and of telling whether it stands for another.
+/// Work steps per byte for judging a value and for recognising a placeholder.
 const STEPS_OF_LOOK: usize = 4;
 const STEPS_OF_PLACEHOLDER: usize = 3;
-/// Steps of telling whether a value stands for another, at least.
+/// Minimum work steps for recognising a placeholder.
 const PLACEHOLDER_STEPS: usize = 35;
 
 /// Judges a value without its quotes.
@@ -52,11 +52,11 @@ pub(super) fn look(value: &str) -> Look {
     }
 }
 
-/// Whether one of its words is written as no name is: `gAwMa`, but not `accessToken`.
+/// Whether one of its words mixes cases as no name does: `gAwMa`, but not `accessToken`.
 pub(super) fn is_irregular(value: &str) -> bool {
     value.split(|letter: char| !letter.is_alphanumeric()).any(|word| {
         let bytes = word.as_bytes();
-        // Names begin a part with a capital, and parts have a few letters.
+        // Each part of a name begins with a capital and has several letters.
         let capitals = bytes
             .windows(2)
             .filter(
@@ -67,7 +67,7 @@ pub(super) fn is_irregular(value: &str) -> bool {
     })
 }
 
-/// Whether it is somebody's prose or label: several words, or letters beyond ASCII.
+/// Whether it is prose or a label: several words, or letters beyond ASCII.
 pub(super) fn is_prose(value: &str) -> bool {
     let is_word = |word: &str| {
         let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
@@ -88,7 +88,7 @@ fn is_no_secret(value: &str) -> bool {
         || is_file && is_path(value.as_bytes())
 }
 
-/// Whether it is a version, or a range of them: `^6.0.0`, `>=1.2`.
+/// Whether it is a version or a version range: `^6.0.0`, `>=1.2`.
 fn is_version(value: &str) -> bool {
     let number = value.trim_start_matches(['^', '~', '>', '<', '=', 'v', ' ']);
     let is_start = number.len() < value.len() || number.matches('.').count() >= 2;
@@ -99,7 +99,7 @@ fn is_version(value: &str) -> bool {
             .all(|part| part.len() <= 5 && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether the value stands elsewhere: `${DB_PASSWORD}`, `process.env.TOKEN`, `<password>`.
+/// Whether it refers to a value stored elsewhere: `${DB_PASSWORD}`, `process.env.TOKEN`, `<password>`.
 pub(super) fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
     let second = bytes.get(1).copied().unwrap_or_default();
@@ -130,7 +130,7 @@ pub(super) fn is_reference(value: &str) -> bool {
     }
 }
 
-/// Whether from `start` on there is nothing but a name, perhaps with a closing bracket.
+/// Whether only a name, possibly with a closing bracket, follows from `start` on.
 fn is_identifier(value: &str, start: usize) -> bool {
     let rest = value.get(start..).unwrap_or_default();
     let rest = rest.split(['/', '}', '%', '"', '\'', ':', '.']).next().unwrap_or_default();
@@ -141,7 +141,7 @@ fn is_identifier(value: &str, start: usize) -> bool {
             || !rest.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether the value only stands for one: `xxxx`, `your-token-here`, `changeme`, `********`.
+/// Whether it is a placeholder: `xxxx`, `your-token-here`, `changeme`, `********`.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let bytes = value.as_bytes();
     work::add(PLACEHOLDER_STEPS + STEPS_OF_PLACEHOLDER * bytes.len().min(JUDGED));
@@ -159,8 +159,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     if words.literals.contains(lower.as_str()) {
         return true;
     }
-    // Words such as `your` count as words of their own. Digits may join long ones; short ones, such
-    // as `my`, stand between digits by chance.
+    // Words such as `your` must be complete words. Digits may adjoin long words; short words such as `my` occur between
+    // digits by chance.
     let is_word = |word: &str| words.placeholders.contains(word);
     let by_signs = || lower.split(|letter: char| !letter.is_alphanumeric());
     let by_digits = || lower.split(|letter: char| !letter.is_alphabetic());
@@ -168,14 +168,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         && !is_random(bytes)
 }
 
-/// Longer values are no placeholders.
+/// Maximum length of a placeholder.
 const LONGEST_PLACEHOLDER: usize = 64;
 
-/// The words of the rules' file, ready to be looked up.
+/// The words of the rules' file, prepared for lookup.
 struct Words {
     literals: FxHashSet<&'static str>,
     placeholders: FxHashSet<&'static str>,
-    /// Which bytes references begin with.
+    /// The bytes with which references begin.
     begins_reference: [bool; 256],
 }
 
@@ -196,7 +196,7 @@ fn words() -> &'static Words {
     })
 }
 
-/// Whether a value holds a run of what people fill forms with, or is one character alone.
+/// Whether a value contains a run of filler characters, or repeats a single character.
 fn has_filling(bytes: &[u8]) -> bool {
     let mut run = 0;
     let mut before = 0;
@@ -214,12 +214,12 @@ fn has_filling(bytes: &[u8]) -> bool {
     longest == bytes.len() || matches!(bytes, b"xxx" | b"XXX" | b"***" | b"...")
 }
 
-/// Words of up to so many letters stand between digits by chance.
+/// Words up to this number of letters occur between digits by chance.
 const SHORT: usize = 3;
-/// So many of the same sign are no accident.
+/// Number of repetitions of a sign that is not a coincidence.
 const FILLING: usize = 6;
 
-/// Whether a machine has made it.
+/// Whether a machine generated the value.
 pub(super) fn is_random(bytes: &[u8]) -> bool {
     if bytes.len() < RANDOM_LENGTH || bytes.iter().any(u8::is_ascii_whitespace) {
         return false;
@@ -246,13 +246,13 @@ pub(super) fn is_random(bytes: &[u8]) -> bool {
     {
         return false;
     }
-    // Digits among letters, or letters whose case changes as no name's does.
+    // Several digits among letters, or a change of case that does not occur in names.
     digits >= 2 && changes(bytes) * 6 >= bytes.len() && !is_date(bytes)
         || bytes.len() >= 20 && changes_of_case(bytes) * 20 >= bytes.len() * 9
         || bytes.len() >= 24 && is_mixed && signs * 8 > bytes.len()
 }
 
-/// Whether it is a date, perhaps with a time.
+/// Whether it is a date, possibly with a time.
 fn is_date(bytes: &[u8]) -> bool {
     let is_digits = |range: Range<usize>| {
         bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
@@ -265,19 +265,19 @@ fn is_date(bytes: &[u8]) -> bool {
         && bytes.get(10).is_none_or(|byte| matches!(byte, b'T' | b' '))
 }
 
-/// Whether it has nothing but digits and what joins them in dates, times and numbers.
+/// Whether it has only digits and the signs that join them in dates, times and numbers.
 pub(super) fn is_time(value: &str) -> bool {
     let is_sign = |byte: u8| matches!(byte, b'-' | b':' | b'/' | b'.' | b'T' | b'Z' | b'+');
     value.bytes().all(|byte| byte.is_ascii_digit() || is_sign(byte)) && value.bytes().any(is_sign)
 }
 
-/// Whether it is a regular expression, which has all kinds of characters.
+/// Whether it is a regular expression, which contains all kinds of characters.
 fn is_expression(bytes: &[u8]) -> bool {
     let holds = |part: &[u8]| memchr::memmem::find(bytes, part).is_some();
     [&b"A-Z"[..], b"a-z", b"0-9", b"\\x", b"\\w", b"\\d", b"\\s", b"(?"].into_iter().any(holds)
 }
 
-/// Whether most characters follow their neighbours: `0123456789abcdef`, `aaaa1111`.
+/// Whether most characters follow their neighbours in order: `0123456789abcdef`, `aaaa1111`.
 fn is_sequence(bytes: &[u8]) -> bool {
     let near = bytes
         .windows(2)
@@ -286,7 +286,7 @@ fn is_sequence(bytes: &[u8]) -> bool {
     near * 4 > bytes.len() * 3
 }
 
-/// Whether it is written as paths, names and versions are: for the most part words joined by signs.
+/// Whether it has the form of a path, a name or a version: mostly words joined by signs.
 pub(super) fn is_path(bytes: &[u8]) -> bool {
     let is_joint = |byte: &u8| matches!(byte, b'/' | b'.' | b'-' | b'_' | b':' | b'@' | b'\\');
     let (mut parts, mut length, mut plain) = (0, 0, 0);
@@ -301,7 +301,7 @@ pub(super) fn is_path(bytes: &[u8]) -> bool {
     parts >= 2 && plain * 2 > length
 }
 
-/// How often letters follow digits and the other way around.
+/// Number of changes between letters and digits.
 fn changes(bytes: &[u8]) -> usize {
     let kind = |byte: &u8| byte.is_ascii_digit();
     bytes
@@ -321,7 +321,7 @@ fn changes_of_case(bytes: &[u8]) -> usize {
         .count()
 }
 
-/// Whether an unquoted value is code: a call, a member of something, a name.
+/// Whether an unquoted value is code: a call, a member access, a name.
 pub(super) fn is_code(value: &str) -> bool {
     let name = value
         .bytes()
@@ -353,7 +353,7 @@ pub(super) fn is_code(value: &str) -> bool {
         || rest.is_empty() && names::is_made_of_names(chain) && is_chain
 }
 
-/// Whether a value is written as digests and identifiers are, which weak names often have.
+/// Whether a value has the form of a digest or an identifier, which weak names often have.
 pub(super) fn is_digest(value: &str) -> bool {
     let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     is_hex || value.starts_with("sha") || value.contains('/') && value.contains('.')
@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_apart() {
+    fn values_are_classified() {
         let cases = [
             ("", Look::Nothing),
             ("${DB_PASSWORD}", Look::Nothing),

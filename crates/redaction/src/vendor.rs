@@ -1,4 +1,4 @@
-//! Keys without a form of their own, beside the name of the service that they open.
+//! Detector for keys without a distinctive form, which follow the name of the service they belong to.
 
 use std::ops::Range;
 
@@ -7,16 +7,15 @@ use super::{
     work,
 };
 
-/// Between a service's name and its key stands at most so much.
+/// Maximum length of the text between a service's name and its key.
 const MAX_GAP: usize = 40;
-/// Keys are at least and at most so long.
+/// Length of a key.
 const KEY_LENGTH: Range<usize> = 20..1024;
 
-/// The key that follows the name which ends at `end`, on the same line: `acme_key = …`,
-/// `acme SECRET …`.
+/// The key after the service name at `start..end`, on the same line: `acme_key = …`, `acme SECRET …`.
 pub(super) fn find(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    // The service's name begins a word, and a word may go on after it: `acmeToken`.
+    // The service's name must begin a word, and the word may continue after it: `acmeToken`.
     if start > 0 && bytes.get(start - 1).is_some_and(u8::is_ascii_alphabetic) {
         return None;
     }
@@ -33,7 +32,7 @@ pub(super) fn find(text: &str, start: usize, end: usize) -> Option<Range<usize>>
         if key >= KEY_LENGTH.start && at > end {
             let range = at..at + key;
             let key = text.get(range.clone())?;
-            // What goes on as a path or a call is none.
+            // A value that continues as a path or a call is not a key.
             let is_alone = !matches!(bytes.get(range.end), Some(b'/' | b'(' | b'.' | b'@'));
             return (is_alone && value::look(key) == Look::Random && !is_file(key))
                 .then_some(range);
@@ -53,7 +52,7 @@ const fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'=')
 }
 
-/// Whether the service's name is that of a file or a package, with its digest behind it.
+/// Whether the service's name is that of a file or a package that is followed by its digest.
 fn is_file(key: &str) -> bool {
     key.starts_with("sha") || key.starts_with("md5")
 }

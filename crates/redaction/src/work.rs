@@ -1,26 +1,25 @@
-//! How much work redaction may do: steps in proportion to a text's length, whatever the text is.
+//! The work budget of redaction: a number of steps in proportion to a text's length, for any text.
 
 use std::{cell::Cell, ops::Range};
 
-/// Steps for each byte of a text. A step takes about a nanosecond; ordinary texts take two or three for
-/// each byte.
+/// Work steps per byte of a text. A step takes about a nanosecond; ordinary texts take two or three per byte.
 const STEPS_PER_BYTE: usize = 15;
-/// Bytes added to the length of each text: short texts full of secrets take more steps for each byte.
+/// Bytes added to the length of each text: short texts full of secrets need more steps per byte.
 const ADDED: usize = 1536;
-/// A look may take the steps of so many bytes that come later in its text: those of a long line with cookies.
+/// Number of bytes later in the text whose steps may be used in advance, such as by a long line with cookies.
 const AHEAD: usize = 32 << 10;
 
 thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts steps of the text that this thread redacts. Functions that look at values are far from those that
-/// know the text, so that the steps are counted beside them.
+/// Counts steps for the text that this thread redacts. The counter is thread-local because the functions that examine
+/// values have no access to the text's [`Work`].
 pub(super) fn add(steps: usize) {
     STEPS.set(STEPS.get().wrapping_add(steps));
 }
 
-/// The work of redacting a text, in all of its strings, views and passes.
+/// The work of redacting one text, in all its strings, views and searches.
 #[derive(Debug)]
 pub(super) struct Work {
     /// The thread's steps before this text.
@@ -37,19 +36,19 @@ impl Work {
         Self { before: STEPS.get(), length, scanned: 0 }
     }
 
-    /// Allows steps for JSON in a string of the text, which is scanned as well.
+    /// Adds the steps for JSON within a string of the text, which is scanned as well.
     pub const fn allow(&mut self, bytes: usize) {
         self.length = self.length.saturating_add(bytes);
     }
 
-    /// Counts a part of a text that was scanned.
+    /// Records that a part of the text was scanned.
     pub const fn finish(&mut self, part: &Range<usize>) {
         self.scanned = self.scanned.saturating_add(part.end.saturating_sub(part.start));
     }
 
-    /// The bytes that have to be replaced without a look at them, so that no more was done than the
-    /// text up to their end allows. `of_part` bytes of the current part come before them. A text that
-    /// is scanned several times has the steps for one time.
+    /// The number of bytes that have to be replaced without examination, so that the work stays within the limit for
+    /// the text up to their end. `of_part` bytes of the current part precede them. Scanning a text several times does
+    /// not raise the limit.
     pub fn excess(&self, of_part: usize) -> usize {
         let bytes = self.scanned.saturating_add(of_part).saturating_add(AHEAD).min(self.length);
         self.steps().div_ceil(STEPS_PER_BYTE).saturating_sub(bytes.saturating_add(ADDED))
@@ -60,7 +59,7 @@ impl Work {
         STEPS.get().wrapping_sub(self.before)
     }
 
-    /// The most steps that a text of so many bytes takes, but for those of its last look.
+    /// The maximum number of steps for a text of this length, except for the last examination.
     #[cfg(test)]
     pub const fn most(length: usize) -> usize {
         (length + ADDED) * STEPS_PER_BYTE

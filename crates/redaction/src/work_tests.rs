@@ -10,10 +10,10 @@ use super::{
 #[path = "../../../fuzz/src/repeated.rs"]
 mod repeated;
 
-/// A look at one more name or expression, when the steps are already at their bound: a window of 64 KiB, and
-/// the smaller ones that it grew from.
+/// Maximum steps for examining one more name or expression when the limit is already reached: a window of 64 KiB, and
+/// the smaller windows from which it grew.
 const LAST_LOOK: usize = 600_000;
-/// Generated texts. A build without optimisation needs a minute for as many as CI tries.
+/// Number of generated texts. A build without optimisation needs a minute for as many as CI tries.
 const TEXTS: u64 = 500;
 const TEXTS_IN_CI: u64 = 10_000;
 
@@ -26,7 +26,7 @@ fn redacted(text: &str) -> String {
     redacted.unwrap_or_else(|| text.to_owned())
 }
 
-/// The steps that a first pass takes.
+/// The steps of a first redaction.
 fn steps(redaction: &Redaction, text: &str) -> usize {
     let mut work = Work::of(text.len());
     let _: Vec<Edit> = redaction.edits(text, 0, &mut work).unwrap();
@@ -123,7 +123,7 @@ fn nothing_of_a_value_behind_the_bound_is_left() {
     }
 }
 
-/// The budget is exceeded at each of the positions around a name, whose value is on a later line.
+/// The limit is reached at each position around a name whose value is on a later line.
 #[test]
 fn values_below_a_name_at_the_bound_are_not_left() {
     let table = format!("user,password,note\n{}", "dev,kanto77!ab,x\n".repeat(40));

@@ -1,4 +1,4 @@
-//! Files that are created or replaced whole: readers see all of a file or none of it.
+//! Creates and replaces files atomically: readers see a complete file or none.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -10,32 +10,32 @@ use crate::{
 /// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The end of the process, however it comes.
+    /// The end of the process, for any reason.
     #[default]
     Process,
-    /// The loss of power: file and directory are on the medium.
+    /// A loss of power: file and directory entry are on stable storage.
     Full,
 }
 
-/// Where a new file is made.
+/// The paths of a new file.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The directory, which exists.
+    /// The directory, which must exist.
     pub directory: &'a Path,
-    /// The name under which the file is written, in the same directory.
+    /// The temporary path under which the file is written, in the same directory.
     pub temporary: &'a Path,
-    /// The name it gets when it is whole.
+    /// The final path of the file.
     pub path: &'a Path,
 }
 
-/// Creates a file that readers see whole or not at all.
+/// Creates a file that readers see completely or not at all.
 ///
-/// Written without a name where the file system can (Linux), else under an exclusive temporary name,
-/// brought to the medium at [`Durability::Full`], named, the directory brought to the medium. An
-/// injected file system without `rename` writes in place: there the promise is the file system's.
+/// Where the file system can (Linux), the file is written without a name, else under an exclusive temporary name. At
+/// [`Durability::Full`] it is synchronised. Then it gets its name, and the directory is synchronised. An injected file
+/// system without `rename` writes in place, and its guarantees apply.
 ///
 /// # Errors
-/// The first failing step's; the temporary file is gone then.
+/// The error of the first step that fails; the temporary file is removed then.
 pub async fn create_file(
     file_system: &dyn FileSystem,
     target: Target<'_>,
@@ -47,37 +47,38 @@ pub async fn create_file(
     if !file_system.can_rename() {
         let written = file_system.write_new(target.path, contents, sync).await;
         if written.is_err() {
-            // Half a file may stand there, and the name is free by construction.
+            // The file may be incomplete; its name is unique, so that no other file is removed.
             let _ = file_system.remove(target.path).await;
         }
         return written;
     }
-    // Half the work for the directory, and a crash leaves nothing: where that works, it is used.
+    // Unnamed files need half the directory changes, and a crash leaves nothing. Used where they work.
     if file_system.create_unnamed(target.path, Payload::clone(&contents), sync).await? {
         return finish(file_system, target, sync, directory_sync).await;
     }
     if let Err(error) = file_system.write_new(target.temporary, contents, sync).await {
-        // Not ours when the name was taken: then there is nothing to take back.
+        // If the name was taken, the file belongs to another writer and must not be removed.
         if error.kind != std::io::ErrorKind::AlreadyExists {
             let _ = file_system.remove(target.temporary).await;
         }
         return Err(error);
     }
     if let Err(error) = file_system.rename_new(target.temporary, target.path).await {
-        // The rename's own error is the one worth telling.
+        // The error of the rename is the one to report.
         let _ = file_system.remove(target.temporary).await;
         return Err(error);
     }
     finish(file_system, target, sync, directory_sync).await
 }
 
-/// Hands over what a file is to hold, piece by piece.
+/// Passes the contents of a file to a writer, piece by piece.
 pub type Pieces = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> FileResult<()>) -> FileResult<()> + Send>;
 
-/// As [`create_file`] on a disk, for what does not fit into memory: `pieces` is called on a thread for blocking work.
+/// As [`create_file`] on a disk, for contents that do not fit into memory. `pieces` is called on a thread for blocking
+/// work.
 ///
 /// # Errors
-/// The first failing step's, or that of `pieces`; the temporary file is gone then.
+/// The error of the first step that fails, or of `pieces`; the temporary file is removed then.
 pub async fn create_file_of_pieces(
     disk: Arc<dyn Disk>,
     file_system: &dyn FileSystem,
@@ -95,7 +96,7 @@ pub async fn create_file_of_pieces(
         drop(file);
         let made = written.and_then(|()| disk.rename_new(&temporary, &path));
         if made.is_err() {
-            // The step's own error is the one worth reporting.
+            // The error of the failed step is the one to report.
             let _ = disk.remove(&temporary);
         }
         made
@@ -106,7 +107,7 @@ pub async fn create_file_of_pieces(
     finish(file_system, target, sync, directory_sync).await
 }
 
-/// Gathers short pieces into fewer writes.
+/// Combines short pieces into fewer writes.
 fn write_pieces(mut write: impl FnMut(&[u8]) -> FileResult<()>, pieces: Pieces) -> FileResult<()> {
     const AT_ONCE: usize = 256 * 1024;
     let mut gathered = Vec::new();
@@ -122,17 +123,17 @@ fn write_pieces(mut write: impl FnMut(&[u8]) -> FileResult<()>, pieces: Pieces) 
     if gathered.is_empty() { Ok(()) } else { write(&gathered) }
 }
 
-/// Replaces a file, or creates it: readers see the old one or the new one, whole.
+/// Replaces or creates a file: readers see the old or the new contents, always complete.
 ///
-/// Written under an exclusive temporary name, synchronised, renamed over the old one; at
-/// [`Durability::Full`] the directory is synchronised as well. The contents are synchronised at
-/// [`Durability::Process`] too: a file system may make the rename durable before the data (xfs does),
-/// and a loss of power would leave an empty file where a whole one was. At that level a loss of power
-/// may bring the old file back. An injected file system without `rename` writes in place.
+/// The contents are written under an exclusive temporary name, synchronised, and renamed over the old file. At
+/// [`Durability::Full`] the directory is synchronised as well. The contents are synchronised at [`Durability::Process`]
+/// too: a file system may make the rename durable before the data (xfs does), and a loss of power would leave an empty
+/// file in place of a complete one. At that level, a loss of power may restore the old file. An injected file system
+/// without `rename` writes in place.
 ///
 /// # Errors
-/// The first failing step's; the old file is as it was and the temporary one gone. Where only the
-/// directory could not be brought to the medium, the new one is in its place.
+/// The error of the first step that fails. The old file is unchanged and the temporary one removed. If only
+/// synchronising the directory failed, the new file is in place.
 pub async fn replace_file(
     file_system: &dyn FileSystem,
     target: Target<'_>,
@@ -147,8 +148,8 @@ pub async fn replace_file(
     Ok(())
 }
 
-/// As [`replace_file`] for a cache: at [`Durability::Process`] nothing is synchronised, and a loss of power
-/// may leave any contents. Only for files that carry a checksum and can be rebuilt.
+/// As [`replace_file`], for a cache: at [`Durability::Process`] nothing is synchronised, and a loss of power may leave
+/// any contents. Only for files that carry a checksum and can be rebuilt.
 ///
 /// # Errors
 /// Those of [`replace_file`].
@@ -167,7 +168,7 @@ pub async fn replace_cache_file(
     }
 }
 
-/// Puts a file in another's place, by a rename where there is one.
+/// Moves a file to the place of another, by a rename where the file system has one.
 async fn put(
     file_system: &dyn FileSystem,
     target: Target<'_>,
@@ -179,18 +180,18 @@ async fn put(
     }
     let renamed = match file_system.write_new(target.temporary, contents, sync).await {
         Ok(()) => file_system.rename_over(target.temporary, target.path).await,
-        // Not ours: there is nothing to take back.
+        // The file belongs to another writer and must not be removed.
         Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => return Err(error),
         Err(error) => Err(error),
     };
     if renamed.is_err() {
-        // The step's own error is the one worth reporting.
+        // The error of the failed step is the one to report.
         let _ = file_system.remove(target.temporary).await;
     }
     renamed
 }
 
-/// Brings the new entry to the medium, or takes it back: what is refused leaves nothing.
+/// Makes the new directory entry durable, or removes the file: a failed operation leaves nothing.
 async fn finish(
     file_system: &dyn FileSystem,
     target: Target<'_>,

@@ -1,7 +1,7 @@
-//! The frame of a cache file: what its format is, and the checksum of its contents.
+//! The format of cache files: a magic number and a checksum of the contents.
 //!
-//! A cache file is 16 bytes that name the format, the CRC-32 of what follows (little endian), and the
-//! contents. A file with another beginning or another checksum is no cache: its owner makes a new one.
+//! A cache file is 16 bytes that name the format, the CRC-32 of the contents (little endian), and the contents. A file
+//! with other magic bytes or a wrong checksum is ignored, and its owner rebuilds it.
 
 const MAGIC: usize = 16;
 const CHECKSUM: usize = 4;
@@ -10,7 +10,7 @@ const CHECKSUM: usize = 4;
 pub struct CacheFile(Vec<u8>);
 
 impl CacheFile {
-    /// A file of the format that `magic` names, with room for so many bytes of contents.
+    /// Starts a file of the format that `magic` names, with capacity for `length` bytes of contents.
     #[must_use]
     pub fn new(magic: &[u8; MAGIC], contents: usize) -> Self {
         let mut bytes = Vec::with_capacity(MAGIC + CHECKSUM + contents);
@@ -19,7 +19,7 @@ impl CacheFile {
         Self(bytes)
     }
 
-    /// The whole file.
+    /// The complete file.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         let mut bytes = self.0;
@@ -39,7 +39,7 @@ impl Extend<u8> for CacheFile {
     }
 }
 
-/// The contents of a cache file of the format that `magic` names; `None` where it is another, or damaged.
+/// The contents of a cache file of the format that `magic` names; `None` if the file has another format or is damaged.
 pub fn contents<'a>(file: &'a [u8], magic: &[u8; MAGIC]) -> Option<&'a [u8]> {
     let (found, rest) = file.split_first_chunk::<MAGIC>()?;
     let (checksum, contents) = rest.split_first_chunk::<CHECKSUM>()?;

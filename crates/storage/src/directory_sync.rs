@@ -1,5 +1,5 @@
-//! Directory entries on their way to the medium. Group commit: saves that finish while a directory is
-//! under way share the next trip.
+//! Group commit for directory entries: operations that finish while a directory is being synchronised share the next
+//! fsync.
 
 use std::{
     io,
@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 
 use crate::file_system::{Disk, FileError, FileResult, FileSystem};
 
-/// One directory's group commit.
+/// The group commit of one directory.
 #[derive(Debug, Default)]
 pub struct DirectorySync(Mutex<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Somebody leads: it serves whoever waits, round after round.
+    /// A caller leads: it synchronises for all waiting callers, round after round.
     led: bool,
     waiting: Vec<oneshot::Sender<FileResult<()>>>,
 }
@@ -27,7 +27,7 @@ impl DirectorySync {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns when every entry made before this call is on the medium.
+    /// Returns when every entry made before this call is on stable storage.
     ///
     /// # Errors
     /// The file system's, when the directory cannot be synchronised.
@@ -50,7 +50,7 @@ impl DirectorySync {
         })
     }
 
-    /// Serves everybody who waits, round after round.
+    /// Synchronises until no caller waits.
     async fn lead(&self, file_system: &dyn FileSystem, directory: &Path) {
         loop {
             let round = {
@@ -63,19 +63,19 @@ impl DirectorySync {
             }
             let outcome = file_system.sync_directory(directory).await;
             for waiting in round {
-                // Nobody waits any more: nothing to tell.
+                // The caller has dropped its future and needs no result.
                 let _ = waiting.send(outcome.as_ref().copied().map_err(FileError::duplicate));
             }
         }
     }
 }
 
-/// Brings the entries that lead to a directory to the medium: its own in its parent, the parent's in
-/// the next, up to the root. `directory` is canonical. Blocks its thread.
+/// Synchronises the entries on the path to a directory: its own entry in its parent, the parent's in the next, up to
+/// the root. `directory` is canonical. Blocks its thread.
 ///
 /// # Errors
-/// The disk's. An ancestor that may not be opened is left out, and one whose file system knows no
-/// such thing: where that is not the directory's own file system, nothing on the way was made in it.
+/// The disk's. An ancestor that may not be opened is skipped, and so is one whose file system cannot synchronise
+/// directories. If that is not the file system of `directory`, no entry on the path was created in it.
 pub fn sync_ancestors(disk: &dyn Disk, directory: &Path) -> FileResult<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     for ancestor in directory.ancestors().skip(1) {

@@ -1,11 +1,11 @@
-//! A lock between processes: the operating system's, on a file that exists for nothing else.
+//! A lock between processes: the operating system's lock on a file that has no other purpose.
 //!
-//! The file is never unlinked, and no lock is ever stolen: the kernel frees it when its holder dies,
-//! however it dies, and keeps it while its holder is merely stopped. Who waits polls with short
-//! jittered pauses; who has just held it and met others there lets them in before it comes back.
+//! The file is never unlinked, and no lock is ever stolen: the kernel releases it when its holder dies for any reason,
+//! and keeps it while its holder is merely stopped. A waiting process polls with short jittered pauses. A process that
+//! has just held the lock and saw others waiting yields to them before it acquires the lock again.
 //!
-//! Where the type of file system is not one whose locks bind every process ([`FileSystemKind`]), the
-//! lock is taken all the same, which orders the processes of one mount, but it is not exclusive.
+//! On file systems whose locks do not bind every process ([`FileSystemKind`]), the lock is taken as well, which orders
+//! the processes of one mount, but it is not exclusive.
 
 use std::{
     borrow::Cow,
@@ -22,26 +22,28 @@ use crate::{
     layout,
 };
 
-/// Pauses between two attempts, in µs: so long, and up to so much longer.
+/// Pauses between two attempts in µs: a minimum, and a random addition up to the jitter.
 const PAUSE: u64 = 40;
 const JITTER: u64 = 80;
-/// Who waits longer than this is no longer in a hurry: its pauses grow to milliseconds.
-const HURRY: Duration = Duration::from_secs(2);
+/// Duration of the phase with short pauses. After it, pauses grow to milliseconds.
+const SPIN_PHASE: Duration = Duration::from_secs(2);
 const SLOW_PAUSE: u64 = 1;
 const SLOW_JITTER: u64 = 3;
-/// Longer than anybody in a hurry pauses: whoever waits gets an attempt.
-const COURTESY: Duration = Duration::from_micros(PAUSE + JITTER + 30);
-/// So many turns in a row without meeting anybody: others may come by while we hold it each time.
-const MAX_TURNS: u32 = 64;
-/// Others were met so recently that they may still be there.
+/// Pause before this process acquires a contended lock again. It is longer than the pauses of the spin phase, so that a
+/// waiting process gets an attempt.
+const FAIRNESS_YIELD: Duration = Duration::from_micros(PAUSE + JITTER + 30);
+/// Number of acquisitions in a row without a fairness yield. A waiting process may have tried only while the lock was
+/// held.
+const MAX_ACQUISITIONS: u32 = 64;
+/// Time after a contended attempt during which other processes are assumed to be waiting.
 const RECENT: Duration = Duration::from_millis(100);
-/// The lock file may be replaced between its opening and its locking, not for ever.
+/// Maximum number of times that the lock file may be replaced between opening and locking it.
 const MAX_REOPENED: usize = 100;
 
-/// Why there is no lock.
+/// Why the lock was not acquired.
 #[derive(Debug)]
 pub enum LockError {
-    /// Others held it until the deadline.
+    /// Other processes held it until the deadline.
     TimedOut,
     /// The lock file cannot be opened or locked.
     File(FileError),
@@ -53,11 +55,11 @@ impl From<FileError> for LockError {
     }
 }
 
-/// A lock file. One caller at a time: the queue in front of it is the caller's.
+/// A lock file. It is used by one caller at a time; callers within the process have to queue.
 pub struct FileLock {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    /// The caller vouches for the locks.
+    /// The caller guarantees that the locks bind every process.
     is_trusted: AtomicBool,
     state: Mutex<State>,
 }
@@ -67,10 +69,10 @@ struct State {
     file: Option<Arc<dyn OpenFile>>,
     /// The type of the file system that the file is on.
     kind: Option<FileSystemKind>,
-    /// When somebody else was last found holding it.
-    met: Option<Instant>,
-    /// Turns since the last courtesy.
-    turns: u32,
+    /// When another process was last found holding the lock.
+    contended: Option<Instant>,
+    /// Acquisitions since the last fairness yield.
+    acquisitions: u32,
 }
 
 /// Holds the lock until it is dropped.
@@ -80,8 +82,8 @@ pub struct LockGuard {
 }
 
 impl LockGuard {
-    /// Whether others are really kept out: `false` where the file system has no locks, or where its locks
-    /// may bind the processes of one host or mount only.
+    /// Whether the lock excludes all other processes: `false` where the file system has no locks, or where its locks
+    /// may bind only the processes of one host or mount.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.file.is_some() && self.binds
@@ -97,26 +99,26 @@ impl Drop for LockGuard {
 }
 
 impl FileLock {
-    /// A lock on the file at `path`, which is created when it is first needed.
+    /// A lock on the file at `path`, which is created when it is first locked.
     #[must_use]
     pub fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
         Self { disk, path, is_trusted: AtomicBool::new(false), state: Mutex::default() }
     }
 
-    /// From here on the lock counts as binding every process, whatever the file system: the caller
-    /// vouches for it, for all that use this lock in the process.
+    /// Treats the lock as binding every process from now on, on any file system: the caller guarantees this for all
+    /// users of this lock in the process.
     pub fn trust(&self) {
         self.is_trusted.store(true, Ordering::Relaxed);
     }
 
-    /// The type of the file system, where the lock was taken and is not trusted.
+    /// The type of the file system, if the lock was taken and is not trusted.
     #[must_use]
     pub fn untrusted(&self) -> Option<Cow<'static, str>> {
         let kind = self.state().kind.clone()?;
         (!kind.locks_bind && !self.is_trusted.load(Ordering::Relaxed)).then_some(kind.name)
     }
 
-    /// The lock file.
+    /// The path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -126,22 +128,22 @@ impl FileLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the lock until `deadline`; there is always one attempt.
+    /// Waits for the lock until `deadline`. Makes at least one attempt.
     ///
     /// # Errors
     /// `TimedOut`, or the file system's error.
     pub async fn acquire(self: &Arc<Self>, deadline: Instant) -> Result<LockGuard, LockError> {
         let begun = Instant::now();
-        if self.owes_courtesy(begun) {
-            std::thread::sleep(COURTESY);
+        if self.owes_yield(begun) {
+            std::thread::sleep(FAIRNESS_YIELD);
         }
         if let Some(guard) = self.try_acquire()? {
             return Ok(guard);
         }
-        // Timers count in milliseconds, and workers have other things to do: a thread of its own.
-        let (lock, hurry) = (Arc::clone(self), deadline.min(begun + HURRY));
-        let hurried = tokio::task::spawn_blocking(move || lock.poll(hurry)).await;
-        if let Some(guard) = hurried.unwrap_or(Ok(None))? {
+        // Polls on a separate thread: timers have a resolution of milliseconds, and the worker thread has other work.
+        let (lock, spin_until) = (Arc::clone(self), deadline.min(begun + SPIN_PHASE));
+        let spun = tokio::task::spawn_blocking(move || lock.poll(spin_until)).await;
+        if let Some(guard) = spun.unwrap_or(Ok(None))? {
             return Ok(guard);
         }
         while Instant::now() < deadline {
@@ -154,14 +156,14 @@ impl FileLock {
         Err(LockError::TimedOut)
     }
 
-    /// Whether others get a chance first.
-    fn owes_courtesy(&self, now: Instant) -> bool {
+    /// Whether this process has to yield to others first.
+    fn owes_yield(&self, now: Instant) -> bool {
         let mut state = self.state();
-        state.turns += 1;
-        let owes = state.turns > MAX_TURNS
-            || state.met.is_some_and(|met| now.duration_since(met) < RECENT);
+        state.acquisitions += 1;
+        let owes = state.acquisitions > MAX_ACQUISITIONS
+            || state.contended.is_some_and(|at| now.duration_since(at) < RECENT);
         if owes {
-            state.turns = 0;
+            state.acquisitions = 0;
         }
         owes
     }
@@ -176,18 +178,18 @@ impl FileLock {
         Ok(None)
     }
 
-    /// One attempt; `None`: somebody else holds it.
+    /// Makes one attempt; `None` when another process holds the lock.
     ///
     /// # Errors
     /// The file system's.
     pub fn try_acquire(&self) -> FileResult<Option<LockGuard>> {
         for _ in 0..MAX_REOPENED {
             let file = self.file()?;
-            // A handle that fails is not kept: a server may have forgotten it.
+            // A handle that fails is dropped: a file server may have discarded it.
             let attempt = file.try_lock().inspect_err(|_| self.state().file = None)?;
             match attempt {
                 LockAttempt::Held => {
-                    self.state().met = Some(Instant::now());
+                    self.state().contended = Some(Instant::now());
                     return Ok(None);
                 }
                 LockAttempt::Unsupported => {
@@ -201,8 +203,8 @@ impl FileLock {
             if file.is_at(&self.path) {
                 return Ok(Some(guard));
             }
-            // Somebody removed the file or moved it, perhaps with its directory: who opens it now locks
-            // another one.
+            // Another process removed or moved the file, perhaps with its directory: a process that opens it now locks
+            // a different file.
             self.state().file = None;
         }
         let error = std::io::Error::other("the lock file is removed all the time");

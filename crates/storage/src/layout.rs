@@ -1,4 +1,4 @@
-//! Every on-disk name, made and recognised here alone.
+//! The names of all files on disk. No other module creates or recognises names.
 //!
 //! ```text
 //! <contextDir>/
@@ -9,47 +9,47 @@
 //! ├── .<16 hex>.session           a session that its caller named, until it ends; the hex is a digest of the name
 //! ├── .handles                    a cache: which file each handle means, in rows of one size
 //! ├── .answer-key                 a random key, with which tools for models sign their answers; never removed
-//! └── ..answer-key.<16 hex>.tmp   what is about to become it
+//! └── ..answer-key.<16 hex>.tmp   a temporary file that will become it
 //!
 //! .wink/
 //! ├── context.jsonl               a log, one record per line
-//! ├── context.jsonl.lock          locked by whoever changes the log; empty, never removed
+//! ├── context.jsonl.lock          locked by a process that changes the log; empty, never removed
 //! ├── context.jsonl.compaction.lock  locked by the process that compacts the log in the background; empty, never removed
-//! ├── context.jsonl.index         a cache: where which records are
-//! └── .context.jsonl.<16 hex>.tmp what is about to replace one of them
+//! ├── context.jsonl.index         a cache: the offsets of records
+//! └── .context.jsonl.<16 hex>.tmp a temporary file that will replace one of them
 //!
 //! <context store>/
 //! ├── <agent>/[<session>/]<UTC time>-<slug>[-<number>].md   an entry
-//! ├── .context-store.lock         locked by whoever changes an entry; empty, never removed
-//! ├── .context-store.journal      a change of several entries under way
-//! ├── .context-store.index        a cache: what is in which entry
-//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files, beside it
+//! ├── .context-store.lock         locked by a process that changes an entry; empty, never removed
+//! ├── .context-store.journal      a pending change of several entries
+//! ├── .context-store.index        a cache: metadata of the entries
+//! └── .<name>.<16 hex>.tmp        a temporary file that will replace one of these, in the same directory
 //!
 //! <root of repository memories>/repos/<repository's hash: 64 hex>/
 //! ├── memory.json                 conventions, decisions, notes
-//! ├── memory.json.lock            locked by whoever changes them; empty, never removed
+//! ├── memory.json.lock            locked by a process that changes them; empty, never removed
 //! ├── summaries.jsonl             summaries of steps, one per line
-//! ├── summaries.jsonl.lock        locked by whoever changes them; empty, never removed
+//! ├── summaries.jsonl.lock        locked by a process that changes them; empty, never removed
 //! ├── indexes/
-//! │   ├── symbols-<16 hex>.index  a cache: what the files of the workspace with that hash define and use
-//! │   └── .<name>.<16 hex>.tmp    what is about to replace it
-//! └── .<name>.<16 hex>.tmp        what is about to replace one of these files
+//! │   ├── symbols-<16 hex>.index  a cache: definitions and references in the workspace with that hash
+//! │   └── .<name>.<16 hex>.tmp    a temporary file that will replace it
+//! └── .<name>.<16 hex>.tmp        a temporary file that will replace one of these files
 //! ```
 //!
-//! Whatever a caller names (tools, sessions) enters a name as ASCII letters, digits and `_` only, of
-//! sessions `-` as well where it is not the first, cut short, so that it can neither lead elsewhere nor
-//! meet a reserved name. The 64 random bits decide identity; nothing relies on letter case.
+//! Text from callers (tools, sessions) enters a name shortened and as ASCII letters, digits and `_` only, in sessions
+//! also `-` except as the first character. It can therefore neither lead to another directory nor equal a reserved
+//! name. The 64 random bits decide identity; names do not rely on letter case.
 
 use std::{fmt::Write, path::Path};
 
 use sha2::{Digest, Sha256};
 
-/// The longest file name in bytes, below every common file system's limit.
+/// Maximum length of a file name in bytes, below the limit of every common file system.
 const MAX_NAME: usize = 199;
-/// A session's share of a name in bytes.
+/// Maximum length of the session in a name, in bytes.
 const MAX_SESSION: usize = 64;
 const CONTEXT_SUFFIX: &str = ".json";
-/// No longer than the suffix of a context, so that the name stays within its bound.
+/// Not longer than the suffix of a context, so that the name stays within its limit.
 const BYTES_SUFFIX: &str = ".bin";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 const LEASE_SUFFIX: &str = ".lease";
@@ -57,41 +57,41 @@ const LOCK_SUFFIX: &str = ".lock";
 const COMPACTION_SUFFIX: &str = ".compaction";
 const INDEX_SUFFIX: &str = ".index";
 const SESSION_SUFFIX: &str = ".session";
-/// Which file of a context directory each handle means.
+/// The cache of handles: which file of a context directory each handle refers to.
 pub const HANDLES: &str = ".handles";
 /// The key with which tools for models sign their answers.
 pub const ANSWER_KEY: &str = ".answer-key";
-/// What the file names of a context store's entries end in.
+/// The suffix of the entries of a context store.
 pub const ENTRY_SUFFIX: &str = ".md";
-/// The file that is locked by whoever changes an entry of a context store.
+/// The lock file of a context store, locked by a process that changes an entry.
 pub const STORE_LOCK: &str = ".context-store.lock";
-/// What a change of several entries of a context store will be, once it is there.
+/// The journal of a change of several entries of a context store.
 pub const STORE_JOURNAL: &str = ".context-store.journal";
-/// What is known of the entries of a context store.
+/// The index of a context store: a cache of the metadata of its entries.
 pub const STORE_INDEX: &str = ".context-store.index";
-/// Where the memories of repositories are.
+/// The directory of the memories of repositories.
 pub const REPOSITORIES: &str = "repos";
 /// Conventions, decisions and notes about a repository.
 pub const MEMORY: &str = "memory.json";
 /// Summaries of the steps of runs in a repository.
 pub const SUMMARIES: &str = "summaries.jsonl";
-/// Caches of what is known about a repository.
+/// The directory of caches about a repository.
 pub const INDEXES: &str = "indexes";
 const ARGUMENTS_HASH: usize = 12;
 const RANDOM: usize = 16;
 
-/// What distinguishes one context's file name from all others.
+/// The parts of a context's file name.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextName<'a> {
-    /// The session, when its name is the caller's.
+    /// The session, if the caller named it.
     pub session: Option<&'a str>,
-    /// The tool's name as the caller gave it.
+    /// The tool's name from the caller, unchanged.
     pub tool: &'a str,
     /// First 12 hex digits of the arguments' hash.
     pub arguments_hash: &'a str,
     /// Time of the call, ms since 1970.
     pub timestamp: i64,
-    /// Counts the calls of a manager.
+    /// The number of the call within its manager.
     pub counter: u64,
     /// 64 random bits.
     pub random: u64,
@@ -115,8 +115,8 @@ pub fn context(name: &ContextName<'_>) -> String {
     text
 }
 
-/// What the names of a caller-named session's contexts begin with. Sessions may share it: the record
-/// says whose file it is.
+/// The prefix of the names of a named session's contexts. Several sessions may have the same prefix; the record in the
+/// file decides.
 #[must_use]
 pub fn session_prefix(session: &str) -> String {
     let readable = session.chars().zip(plain(session)).enumerate();
@@ -127,8 +127,8 @@ pub fn session_prefix(session: &str) -> String {
     readable.take(MAX_SESSION).chain(['-']).collect()
 }
 
-/// Whether a context's name begins as those of a caller-named session do, or did when `-` in a
-/// session was written as `_`.
+/// Whether a context's name has the prefix of a named session, also in the form of earlier versions, which wrote `-` in
+/// a session as `_`.
 #[must_use]
 pub fn may_be_of_session(name: &str, session: &str) -> bool {
     let former: String = plain(session).take(MAX_SESSION).chain(['-']).collect();
@@ -139,7 +139,7 @@ fn plain(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
 }
 
-/// What a context's file name tells.
+/// The parts of a context's file name that can be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextStamp {
     /// Time of the call, ms since 1970.
@@ -184,7 +184,7 @@ pub fn bytes_of(context: &str) -> String {
     format!("{}{BYTES_SUFFIX}", context.strip_suffix(CONTEXT_SUFFIX).unwrap_or(context))
 }
 
-/// The file name of the context whose bytes a file has, from its name.
+/// The file name of the context whose bytes are in the file with this name.
 #[must_use]
 pub fn parse_bytes(name: &str) -> Option<String> {
     let context = format!("{}{CONTEXT_SUFFIX}", name.strip_suffix(BYTES_SUFFIX)?);
@@ -192,7 +192,7 @@ pub fn parse_bytes(name: &str) -> Option<String> {
 }
 
 fn number(text: &str) -> Option<u64> {
-    // `parse` alone would take a leading `+`.
+    // `parse` would accept a leading `+`.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
@@ -200,7 +200,7 @@ fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// A fresh owner's name: the stem of a lease and of the temporary files written under it.
+/// A new random name for an owner: the stem of a lease and of the temporary files written under it.
 #[must_use]
 pub fn new_owner() -> String {
     format!("{:016x}", random())
@@ -209,7 +209,7 @@ pub fn new_owner() -> String {
 /// 64 random bits.
 #[must_use]
 pub fn random() -> u64 {
-    // Rotated so that the version and variant bits of one half meet random bits of the other.
+    // Rotated, so that the version and variant bits of one half are combined with random bits of the other.
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high.rotate_left(32) ^ low
 }
@@ -220,13 +220,13 @@ pub fn lease(owner: &str) -> String {
     format!(".{owner}{LEASE_SUFFIX}")
 }
 
-/// The file name of a session that its caller named.
+/// The file name of a session that the caller named.
 #[must_use]
 pub fn session(id: &str) -> String {
     format!(".{}{SESSION_SUFFIX}", short_digest(id.as_bytes()))
 }
 
-/// Recognises such a name.
+/// Whether a name is the file name of a named session.
 #[must_use]
 pub fn is_session(name: &str) -> bool {
     name.strip_prefix('.')
@@ -238,7 +238,7 @@ pub fn is_session(name: &str) -> bool {
 fn short_digest(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().take(RANDOM / 2).fold(String::new(), |mut hash, byte| {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(hash, "{byte:02x}");
         hash
     })
@@ -250,7 +250,7 @@ pub fn parse_lease(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(LEASE_SUFFIX).filter(|owner| is_hex(owner, RANDOM))
 }
 
-/// The name under which the owner writes a file before it gets its own.
+/// The temporary name under which the owner writes a file.
 #[must_use]
 pub fn temporary(owner: &str, counter: u64) -> String {
     format!(".{owner}-{counter}{TEMPORARY_SUFFIX}")
@@ -265,33 +265,33 @@ pub fn parse_temporary(name: &str) -> Option<&str> {
     Some(owner).filter(|owner| is_hex(owner, RANDOM))
 }
 
-/// The file that is locked by whoever changes `name`.
+/// The lock file for changes of `name`.
 #[must_use]
 pub fn lock(name: &str) -> String {
     format!("{name}{LOCK_SUFFIX}")
 }
 
-/// The file that is locked by the process that compacts `name` in the background.
+/// The lock file for background compaction of `name`.
 #[must_use]
 pub fn compaction_lock(name: &str) -> String {
     format!("{name}{COMPACTION_SUFFIX}{LOCK_SUFFIX}")
 }
 
-/// The file that says where in `name` which records are.
+/// The index file of `name`, with the offsets of records.
 #[must_use]
 pub fn index(name: &str) -> String {
     format!("{name}{INDEX_SUFFIX}")
 }
 
-/// The file that says what the files of a workspace define and use. Work trees of one repository may
-/// share a directory: each has its own.
+/// The index file of the symbols of a workspace. Work trees of one repository may share a directory; each has its own
+/// file.
 #[must_use]
 pub fn symbols(workspace: &Path) -> String {
     let hash = short_digest(workspace.as_os_str().as_encoded_bytes());
     format!("symbols-{hash}{INDEX_SUFFIX}")
 }
 
-/// Recognises such a name.
+/// Whether a name is that of a symbol index.
 #[must_use]
 pub fn is_symbols(name: &str) -> bool {
     name.strip_prefix("symbols-")
@@ -299,13 +299,13 @@ pub fn is_symbols(name: &str) -> bool {
         .is_some_and(|hash| is_hex(hash, 16))
 }
 
-/// A fresh name for what is about to replace `name`.
+/// A new temporary name for a file that will replace `name`.
 #[must_use]
 pub fn replacement(name: &str) -> String {
     format!(".{name}.{:016x}{TEMPORARY_SUFFIX}", random())
 }
 
-/// Whether `candidate` was to replace `name`.
+/// Whether `candidate` is a temporary name for replacing `name`.
 #[must_use]
 pub fn is_replacement(candidate: &str, name: &str) -> bool {
     candidate
@@ -316,21 +316,21 @@ pub fn is_replacement(candidate: &str, name: &str) -> bool {
         .is_some_and(|random| is_hex(random, RANDOM))
 }
 
-/// The file name of an entry. `compact_time` is like `20260221T143022`; `number` tells it from others
-/// of the same time and slug, from 2 on.
+/// The file name of an entry. `compact_time` is like `20260221T143022`; `number`, from 2 on, distinguishes entries with
+/// the same time and slug.
 #[must_use]
 pub fn entry(compact_time: &str, slug: &str, number: u32) -> String {
     let suffix = if number < 2 { String::new() } else { format!("-{number}") };
     format!("{compact_time}-{slug}{suffix}{ENTRY_SUFFIX}")
 }
 
-/// Whether a file was to replace `memory.json`.
+/// Whether a name is a temporary name for replacing `memory.json`.
 #[must_use]
 pub fn is_memory_replacement(candidate: &str) -> bool {
     is_replacement(candidate, MEMORY)
 }
 
-/// Whether a file was to replace one of a context store: an entry, the journal or the index.
+/// Whether a name is a temporary name for replacing a file of a context store: an entry, the journal or the index.
 #[must_use]
 pub fn is_store_replacement(candidate: &str) -> bool {
     is_replacement(candidate, STORE_JOURNAL)

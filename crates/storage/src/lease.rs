@@ -1,16 +1,16 @@
-//! Leases: how other processes know which sessions are alive.
+//! Leases: locked files by which processes know which sessions are alive.
 //!
-//! A process keeps one lease file in a directory, locked through the operating system and listing
-//! its sessions (`+session` when one begins, `-session` when it ends). The kernel frees the lock
-//! when the process dies, however it dies; no clock and no process id decides. A lease's name is
-//! random and never used again, so a file that stands under its name is the one that was locked.
-//! A line `=` says that the sessions that the lease was taken for are all listed.
+//! A process keeps one lease file in a directory. It is locked through the operating system and lists the process's
+//! sessions (`+session` when one begins, `-session` when it ends). The kernel releases the lock when the process dies
+//! for any reason; liveness depends on neither clocks nor process ids. A lease's name is random and never reused, so
+//! that a file with this name is the one that was locked. A line `=` marks that all sessions for which the lease was
+//! taken are listed.
 //!
-//! A lock binds the processes that ask the same kernel through the same mount. A line `@identity` names
-//! both ([`Volume::identity`]); where the reader's is the same, the kernel's answer is believed on any
-//! file system. A free lock of a lease with another identity proves nothing: its sessions are
-//! [`Liveness::Unproven`]. A lease without an identity, as systems without a boot id and earlier versions
-//! write it, is believed where the type of file system is one whose locks bind.
+//! A lock binds the processes that use the same kernel and the same mount. A line `@identity` names both
+//! ([`Volume::identity`]). If the reader's identity is the same, the state of the lock is trusted on any file system. A
+//! free lock of a lease with another identity proves nothing: its sessions are [`Liveness::Unproven`]. A lease without
+//! an identity, as written on systems without a boot id and by earlier versions, is trusted on file systems whose locks
+//! bind.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -24,13 +24,13 @@ use crate::{
     layout,
 };
 
-/// Ended sessions that a lease may list before it is written anew.
+/// Maximum number of ended sessions in a lease before it is replaced by a new one.
 const MAX_ENDED: usize = 1000;
-/// The line behind the sessions that a lease was taken for.
+/// The line after the sessions for which the lease was taken.
 const COMPLETE: &str = "=";
-/// What the line with the identity of the lease's volume begins with.
+/// The first character of the line with the volume's identity.
 const IDENTITY: char = '@';
-/// Looks at a lease that its process is just listing sessions in, and the pause between them.
+/// Maximum number of times that a lease is read whose process is still listing sessions, and the pause between them.
 const MAX_LOOKS: usize = 200;
 const LOOK_PAUSE: Duration = Duration::from_micros(500);
 
@@ -41,7 +41,7 @@ pub struct Lease {
     disk: Arc<dyn Disk>,
     file: Box<dyn OpenFile>,
     ended: usize,
-    /// The open file says reliably whether it still has a name.
+    /// Whether the open file reports reliably that it still has a name.
     knows_its_links: bool,
 }
 
@@ -49,8 +49,8 @@ impl Lease {
     /// Takes a new lease for the sessions.
     ///
     /// # Errors
-    /// When the file cannot be created or written. Where the file system has no locks the lease
-    /// stays unlocked, and nobody sweeps that directory as long as it lies there.
+    /// When the file cannot be created or written. Where the file system has no locks, the lease stays unlocked, and
+    /// the directory is not swept while the lease exists.
     pub fn acquire<'a>(
         disk: &Arc<dyn Disk>,
         directory: &Path,
@@ -62,7 +62,7 @@ impl Lease {
             let file = disk.open(&path, Access::AppendNew)?;
             match file.try_lock() {
                 Ok(LockAttempt::Taken | LockAttempt::Unsupported) => {}
-                // A sweeper saw the file before it was locked, and is removing it.
+                // A sweep read the file before it was locked, and is removing it.
                 Ok(LockAttempt::Held) => continue,
                 Err(error) => {
                     let _ = disk.remove(&path);
@@ -71,7 +71,7 @@ impl Lease {
             }
             let mut lease =
                 Self { owner, path, disk: Arc::clone(disk), file, ended: 0, knows_its_links: true };
-            // Or it has removed it already.
+            // A sweep has already removed it.
             if lease.is_in_place() {
                 return match lease.describe(directory, sessions) {
                     Ok(()) => Ok(lease),
@@ -84,7 +84,7 @@ impl Lease {
         }
     }
 
-    /// Writes the identity of the volume and the sessions.
+    /// Writes the volume's identity and the sessions.
     fn describe<'a>(
         &mut self,
         directory: &Path,
@@ -99,7 +99,7 @@ impl Lease {
         self.file.append(text.as_bytes())
     }
 
-    /// The path and the owner of the lease's file, where there are owners. It is created for its owner alone.
+    /// The path and the owner of the lease's file, where there are owners. It was created accessible to its owner only.
     #[must_use]
     pub fn ownership(&self) -> Option<(&Path, Ownership)> {
         Some((&self.path, self.file.ownership()?))
@@ -111,10 +111,10 @@ impl Lease {
         &self.owner
     }
 
-    /// Whether the file still stands under its name. Asked before every save.
+    /// Whether the file still exists under its name. Checked before every save.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        // A lease is never renamed. Servers of shared file systems may not count links.
+        // A lease is never renamed. Servers of shared file systems may not report link counts.
         self.file.is_linked() && (self.knows_its_links || self.file.is_at(&self.path))
     }
 
@@ -123,11 +123,11 @@ impl Lease {
     /// # Errors
     /// When the file cannot be written.
     pub fn begin(&mut self, session: &str) -> FileResult<()> {
-        // A line that was cut short must not swallow this one.
+        // The newline in front keeps a truncated line from merging with this one.
         self.file.append(format!("\n+{session}\n").as_bytes())
     }
 
-    /// Lists a session as over; `false` when so many are over that a new lease pays.
+    /// Lists a session as ended. Returns `false` when so many have ended that the lease should be replaced.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -137,26 +137,26 @@ impl Lease {
         Ok(self.ended < MAX_ENDED)
     }
 
-    /// Gives the lease up: the name goes first, then the lock.
+    /// Releases the lease: removes the file, then frees the lock.
     pub fn release(self) {
-        // A file that stays is removed by the next sweep.
+        // A file that cannot be removed is removed by the next sweep.
         let _ = self.disk.remove(&self.path);
     }
 }
 
-/// What is known of a session.
+/// The liveness of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     /// Its process holds its lease, or may hold it.
     Alive,
-    /// Its lease's lock is free here, which proves nothing: it counts as alive until its files are as old
-    /// as the retention allows.
+    /// The lock of its lease is free here, which proves nothing. The session counts as alive until its files exceed the
+    /// retention.
     Unproven,
-    /// No process keeps it.
+    /// No process keeps the session.
     Over,
 }
 
-/// A lease whose process may live on another host or mount.
+/// A lease whose process may run on another host or mount.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnprovenLease {
     /// Its file name.
@@ -172,19 +172,19 @@ impl UnprovenLease {
     }
 }
 
-/// Who is alive in a directory.
+/// The live sessions of a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LiveSessions {
-    /// With the number of leases that list each.
+    /// Sessions with the number of leases that list each.
     sessions: HashMap<String, u64>,
     owners: HashSet<String>,
     unproven: Vec<UnprovenLease>,
-    /// A lease could not be read or judged: whoever it lists must count as alive.
+    /// A lease could not be read or judged: all sessions in it count as alive.
     uncertain: bool,
 }
 
 impl LiveSessions {
-    /// What is known of the session.
+    /// The liveness of a session.
     #[must_use]
     pub fn liveness(&self, session: &str) -> Liveness {
         if self.uncertain || self.sessions.contains_key(session) {
@@ -202,7 +202,7 @@ impl LiveSessions {
         self.liveness(session) != Liveness::Over
     }
 
-    /// How many processes hold the session, as far as their leases can be read.
+    /// How many processes hold the session, by the leases that can be read.
     #[must_use]
     pub fn processes(&self, session: &str) -> u64 {
         self.sessions.get(session).copied().unwrap_or_default()
@@ -214,25 +214,25 @@ impl LiveSessions {
         self.uncertain || self.owners.contains(owner)
     }
 
-    /// How many sessions count as alive.
+    /// The number of sessions that count as alive.
     #[must_use]
     pub fn count(&self) -> usize {
         let unproven = self.unproven.iter().flat_map(|lease| &lease.sessions);
         self.sessions.keys().chain(unproven).collect::<HashSet<_>>().len()
     }
 
-    /// The leases whose processes may live on another host or mount.
+    /// The leases whose processes may run on another host or mount.
     #[must_use]
     pub fn unproven(&self) -> &[UnprovenLease] {
         &self.unproven
     }
 }
 
-/// Reads every lease of the directory and removes those whose process is gone. `trusts_locks`: a free
-/// lock is believed whatever the lease says, because the caller vouches for the locks.
+/// Reads every lease of the directory and removes those whose process has ended. With `trusts_locks`, a free lock is
+/// trusted for every lease, because the caller guarantees that locks bind.
 ///
-/// A session takes its lease before its first file is made: who lists the files first and calls
-/// this after sees the lease of every live session whose files it listed.
+/// A session takes its lease before it creates its first file. A caller that lists the files first and calls this
+/// function afterwards therefore sees the lease of every live session whose files it listed.
 ///
 /// # Errors
 /// When the directory cannot be listed.
@@ -242,11 +242,11 @@ pub fn live_sessions(
     trusts_locks: bool,
 ) -> FileResult<LiveSessions> {
     let mut live = LiveSessions::default();
-    // A process that renews its lease takes the new one first. A listing may miss that and find
-    // the old one gone: only a listing that shows what the one before showed counts.
+    // A process that renews its lease takes the new one first. A listing may miss the new one and then find the old one
+    // removed, so that a result counts only if a second listing shows the same leases.
     let mut before = None;
     let mut looks = 0;
-    // Asked for when there is a lease to judge.
+    // Determined when the first lease is judged.
     let mut here = None;
     loop {
         let names = lease_names(disk, directory)?;
@@ -290,14 +290,14 @@ fn lease_names(disk: &dyn Disk, directory: &Path) -> FileResult<BTreeSet<String>
     Ok(names.filter(|name| layout::parse_lease(name).is_some()).collect())
 }
 
-/// Where leases are judged.
+/// The volume on which leases are judged.
 struct Here {
     volume: Volume,
     trusts_locks: bool,
 }
 
 impl Here {
-    /// Whether a free lock proves that the lease's process is gone.
+    /// Whether a free lock proves that the lease's process has ended.
     fn believes(&self, identity: Option<&str>) -> bool {
         self.trusts_locks
             || match identity {
@@ -307,13 +307,13 @@ impl Here {
     }
 }
 
-/// What a look at a lease told.
+/// The result of reading a lease.
 enum Judgement {
-    /// It is not there any more.
+    /// The lease was removed.
     Gone,
-    /// It is there, and what it lists is noted.
+    /// The lease exists, and its sessions were recorded.
     Stays,
-    /// It is there, and its process is just listing its sessions.
+    /// The lease exists, and its process is still listing sessions.
     Incomplete,
 }
 
@@ -329,7 +329,7 @@ fn judge(
     let file = match disk.open(path, Access::Read) {
         Ok(file) => file,
         Err(error) if error.is_not_found() => return Judgement::Gone,
-        // Leases are created as regular files: a link or a folder of such a name is foreign.
+        // Leases are created as regular files: a link or a directory with such a name is not a lease.
         Err(error) if matches!(error.kind, InvalidInput | IsADirectory) => return Judgement::Stays,
         Err(_) => {
             live.uncertain = true;
@@ -347,7 +347,7 @@ fn judge(
     let text = read(file.as_ref());
     let is_free = attempt == LockAttempt::Taken;
     if is_free && text.as_deref().is_some_and(|text| here.believes(identity(text))) {
-        // Its process is gone, and nobody else judges it while we hold the lock.
+        // Its process has ended, and the lock keeps other processes from judging the lease.
         return if disk.remove(path).is_ok() { Judgement::Gone } else { Judgement::Stays };
     }
     live.owners.insert(owner.to_owned());
@@ -367,18 +367,18 @@ fn judge(
     if is_complete(&text) { Judgement::Stays } else { Judgement::Incomplete }
 }
 
-/// Where a lease was taken. A line that was cut short names no place that exists.
+/// The identity of the volume on which a lease was taken. A truncated line equals no real identity.
 fn identity(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.strip_prefix(IDENTITY))
 }
 
-/// Whether a lease lists all the sessions that it was taken for.
+/// Whether a lease lists all the sessions for which it was taken.
 fn is_complete(text: &str) -> bool {
     text.lines().any(|line| line == COMPLETE)
 }
 
-/// What the lease says. Sessions that it lists later have no files yet. A line that was cut within a
-/// character names no session.
+/// The text of a lease. Sessions that are listed later have no files yet. A line that ends within a character names no
+/// session.
 fn read(file: &dyn OpenFile) -> Option<String> {
     let mut bytes = vec![0; usize::try_from(file.length().ok()?).ok()?];
     let count = file.read_at(0, &mut bytes).ok()?;
@@ -386,8 +386,8 @@ fn read(file: &dyn OpenFile) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The sessions that begin and do not end. A line that was cut short may name another session
-/// than was meant: none ends by it. Whole lines have an empty one after them, or nothing.
+/// The sessions that begin and do not end. A truncated `-` line may name another session than intended, so that it ends
+/// none. Complete lines are followed by an empty line or by the end.
 fn replay(text: &str) -> HashSet<String> {
     let mut own = HashSet::new();
     let mut lines = text.split('\n').peekable();

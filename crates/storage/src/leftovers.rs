@@ -1,4 +1,4 @@
-//! Temporary files that processes left when they ended.
+//! Removes temporary files that ended processes left behind.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use chrono::Utc;
 
 use crate::file_system::{Disk, FileResult};
 
-/// No temporary file is written for longer, in ms.
+/// Age in ms from which a temporary file counts as abandoned; writing takes less time.
 const ABANDONED: i64 = 60 * 60 * 1000;
 
-/// Removes the regular files of a directory that `is_temporary` recognises by their names and that
-/// nobody changed for an hour. Blocks its thread.
+/// Removes the regular files of a directory whose names `is_temporary` recognises and that were not changed for an
+/// hour. Blocks its thread.
 ///
 /// # Errors
-/// The first that kept a file from being removed; the others are gone all the same.
+/// The first error of a removal; the other files are removed all the same.
 pub fn remove_leftovers(
     disk: &dyn Disk,
     directory: &Path,
@@ -21,7 +21,7 @@ pub fn remove_leftovers(
 ) -> FileResult<()> {
     let now = Utc::now().timestamp_millis();
     let mut outcome = Ok(());
-    // Names first: most directories hold many files and no leftover.
+    // Names first, because most directories have many files and no leftovers.
     for name in disk.names(directory)?.iter().filter(|name| is_temporary(name)) {
         let removed = disk.entry(directory, name).and_then(|entry| {
             let modified = entry.and_then(|entry| entry.modified);

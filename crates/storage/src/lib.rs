@@ -1,8 +1,8 @@
-//! Where bytes go: file systems, files that are written whole, logs, and what keeps processes apart.
+//! Storage: file systems, atomic files, logs, and locks between processes. Used by the crates `core` and `code-map`.
 //!
-//! This crate alone calls `std::fs`, makes promises of durability, and makes and recognises the names of
-//! files. It does not know what its callers store, and reports failures as [`FileError`], [`LockError`],
-//! [`LogError`] and [`AppendError`], without codes or advice for users.
+//! Only this crate calls `std::fs`, guarantees durability, and creates and recognises file names. It does not know what
+//! its callers store. It reports failures as [`FileError`], [`LockError`], [`LogError`] and [`AppendError`], without
+//! error codes or advice for users.
 //!
 //! Terms:
 //! - [`FileSystem`]: the few operations on whole files from which everything is built, asynchronous. An
@@ -10,7 +10,7 @@
 //! - [`Disk`]: a file system that keeps files open and locks them; its operations block.
 //! - [`Durability`]: what an acknowledged write survives: the end of the process, or a loss of power.
 //! - *temporary file*: a file under a name of its own, before a rename gives it the name that readers know.
-//! - [`Spool`]: a temporary file that grows piece by piece until what it holds is stored.
+//! - [`Spool`]: a temporary file to which data is appended until it is stored under its final name.
 //! - *leftover*: a temporary file of a process that ended.
 //! - [`FileLock`]: a lock between processes, on an empty file that is never removed.
 //! - [`Lease`]: a locked file that shows which sessions of a process are alive.

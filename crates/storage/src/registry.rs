@@ -1,4 +1,4 @@
-//! Objects that a process shares: one for each key, for as long as it has a user.
+//! Registry of shared objects: one object for each key, while it has users.
 
 use std::{
     collections::HashMap,
@@ -6,17 +6,17 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
-/// The objects of one kind that are in use, by their keys.
+/// The objects of one kind that are in use, by key.
 pub struct Registry<K, T>(OnceLock<Mutex<HashMap<K, Weak<T>>>>);
 
 impl<K: Eq + Hash, T> Registry<K, T> {
-    /// No objects yet.
+    /// An empty registry.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// The object in use with this key, else a new one. No other is made meanwhile.
+    /// The object in use with this key, or a new one. Concurrent calls get the same object.
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
         let objects = self.0.get_or_init(Mutex::default);
         let mut objects = objects.lock().unwrap_or_else(PoisonError::into_inner);

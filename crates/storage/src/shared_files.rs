@@ -1,4 +1,4 @@
-//! Files that are replaced whole, by several tasks and processes in turns.
+//! Files that are replaced as a whole, serialised between tasks and processes by a lock.
 
 use std::{
     borrow::Cow,
@@ -21,14 +21,14 @@ use crate::{
     layout,
 };
 
-/// Files below a directory, and whose turn it is to change them.
+/// Files below a directory, and the lock for changing them.
 pub struct SharedFiles {
     file_system: Arc<dyn FileSystem>,
     turn: Semaphore,
     lock: Option<Arc<FileLock>>,
-    /// Where the lock is.
+    /// The directory of the lock file.
     directory: PathBuf,
-    /// Recognises the temporary files of these files by their names.
+    /// Recognises the names of temporary files.
     is_temporary: fn(&str) -> bool,
     told_unlocked: AtomicBool,
     state: Mutex<State>,
@@ -36,24 +36,24 @@ pub struct SharedFiles {
 
 #[derive(Default)]
 struct State {
-    /// Group commit of each directory.
+    /// The group commit of each directory.
     syncs: HashMap<PathBuf, Arc<DirectorySync>>,
-    /// Directories to which the way is on the medium.
+    /// Directories whose path is on stable storage.
     reachable: HashSet<PathBuf>,
     /// Directories that were searched for leftovers.
     swept: HashSet<PathBuf>,
 }
 
-/// The turn to change files, until it is dropped.
+/// The right to change the files, until it is dropped.
 pub struct Turn<'a> {
-    // Dropped first: whoever is next in the process finds the lock free.
+    // Dropped first, so that the next task in the process finds the lock free.
     guard: Option<LockGuard>,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Turn<'_> {
-    /// Whether no other process can have the turn as well: false where there are no locks, or where
-    /// they are not trusted.
+    /// Whether no other process can hold the lock as well: `false` where there are no locks, or where they are not
+    /// trusted.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.guard.as_ref().is_none_or(LockGuard::is_exclusive)
@@ -61,8 +61,8 @@ impl Turn<'_> {
 }
 
 impl SharedFiles {
-    /// Files that the holder of the lock at `lock` changes. `is_temporary` recognises the names of their
-    /// temporary files. Touches none.
+    /// Files that are changed under the lock file at `lock`. `is_temporary` recognises the names of their temporary
+    /// files. Does no I/O.
     #[must_use]
     pub fn new(
         file_system: Arc<dyn FileSystem>,
@@ -86,31 +86,31 @@ impl SharedFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The caller vouches for the locks: see [`FileLock::trust`].
+    /// Trusts the locks of the file system: see [`FileLock::trust`].
     pub fn trust_locks(&self) {
         if let Some(lock) = &self.lock {
             lock.trust();
         }
     }
 
-    /// The type of the file system, where its locks are not trusted: see [`FileLock::untrusted`].
+    /// The type of the file system, if its locks are not trusted: see [`FileLock::untrusted`].
     #[must_use]
     pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
         self.lock.as_ref()?.untrusted()
     }
 
-    /// Waits for the turn: in this process first, then `timeout` among all. The lock's directory is
-    /// there. `tell` is called once where there are no locks, or where they are not trusted. The first
-    /// turn removes what ended processes left beside the lock.
+    /// Acquires the lock: first among the tasks of this process, then for at most `timeout` among all processes. The
+    /// directory of the lock file must exist. Calls `tell` once where there are no locks, or where they are not
+    /// trusted. The first acquisition removes what ended processes left beside the lock file.
     ///
     /// # Errors
-    /// Others held the lock too long, or the file system refused.
+    /// Other processes held the lock too long, or the file system failed.
     pub async fn turn(
         &self,
         timeout: Duration,
         tell: impl FnOnce(),
     ) -> Result<Turn<'_>, LockError> {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let permit = self.turn.acquire().await.ok();
         let guard = match &self.lock {
             Some(lock) => Some(lock.acquire(Instant::now() + timeout).await?),
@@ -134,8 +134,7 @@ impl SharedFiles {
         sync
     }
 
-    /// At [`Durability::Full`] brings the way to a directory, which is there and canonical, to the
-    /// medium.
+    /// At [`Durability::Full`], synchronises the path to a directory, which must exist and be canonical.
     ///
     /// # Errors
     /// The file system's.
@@ -155,12 +154,12 @@ impl SharedFiles {
         Ok(())
     }
 
-    /// A directory was found missing: whoever makes it again makes the way to it again.
+    /// Records that a directory was found missing: if it is created again, its path is synchronised again.
     pub fn forget_directory(&self, directory: &Path) {
         self.state().reachable.remove(directory);
     }
 
-    /// Creates a file, whole or not at all.
+    /// Creates a file, completely or not at all.
     ///
     /// # Errors
     /// The file system's.
@@ -181,8 +180,8 @@ impl SharedFiles {
         .await
     }
 
-    /// Removes what ended processes left in a directory, the first time that it is asked for. What
-    /// cannot be removed stays, and harms nobody.
+    /// Removes what ended processes left in a directory, on the first call for it. Files that cannot be removed stay
+    /// and do no harm.
     async fn sweep_once(&self, directory: &Path) {
         let is_new = !self.state().swept.contains(directory)
             && self.state().swept.insert(directory.to_owned());
@@ -194,9 +193,9 @@ impl SharedFiles {
     /// Removes the temporary files that ended processes left in a directory.
     ///
     /// # Errors
-    /// The first that kept a file from being removed.
+    /// The first error of a removal.
     pub async fn remove_leftovers(&self, directory: &Path) -> FileResult<()> {
-        // An injected file system does not tell how old files are.
+        // An injected file system does not report the age of files.
         let Some(disk) = self.file_system.disk() else { return Ok(()) };
         let (path, is_temporary) = (directory.to_owned(), self.is_temporary);
         let swept = tokio::task::spawn_blocking(move || {
@@ -207,7 +206,7 @@ impl SharedFiles {
         })
     }
 
-    /// Replaces a file, whole or not at all. Under the turn. The first replacement in a directory
+    /// Replaces a file, completely or not at all. The caller must hold the lock. The first replacement in a directory
     /// removes what ended processes left there.
     ///
     /// # Errors
@@ -230,7 +229,7 @@ impl SharedFiles {
         .await
     }
 
-    /// Removes a file. Returns whether it was there.
+    /// Removes a file. Returns whether it existed.
     ///
     /// # Errors
     /// The file system's.
@@ -244,7 +243,7 @@ impl SharedFiles {
     }
 }
 
-/// The directory of a file, and a fresh name beside it.
+/// The directory of a file, and a new temporary path in it.
 fn beside(path: &Path) -> (PathBuf, PathBuf) {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let directory = path.parent().unwrap_or(path).to_owned();

@@ -1,16 +1,16 @@
-//! Files that grow piece by piece and have no name for readers: what is stored later, as far as it has come.
+//! Spools: temporary files to which data is appended piece by piece until it is stored. Used for streamed results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::file_system::{Access, Disk, FileResult, OpenFile};
 
-/// A temporary file that is written at its end and read anywhere. Dropping it removes the file. Its operations block their
-/// thread.
+/// A temporary file that is appended to and read at any offset. Dropping it removes the file. Its operations block
+/// their thread.
 pub struct Spool {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    /// `None` while the spool is dropped: Windows removes closed files only.
+    /// `None` while the spool is dropped: Windows can only remove closed files.
     file: Option<Box<dyn OpenFile>>,
     length: u64,
 }
@@ -22,23 +22,23 @@ impl std::fmt::Debug for Spool {
 }
 
 impl Spool {
-    /// A new file at `path`, a name of temporary files in a directory that exists.
+    /// A new file at `path`, a temporary name in a directory that exists.
     ///
     /// # Errors
-    /// The disk's: the name is taken, or the directory is not there.
+    /// The disk's: the name is taken, or the directory does not exist.
     pub fn create(disk: Arc<dyn Disk>, path: PathBuf) -> FileResult<Self> {
         let file = Some(disk.open(&path, Access::AppendNew)?);
         Ok(Self { disk, path, file, length: 0 })
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// The disk's; a part of the bytes may be in the file then, which no reader sees: [`Spool::length`] is what it was.
+    /// The disk's. A part of the bytes may be in the file then, beyond [`Spool::length`], where it is not read.
     pub fn append(&mut self, bytes: &[u8]) -> FileResult<()> {
         let Some(file) = &self.file else { return Ok(()) };
         if let Err(error) = file.append(bytes) {
-            // The next piece follows the last whole one.
+            // The next piece is written after the last complete one.
             file.truncate(self.length)?;
             return Err(error);
         }
@@ -46,7 +46,7 @@ impl Spool {
         Ok(())
     }
 
-    /// How many bytes were added.
+    /// The number of bytes that were appended.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.length
@@ -73,7 +73,7 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Reads all of it, piece by piece.
+    /// Reads all bytes, piece by piece.
     ///
     /// # Errors
     /// The disk's, and those of `take`.
@@ -94,13 +94,13 @@ impl Spool {
     }
 }
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 64 * 1024;
 
 impl Drop for Spool {
     fn drop(&mut self) {
         self.file = None;
-        // One that stays is swept when this process has ended.
+        // A file that cannot be removed is swept after this process has ended.
         let _ = self.disk.remove(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Who is alive, and what a free lock proves.
+//! Liveness of sessions, and what a free lock proves.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -46,7 +46,7 @@ fn a_lease_without_a_holder_is_removed() {
 }
 
 #[test]
-fn nobody_is_alive_where_nothing_is() {
+fn an_empty_directory_has_no_live_sessions() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(live(&folder.path().join("missing")), LiveSessions::default());
 }
@@ -78,7 +78,7 @@ fn a_lease_that_is_renewed_all_the_time_is_never_missed() {
 fn foreign_files_are_no_leases() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("my.lease"), "+a\n").unwrap();
-    // Of the right name, but no regular file, as every lease is one.
+    // A directory with the name of a lease: a lease is always a regular file.
     fs::create_dir(folder.path().join(layout::lease(&layout::new_owner()))).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(
@@ -102,7 +102,7 @@ fn simulated() -> SimulatedDisk {
     disk
 }
 
-/// Writes a lease as a process that crashed left it.
+/// Writes a lease in the state in which a crashed process left it.
 fn leave(disk: &SimulatedDisk, text: &str) {
     let path = Path::new("/d").join(layout::lease(&layout::new_owner()));
     disk.open(&path, Access::AppendNew).unwrap().append(text.as_bytes()).unwrap();

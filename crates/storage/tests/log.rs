@@ -1,4 +1,4 @@
-//! Logs, on the local disk and on the simulated one.
+//! Logs on the local and on the simulated disk.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
@@ -23,7 +23,7 @@ fn path_in(directory: &std::path::Path) -> LogPath {
     LogPath { directory, prefix, name: "x.jsonl".to_owned() }
 }
 
-/// A log that shares its queue with nobody: as another process has it.
+/// A log with a queue of its own, as in another process.
 fn log_in(directory: &std::path::Path) -> Arc<TestLog> {
     let file_system: Arc<dyn FileSystem> = Arc::new(LocalDisk);
     LogRegistry::new().log(&file_system, &path_in(directory))
@@ -206,7 +206,7 @@ async fn a_rewrite_keeps_what_was_appended_since() {
     assert_eq!(lines, ["head", "two", "since", "after", "last"]);
     assert_eq!(length, "head\ntwo\nsince\n".len() as u64);
     assert_eq!(names_in(folder.path()), ["x.jsonl", "x.jsonl.lock"]);
-    // What was looked at is no longer there.
+    // The snapshot's contents are not there any more.
     let again = Rewrite { snapshot, head: Vec::new(), kept: Vec::new() };
     let refused = other.rewrite(again, PATIENCE).outcome().await.unwrap();
     assert!(matches!(refused, Err(LogError::Replaced)));
@@ -255,7 +255,7 @@ async fn what_crashed_rewrites_left_goes_with_the_first_write() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_is_told_and_nothing_is_written() {
+async fn a_lock_timeout_is_reported_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_in(folder.path());
     append(&log, "one").await;
@@ -284,7 +284,7 @@ async fn everybody_waits_as_long_as_it_said() {
         let make: MakeLine<&str> = Box::new(move || Ok(text.into()));
         log.append(make, Durability::Process, Duration::from_millis(patience)).outcome()
     };
-    // In one turn, whoever is first.
+    // Both in one batch, whichever is first.
     let patient = tokio::spawn(queue("patient", 20_000));
     let (hasty, last) = (queue("hasty", 20), tokio::spawn(queue("last", 20_000)));
     let begun = Instant::now();
@@ -296,7 +296,7 @@ async fn everybody_waits_as_long_as_it_said() {
     last.await.unwrap().unwrap().unwrap();
     let lines: Vec<_> = lines_of(&log).await.into_iter().map(|(line, _)| line).collect();
     assert_eq!(lines, ["one", "patient", "last"]);
-    // The hasty one first.
+    // The record with the short timeout first.
     let guard = lock.try_acquire().unwrap().unwrap();
     let hasty = tokio::spawn(queue("hasty", 20));
     let patient = tokio::spawn(queue("patient", 20_000));
@@ -413,7 +413,7 @@ async fn a_rewrite_takes_nothing_over_from_another_users_log() {
     }
 }
 
-/// Appends a line unless the log has it already.
+/// Appends a line unless the log contains it already.
 async fn append_once(
     log: &Arc<TestLog>,
     text: &'static str,

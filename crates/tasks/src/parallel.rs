@@ -19,7 +19,7 @@ fn at_most(threads: usize) -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).clamp(2, threads)
 }
 
-/// What `work` makes of each item, in their order, on a few threads; fewer when it is cancelled.
+/// Maps each item with `work`, in order, on a few threads. Returns fewer results when cancelled.
 pub fn map_on_few_threads<T: Sync, R: Send>(
     items: &[T],
     cancelled: &Cancelled,
@@ -28,8 +28,8 @@ pub fn map_on_few_threads<T: Sync, R: Send>(
     each(at_most(FEW_THREADS), items, cancelled, || (), |(), item| Some(work(item)))
 }
 
-/// What `work` makes of each item, in their order, on all cores, with a state that each thread makes for
-/// itself. Fewer when it is cancelled, and where `work` gives `None`.
+/// Maps each item with `work`, in order, on all cores. Each thread creates a state of its own. Returns fewer results
+/// when cancelled, and leaves out items for which `work` returns `None`.
 pub fn filter_map_on_all_cores<S, T: Sync, R: Send>(
     items: &[T],
     cancelled: &Cancelled,

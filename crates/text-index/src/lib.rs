@@ -1,8 +1,8 @@
-//! Full-text search: words of prose and code, an inverted index in memory whose readers do not wait for
-//! its writers, BM25 over several fields, and a query language that is verified on the texts themselves.
+//! Full-text search for the core: words of prose and code, an inverted index in memory whose readers do not wait for
+//! its writers, BM25 over several fields, and a query language whose results are verified on the texts.
 //!
-//! This crate does no I/O and knows nothing of what it indexes: a document is a number and a few fields of
-//! text. It does not keep the texts; callers hand them over where a query has to be verified or shown.
+//! This crate does no I/O and does not know what it indexes: a document is a number and a few fields of text. It does
+//! not keep the texts; callers pass them where a query has to be verified or a passage shown.
 //!
 //! | folder | contents |
 //! |---|---|
@@ -18,7 +18,8 @@
 //! - *segment*: an immutable block of documents; [`StoredSegment`] is one in a form for storage.
 //! - *tail*: the most recent documents, appended one by one until they become a segment.
 //! - *announced document*: one whose short fields are indexed and whose long text follows ([`LateText`]).
-//! - *verdict*: what an index can say about a condition: that it holds, that it does not, or neither.
+//! - *verdict*: what an index can decide about a query condition for a document: it holds, it does not, or the text
+//!   must be read.
 
 #![cfg_attr(
     not(test),
@@ -55,8 +56,8 @@ pub use scoring::boosts::{Boosts, Scored, boost, recency_of_others};
 pub use scoring::explain::TermMatch;
 pub use scoring::ranked::{Hit, Ranked, RankedList, Which};
 
-/// Calls `emit` with each index term of a text: words without stop words, stemmed, and beside every
-/// compound identifier its pieces.
+/// Calls `emit` with each index term of a text: stemmed words without stop words, and in addition to each compound
+/// identifier its pieces.
 pub fn terms(text: &str, emit: impl FnMut(&str)) {
     analysis::tokens::tokenize(text, text.len(), emit);
 }

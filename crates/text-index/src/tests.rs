@@ -1,4 +1,4 @@
-//! The index as its users see it, and compared with a scan of all documents.
+//! The public behaviour of the index, compared with a scan of all documents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -149,7 +149,7 @@ fn similar_terms_stand_in_for_absent_ones() {
 }
 
 #[test]
-fn synonyms_count_less_and_find_nothing_alone() {
+fn synonyms_count_less_and_find_nothing_by_themselves() {
     let index =
         index(&["change a user", "remove a user", "delete a user", "remove a page", "other"]);
     assert_eq!(found(&index, "delete user"), [2, 1, 0], "none is found by a synonym alone");
@@ -203,8 +203,7 @@ fn a_group_is_scored_by_the_best_of_each_term() {
 /// Name, description, arguments and result.
 type Texts = [String; 4];
 
-/// Documents with few distinct words, some of them in most documents, so that
-/// there are ties and long postings.
+/// Documents with few distinct words, some of them in most documents, so that scores tie and postings are long.
 fn random_documents(seed: u64, count: usize) -> Vec<Texts> {
     const WORDS: &[&str] = &[
         "file",
@@ -250,7 +249,7 @@ fn document(texts: &Texts, timestamp: i64) -> Document<'_> {
     }
 }
 
-/// BM25F as the literature writes it, in double precision, by a scan of all documents.
+/// BM25F as published, in double precision, computed by a scan of all documents.
 fn scan(documents: &[Texts], query: &Query) -> BTreeMap<u64, f64> {
     let mut lengths = vec![[0_u32; FIELD_COUNT]; documents.len()];
     let mut counts: Vec<HashMap<String, [u32; FIELD_COUNT]>> =
@@ -302,7 +301,7 @@ proptest! {
     fn the_index_agrees_with_a_scan(seed in any::<u64>(), count in 0_usize..2600, step in 1_u64..40) {
         let documents = random_documents(seed, count);
         let index = Index::new();
-        // roughly ascending, as several writers would
+        // Roughly ascending, as with several writers.
         for place in 0..count as u64 {
             let block = place / step * step;
             let sequence = block + (count as u64 - block).min(step) - 1 - (place - block);

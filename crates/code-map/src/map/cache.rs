@@ -1,8 +1,8 @@
-//! What is known, kept on disk. A cache: what makes no sense is made anew, and every file is compared
-//! with what is known of it before that counts.
+//! The cache of symbols on disk. Inconsistent data is discarded and rebuilt, and each file is compared with its cached
+//! record before the record is used.
 //!
-//! In the frame of a [`cache_file`], the file is the head after its length (32 bits, little endian), and
-//! the files, both in postcard's format.
+//! Within the frame of a [`cache_file`], the contents are the length of the head (32 bits, little endian), the head,
+//! and the files, both in postcard's format.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,26 +17,26 @@ use super::{
 };
 use crate::symbols::Language;
 
-/// Changes with the format.
+/// Must change with the format.
 const MAGIC: &[u8; 16] = b"symbol index 2 \n";
-/// Changes with what symbols are found in a file.
+/// Must change when other symbols are found in a file.
 const SYMBOLS: u32 = 1;
-/// A larger file is not ours, in bytes.
+/// Maximum size in bytes; a larger file was not written by this module.
 pub(super) const MAX_FILE: u64 = 512 * 1024 * 1024;
-/// Bytes of the head's length.
+/// Size of the head's length in bytes.
 const LENGTH: usize = 4;
 
-/// What the files were made by.
+/// The conditions under which the files were parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     version: String,
     symbols: u32,
-    /// Hashes are not the same everywhere.
+    /// Hashes depend on the pointer size.
     pointer_bits: u32,
     /// SHA-256 of its path.
     workspace: [u8; 32],
     max_file_bytes: u64,
-    /// Tells the rules of redaction from others. Not all bits: among the rules may be what is secret.
+    /// Part of the fingerprint of the redaction rules. Not the complete fingerprint, because rules may contain secrets.
     redaction: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Head {
     }
 }
 
-/// A file as the cache has it.
+/// A cached file.
 #[derive(Serialize, Deserialize)]
 struct Stored<P, S> {
     path: P,
@@ -63,7 +63,7 @@ struct Stored<P, S> {
     skipped: Option<SkipReason>,
 }
 
-/// The cache's contents; `None` for what cannot be encoded or would not be taken back.
+/// The contents of the cache file; `None` if they cannot be encoded or would be too large to read back.
 pub(super) fn encode<'a>(head: &Head, files: impl Iterator<Item = &'a Known>) -> Option<Vec<u8>> {
     let files: Vec<Stored<&str, &Symbols>> = files
         .map(|Known { file, stamp, skipped }| Stored {
@@ -82,7 +82,7 @@ pub(super) fn encode<'a>(head: &Head, files: impl Iterator<Item = &'a Known>) ->
     (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
 }
 
-/// What the cache says, when it is whole and was made by the same means.
+/// The cached files, if the contents are valid and were written under the same conditions.
 pub(super) fn decode(bytes: &[u8], head: &Head, max_files: usize) -> Option<KnownFiles> {
     let (length, rest) = cache_file::contents(bytes, MAGIC)?.split_first_chunk::<LENGTH>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;

@@ -1,8 +1,8 @@
-//! What somebody asks a map about: files and directories, names, words.
+//! The query focus: matches what a caller is interested in with files, directories, definitions and words.
 //!
-//! An entry that is the path of a file or of a directory means these files; what is left of it is taken
-//! apart at white space, and each piece means files by a path, or definitions by a name. Everything else
-//! are words, and mean names and paths that have the same words, more where few have them.
+//! An entry that is the path of a file or directory refers to these files. Other entries are split at white space. Each
+//! piece refers to files by the end of their path, or to definitions by name. The remaining text is treated as words,
+//! which match names and paths that contain them; rare words count more.
 
 use std::path::Path;
 
@@ -11,28 +11,28 @@ use rustc_hash::FxHashMap;
 use super::{graph::Graph, record::SourceFile, words::Words};
 use crate::symbols::Language;
 
-/// The part of its weight that a file passes on, when nothing is asked about; else what is asked about
-/// keeps more.
+/// The part of its weight that a file passes on when there is no focus. With a focus, files in focus keep more.
 const DAMPING: f64 = 0.85;
 const FOCUSED_DAMPING: f64 = 0.5;
-/// How surely a file is meant with its directory, or when all words that were asked for are in its path.
+/// The match of a file whose directory is named, or whose path contains all words.
 const BY_DIRECTORY: f64 = 0.5;
-/// Weight that comes in at what is asked about. The rest comes in everywhere, and puts all else in order.
+/// The part of the weight that enters at files in focus. The rest enters everywhere, so that other files are ranked as
+/// well.
 const FOCUSED: f64 = 0.85;
-/// Entries of words together count for so many entries that name something.
+/// All entries of words together count for at most this many entries that name something.
 const MOST_OF_WORDS: usize = 3;
-/// Pieces that are looked for at the end of all paths.
+/// Maximum number of pieces that are compared with the ends of all paths.
 const MAX_ENDINGS: usize = 64;
 
-/// Where weight comes in, and which names are meant.
+/// Where weight enters the graph, and which names are in focus.
 pub(super) struct Focus {
-    /// By files. The sum is 1.
+    /// The weight that enters at each file. The sum is 1.
     pub teleport: Vec<f64>,
-    /// What files pass on.
+    /// The part of their weight that files pass on.
     pub damping: f64,
-    /// How surely a file itself is meant, 0 to 1.
+    /// The match of each file with the focus, from 0 to 1.
     pub files: Vec<f64>,
-    /// How surely a name is meant, above 0 to 1, by the names' numbers.
+    /// The match of names with the focus, above 0 up to 1, by the index of the name.
     pub names: FxHashMap<u32, f64>,
 }
 
@@ -72,7 +72,7 @@ impl Focus {
     }
 }
 
-/// Adds weight that comes in everywhere, and makes the sum 1.
+/// Adds the weight that enters everywhere, and normalises the sum to 1.
 fn mix(teleport: &mut [f64], priors: &[f64]) {
     let (meant, all) = (teleport.iter().sum::<f64>(), priors.iter().sum::<f64>());
     let focused = if meant > 0.0 { FOCUSED } else { 0.0 };
@@ -86,7 +86,7 @@ struct Reader<'a> {
     files: &'a [SourceFile],
     graph: &'a Graph,
     meant: Focus,
-    /// What names nothing by itself.
+    /// Text that names neither files nor definitions.
     words: Vec<String>,
     entries_of_words: usize,
     endings: usize,
@@ -113,7 +113,7 @@ impl Reader<'_> {
         self.entries_of_words += usize::from(self.words.len() > words);
     }
 
-    /// Files by the path of one, of a directory, or by the end of such a path.
+    /// Adds files by a complete path, a directory, or the end of such a path.
     fn add_path(&mut self, path: &str) -> bool {
         if path.is_empty() {
             return false;
@@ -139,7 +139,7 @@ impl Reader<'_> {
             let meant = self.files.iter().enumerate().filter(|(_, file)| is_meant(file));
             found.extend(meant.map(|(file, _)| file));
         }
-        // A directory's tests are not what is asked for first, a test is when it is named.
+        // Tests within a named directory have low priority; a test that is named itself does not.
         let prior = |file: &usize| self.graph.priors.get(*file).copied().unwrap_or_default();
         let sum: f64 = found.iter().map(prior).sum();
         let shares: Vec<f64> = found.iter().map(|file| prior(file) / sum).collect();
@@ -154,7 +154,7 @@ impl Reader<'_> {
         !found.is_empty()
     }
 
-    /// Definitions by their names, also by several in one: `Store::write`, `store.write()`.
+    /// Adds definitions by their names, also by qualified ones: `Store::write`, `store.write()`.
     fn add_names(&mut self, piece: &str) -> bool {
         let is_part =
             |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
@@ -214,7 +214,7 @@ fn is_word(piece: &str) -> bool {
         && !piece.chars().skip(1).any(char::is_uppercase)
 }
 
-/// A path as those of files are written: below the workspace, with `/` between names.
+/// The path relative to the workspace, with `/` between components.
 fn below(entry: &str, workspace: &Path) -> String {
     let entry = entry.trim();
     let relative = Path::new(entry)

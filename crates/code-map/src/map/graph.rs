@@ -1,8 +1,8 @@
-//! Which file uses what of which other, and how much that makes of each.
+//! The graph of uses between files, and the ranks of files and definitions that follow from it.
 //!
-//! A file that uses a name passes its weight on to the files that define it: more, the more often it
-//! uses the name and the more the name tells; less, the more files define it. A name that a file defines
-//! itself leads nowhere.
+//! A file that uses a name passes weight to the files that define it. The weight grows with the number of uses and with
+//! how specific the name is, and is shared between the files that define it. Names that a file defines itself are
+//! ignored.
 
 use rustc_hash::FxHashMap;
 
@@ -13,25 +13,25 @@ use super::{
 };
 use crate::symbols::{Definition, Language};
 
-/// Steps after which ranks hardly change any more.
+/// Maximum number of iterations; ranks hardly change after that.
 const STEPS: usize = 40;
-/// Ranks that change less in all are settled.
+/// Iteration stops when ranks change less than this in total.
 const TOLERANCE: f64 = 1e-7;
-/// A name that so many files define still tells something.
+/// Up to this number of defining files, a name has full weight.
 const FEW_DEFINERS: f64 = 4.0;
-/// A name that more files define tells nothing.
+/// Names that more files define are ignored.
 const MOST_DEFINERS: usize = 200;
-/// What a file with few uses keeps to itself: one use of a common name is no reason to pass everything on.
+/// Weight that a file with few uses keeps, so that a single use of a common name does not pass on all of it.
 const RETAINED: f64 = 1.0;
 
-/// A definition: the number of its file, and its place there.
+/// A definition: the index of its file, and its index in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub file: u32,
     pub definition: u32,
 }
 
-/// Rows of values, in one piece.
+/// Rows of values in contiguous memory.
 #[derive(Debug)]
 struct Rows<T> {
     ends: Vec<usize>,
@@ -64,34 +64,34 @@ impl<T> Rows<T> {
 #[derive(Debug, Clone, Copy)]
 struct Weighted {
     name: u32,
-    /// The part of the file's weight that goes to all who define the name.
+    /// The share of the file's weight that goes to the files that define the name.
     part: f64,
 }
 
-/// Files, the names that they define, and the uses of these.
+/// Files, the names that they define, and the uses of these names.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    /// What each file counts for by its path alone.
+    /// The path prior of each file: its weight by its path only.
     pub priors: Vec<f64>,
-    /// The numbers of names, by their hashes.
+    /// The indices of names, by their hashes.
     numbers: FxHashMap<u64, u32>,
-    /// Of each file's definitions, the numbers of their names.
+    /// For each file, the name indices of its definitions.
     names_of_files: Rows<u32>,
-    /// Of each name, where it is defined first.
+    /// For each name, its first definition.
     first_places: Vec<Place>,
-    /// Of each name, the files that define it, ascending, and the part of the uses that mean theirs.
+    /// For each name, the files that define it, ascending, each with its share of the uses.
     definers: Rows<(u32, f64)>,
-    /// Of each name, what a use of it counts for at most by how far its definitions reach.
+    /// For each name, the maximum visibility weight of its definitions.
     reaches: Vec<f64>,
-    /// What each file uses of others.
+    /// For each file, the names of other files that it uses.
     uses: Rows<Weighted>,
 }
 
-/// What everything counts for.
+/// The ranks.
 pub(super) struct Weights {
-    /// Of each file. The sum is 1.
+    /// By file. The sum is 1.
     pub files: Vec<f64>,
-    /// What comes to all files together that define a name, by names.
+    /// By name: the total weight that flows to the files that define it.
     pub names: Vec<f64>,
 }
 
@@ -107,27 +107,27 @@ impl Graph {
         graph
     }
 
-    /// Where each name is defined first, by the names' numbers.
+    /// The first definition of each name, by the name's index.
     pub fn names(&self) -> &[Place] {
         &self.first_places
     }
 
-    /// The files that define a name, each with the part of its uses that mean this file's.
+    /// The files that define a name, each with its share of the uses.
     pub fn definers(&self, name: u32) -> &[(u32, f64)] {
         self.definers.get(name as usize)
     }
 
-    /// The names of a file's definitions, in their order.
+    /// The names of a file's definitions, in order.
     pub fn names_of(&self, file: u32) -> &[u32] {
         self.names_of_files.get(file as usize)
     }
 
-    /// The number of a name in files of a language.
+    /// The index of a name in files of a language.
     pub fn number(&self, language: Language, name: &str) -> Option<u32> {
         self.numbers.get(&name_hash(language, name)).copied()
     }
 
-    /// The numbers of a name, one for each family of languages in which it is defined.
+    /// The indices of a name: one for each family of languages in which it is defined.
     pub fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
         FAMILIES.into_iter().filter_map(move |language| self.number(language, name))
     }
@@ -158,7 +158,7 @@ impl Graph {
         triples.sort_unstable_by(|one, other| {
             (one.0, one.1).cmp(&(other.0, other.1)).then(other.2.total_cmp(&one.2))
         });
-        // Of several definitions in a file the one that reaches farthest.
+        // Of several definitions in a file, the one with the highest visibility weight.
         triples.dedup_by_key(|(name, file, _)| (*name, *file));
         for same in triples.chunk_by(|one, other| one.0 == other.0) {
             let sum: f64 = same.iter().map(|(_, _, reach)| reach).sum();
@@ -171,7 +171,7 @@ impl Graph {
     fn add_uses(&mut self, files: &[SourceFile]) {
         let strengths: Vec<f64> =
             (0..self.first_places.len()).map(|name| self.strength(files, name)).collect();
-        // The file that was last seen to define a name.
+        // For each name, the last file that was seen to define it.
         let mut definer = vec![u32::MAX; self.first_places.len()];
         for (file, source) in (0..).zip(files) {
             for name in self.names_of_files.get(file as usize) {
@@ -196,7 +196,7 @@ impl Graph {
         }
     }
 
-    /// What one use of a name counts for, for all who define it together.
+    /// The total weight of one use of a name, for all files that define it.
     fn strength(&self, files: &[SourceFile], name: usize) -> f64 {
         let definers = self.definers.get(name).len();
         let place = self.first_places.get(name);
@@ -210,9 +210,8 @@ impl Graph {
         }
     }
 
-    /// PageRank: files pass on the part `damping` of their weight with each step, and the rest comes in
-    /// anew as `teleport` says, whose sum is 1. The same graph and the same places give the same weights,
-    /// bit by bit.
+    /// PageRank: with each step, files pass on the part `damping` of their weight, and the rest enters as given by
+    /// `teleport`, whose sum is 1. The result is deterministic, bit by bit.
     pub fn weigh(&self, teleport: &[f64], damping: f64) -> Weights {
         let mut files = teleport.to_vec();
         let mut names = vec![0.0; self.first_places.len()];
@@ -228,7 +227,7 @@ impl Graph {
                     }
                 }
             }
-            // What is not passed on comes in anew.
+            // The weight that is not passed on enters again.
             let rest = (1.0 - next.iter().sum::<f64>()).max(0.0);
             let mut change = 0.0;
             for ((next, teleport), now) in next.iter_mut().zip(teleport).zip(&files) {
@@ -244,7 +243,7 @@ impl Graph {
         Weights { files, names }
     }
 
-    /// What comes to all who define a name.
+    /// Computes the weight that flows to the files that define each name.
     fn flow(&self, files: &[f64], names: &mut [f64]) {
         names.fill(0.0);
         for (weight, uses) in files.iter().zip(self.uses.iter()) {
@@ -258,7 +257,7 @@ impl Graph {
 }
 
 impl Weights {
-    /// What comes to one of the files that define a name.
+    /// The share of one defining file in the weight of a name.
     pub fn names_of(&self, graph: &Graph, name: u32, file: u32) -> f64 {
         let definers = graph.definers(name);
         let place = definers.binary_search_by_key(&file, |(definer, _)| *definer);
@@ -267,12 +266,12 @@ impl Weights {
     }
 }
 
-/// A definition, where there is one.
+/// The definition at a place, if it exists.
 pub(super) fn definition(files: &[SourceFile], place: Place) -> Option<&Definition> {
     files.get(place.file as usize)?.symbols.definitions.get(place.definition as usize)
 }
 
-/// How much a name tells of what is meant: `saveContext` more than `save`, `i` hardly anything.
+/// How specific a name is: `saveContext` more than `save`, `i` hardly at all.
 fn specificity(name: &str) -> f64 {
     let bare = name.trim_matches('_');
     let has_lower = bare.bytes().any(|byte| byte.is_ascii_lowercase());

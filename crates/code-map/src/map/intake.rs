@@ -1,4 +1,4 @@
-//! Reading and parsing what is new or has changed.
+//! Ingestion: reads and parses files that are new or have changed.
 
 use std::{
     io,
@@ -20,42 +20,42 @@ use super::{
 };
 use crate::symbols::{FileSymbols, Language, NotParsed, SymbolParser};
 
-/// How far a refresh is, in files.
+/// The progress of a refresh, in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// That were looked at.
+    /// Files that were checked.
     pub done: u64,
-    /// That there are.
+    /// All files.
     pub total: u64,
-    /// That were new or had changed, and were parsed.
+    /// Files that were new or had changed, and were parsed.
     pub parsed: u64,
 }
 
-/// Told how far a refresh is, by one thread at a time: first, about a hundred times meanwhile, and at
-/// the end.
+/// Receives the progress of a refresh. Called by one thread at a time: at the start, about a hundred times in between,
+/// and at the end.
 pub type OnProgress = dyn Fn(Progress) + Send + Sync;
 
-/// Finds the symbols of one file after the other.
+/// Finds the symbols of one file after another.
 pub(super) type Parse = dyn FnMut(Language, &[u8], &Cancelled) -> Parsed;
-/// Its symbols, or why they are not known.
+/// The symbols of a file, or why they are unknown.
 pub(super) type Parsed = std::result::Result<FileSymbols, NotParsed>;
-/// Makes one for each thread.
+/// Creates a parser for each thread.
 pub(super) type NewParser = dyn Fn() -> Box<Parse> + Send + Sync;
 
-/// The parser of a thread.
+/// The default parser of a thread.
 pub(super) fn new_parser() -> Box<Parse> {
     let mut parser = SymbolParser::new();
     Box::new(move |language, source, cancelled| parser.symbols(language, source, cancelled))
 }
 
-/// Known files by their paths.
+/// Known files by path.
 pub(super) type KnownFiles = FxHashMap<Arc<str>, Known>;
 
-/// What came of a look at a file.
+/// The result of checking a file.
 pub(super) enum Outcome {
-    /// Nothing changed since it was read.
+    /// Not changed since it was read.
     Unchanged(Known),
-    /// It was touched, but its bytes are the same.
+    /// Its metadata changed, but its bytes are the same.
     Touched(Known),
     Parsed(Known),
     Skipped(SourceFile, SkipReason),
@@ -63,7 +63,7 @@ pub(super) enum Outcome {
     Gone,
 }
 
-/// Looks at files.
+/// The checks of one refresh.
 pub(super) struct Intake<'a> {
     pub disk: &'a dyn Disk,
     pub workspace: &'a Path,
@@ -71,13 +71,13 @@ pub(super) struct Intake<'a> {
     pub new_parser: &'a NewParser,
     pub redaction: Option<&'a Redaction>,
     pub known: &'a KnownFiles,
-    /// Before the files were listed, ms since 1970.
+    /// The time before the files were listed, in ms since 1970.
     pub now: i64,
     pub cancelled: &'a Cancelled,
 }
 
 impl Intake<'_> {
-    /// What became of the files, in their order. When it is cancelled, fewer.
+    /// The results for the files, in order; fewer when cancelled.
     pub fn take_in(&self, listed: &[Listed], progress: Option<&OnProgress>) -> Vec<Outcome> {
         let unchanged = |file: &Listed| {
             let known = self.known.get(file.path.as_str())?;
@@ -111,7 +111,7 @@ impl Intake<'_> {
         outcomes.into_iter().flatten().collect()
     }
 
-    /// `None` when it is cancelled.
+    /// The result for one file; `None` when cancelled.
     fn look(&self, parse: &mut Parse, listed: &Listed) -> Option<Outcome> {
         let most = self.limits.file_bytes;
         let (path, language) = (listed.path.as_str(), listed.language);
@@ -125,7 +125,7 @@ impl Intake<'_> {
         let refused = |reason| Some(Outcome::Refused(listed.path.clone(), reason));
         let contents = match self.disk.read(self.workspace, Path::new(&*path), most) {
             Ok(contents) => contents,
-            // It is gone, or a symbolic link took its place.
+            // The file was removed, or replaced by a symbolic link.
             Err(error) if error.is_not_found() || error.kind == io::ErrorKind::InvalidInput => {
                 return Some(Outcome::Gone);
             }
@@ -141,18 +141,18 @@ impl Intake<'_> {
         {
             return Some(Outcome::Touched(Known { stamp, ..known.clone() }));
         }
-        // All of it: a secret is known by what is around it, and signatures are squeezed and cut.
+        // The complete text: a secret is recognised by its surroundings, and signatures are shortened.
         let Ok(source) = self.redacted(contents.bytes) else {
             return refused(SkipReason::NotRedacted);
         };
         let parsed = parse(language, &source, self.cancelled);
-        // What was found until then is not all.
+        // The symbols found so far are incomplete.
         if self.cancelled.is_set() {
             return None;
         }
         let (symbols, skipped) = match parsed {
             Ok(symbols) => (Arc::new(Symbols::of(symbols, language)), None),
-            // Not again before it changes.
+            // Not parsed again before it changes.
             Err(NotParsed::OverBudget) => (Arc::default(), Some(SkipReason::TooMuchMemory)),
             Err(NotParsed::OutOfMemory) => {
                 return Some(Outcome::Skipped(file(Arc::default()), SkipReason::TooMuchMemory));
@@ -161,7 +161,7 @@ impl Intake<'_> {
         Some(Outcome::Parsed(Known { file: file(symbols), stamp, skipped }))
     }
 
-    /// A source text without secrets, its lines where they were.
+    /// The source text without secrets; lines keep their numbers.
     fn redacted(&self, source: Vec<u8>) -> redaction::Result<Vec<u8>> {
         if self.redaction.is_none() {
             return Ok(source);
@@ -173,35 +173,39 @@ impl Intake<'_> {
     }
 }
 
-/// Tells how far the work is.
+/// Reports the progress.
 struct Counter<'a> {
     state: Mutex<(Progress, u64)>,
-    /// Files between two calls.
+    /// Number of files between two reports.
     step: u64,
-    tell: Option<&'a OnProgress>,
+    on_progress: Option<&'a OnProgress>,
 }
 
 impl<'a> Counter<'a> {
-    fn new(total: usize, changed: usize, tell: Option<&'a OnProgress>) -> Self {
+    fn new(total: usize, changed: usize, on_progress: Option<&'a OnProgress>) -> Self {
         let (total, changed) = (total as u64, changed as u64);
         let progress = Progress { done: total - changed, total, parsed: 0 };
-        if let Some(tell) = tell {
-            tell(progress);
+        if let Some(on_progress) = on_progress {
+            on_progress(progress);
         }
-        Self { state: Mutex::new((progress, progress.done)), step: (changed / 100).max(1), tell }
+        Self {
+            state: Mutex::new((progress, progress.done)),
+            step: (changed / 100).max(1),
+            on_progress,
+        }
     }
 
     fn add(&self, is_parsed: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (progress, told) = &mut *state;
+        let (progress, reported) = &mut *state;
         progress.done += 1;
         progress.parsed += u64::from(is_parsed);
-        if let Some(tell) = self.tell
-            && (progress.done - *told >= self.step || progress.done == progress.total)
+        if let Some(on_progress) = self.on_progress
+            && (progress.done - *reported >= self.step || progress.done == progress.total)
         {
-            *told = progress.done;
-            // Under the lock: calls come in their order.
-            tell(*progress);
+            *reported = progress.done;
+            // Under the lock, so that reports arrive in order.
+            on_progress(*progress);
         }
     }
 }

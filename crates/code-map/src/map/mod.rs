@@ -1,20 +1,20 @@
-//! The files of a workspace, what they define, and which of it matters.
+//! The map of a workspace: finds its files, keeps their symbols up to date, and ranks them.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `walk`, `skipped` | which source files there are, and which are left out |
-//! | `record` | what is kept of a file, and which state of it that was |
-//! | `intake` | reading and parsing what changed, on all cores |
-//! | `cache` | all this on disk |
-//! | `snapshot` | a workspace at one time |
-//! | `graph`, `reach`, `prior` | who uses what of whom, and what that makes of each |
-//! | `focus`, `words` | what somebody asks about |
-//! | `ranking` | what matters most |
-//! | `render`, `outline` | that as text |
+//! | `walk`, `skipped` | the source files, and those that are left out |
+//! | `record` | the record of a file and of its state |
+//! | `intake` | ingestion: reading and parsing changed files on all cores |
+//! | `cache` | the records on disk |
+//! | `snapshot` | the state of a workspace at one time |
+//! | `graph`, `reach`, `prior` | uses between files, visibility weights and path priors |
+//! | `focus`, `words` | the query focus |
+//! | `ranking` | the order of files and definitions |
+//! | `render`, `outline` | a ranking as text |
 //!
-//! Everything is kept as redaction leaves it: a file's text is redacted before it is parsed, with what the
-//! environment holds then. With other rules everything is parsed anew; what a shared cache
-//! holds by other rules is not used.
+//! All stored data is redacted: a file's text is redacted before it is parsed, with the values of environment variables
+//! at that time. When the redaction rules change, all files are parsed again, and entries of a shared cache that were
+//! redacted by other rules are ignored.
 
 mod cache;
 mod focus;
@@ -65,14 +65,15 @@ pub use render::{MappedFile, RenderedMap};
 pub use skipped::{SkipReason, Skipped, SkippedFile};
 pub use snapshot::Snapshot;
 
-/// What is looked at.
+/// Limits of a refresh.
 #[derive(Debug, Clone)]
 struct Limits {
-    /// Source files of a workspace. The shallowest stay, of equal ones those whose paths come first.
+    /// Maximum number of source files. Those with the fewest directories in their paths are kept; among equals, the
+    /// first by path.
     files: usize,
-    /// Bytes of a file that is parsed.
+    /// Maximum size of a file that is parsed, in bytes.
     file_bytes: u64,
-    /// The cache is written when so many files changed or were touched, or a hundredth of all.
+    /// The cache is written when this many files, or a hundredth of all, have changed or were touched.
     unsaved: usize,
 }
 
@@ -82,29 +83,29 @@ impl Default for Limits {
     }
 }
 
-/// How a workspace is looked at.
+/// Options of a refresh.
 #[derive(Clone, Default)]
 pub struct RefreshOptions {
-    /// What the cache survives.
+    /// The durability of the cache.
     pub durability: Durability,
-    /// Takes the secrets out of what is kept.
+    /// The redaction of everything that is stored.
     pub redaction: Option<Redaction>,
-    /// Is told how far the work is.
+    /// Receives the progress.
     pub progress: Option<Arc<OnProgress>>,
-    /// Receives what happens beside the result.
+    /// Receives notices.
     pub on_notice: Option<Arc<OnNotice>>,
 }
 
-/// What a refresh reports beside its result.
+/// Events that a refresh reports in addition to its result.
 #[derive(Debug)]
 pub enum Notice<'a> {
-    /// Source files were left out, and not the same as at the refresh before.
+    /// Source files were left out, and they differ from those of the previous refresh.
     Skipped(&'a SkippedFiles),
     /// The cache could not be written; the map is complete without it.
     CacheNotWritten {
         /// The directory of the cache.
         directory: &'a Path,
-        /// Why.
+        /// The reason.
         error: FileError,
     },
 }
@@ -112,8 +113,7 @@ pub enum Notice<'a> {
 /// Receives notices, on any thread.
 pub type OnNotice = dyn Fn(Notice<'_>) + Send + Sync;
 
-/// What is known of the files of one workspace, shared in a process by all who use the same workspace
-/// and cache.
+/// The known files of one workspace. Shared in a process by all users of the same workspace and cache.
 pub struct RepoMap {
     disk: Arc<dyn Disk>,
     file_system: Arc<dyn FileSystem>,
@@ -121,9 +121,9 @@ pub struct RepoMap {
     indexes: PathBuf,
     limits: Limits,
     new_parser: Box<NewParser>,
-    /// Whoever looks at files has it, until its threads have stopped.
+    /// Held by the refresh that checks files, until its threads have ended.
     turn: Arc<Semaphore>,
-    /// Refreshes that began, and the latest one that came to its end.
+    /// The number of refreshes that began, and the number of the latest one that ended.
     begun: AtomicU64,
     done: AtomicU64,
     state: Mutex<State>,
@@ -131,20 +131,19 @@ pub struct RepoMap {
 
 #[derive(Default)]
 struct State {
-    /// The rules by which what is known was redacted; `None` before anything was looked at.
+    /// The fingerprint of the rules by which the known files were redacted; `None` before the first refresh.
     rules: Option<Option<u64>>,
     files: Arc<KnownFiles>,
     snapshot: Option<Arc<Snapshot>>,
-    /// Files that changed or were touched since the cache was written.
+    /// Number of files that changed or were touched since the cache was written.
     unsaved: usize,
 }
 
 static MAPS: Registry<(u64, PathBuf, PathBuf), RepoMap> = Registry::new();
 
 impl RepoMap {
-    /// The map of a workspace, whose path is canonical, with its cache in the directory `indexes` of
-    /// `file_system`, which is made when it is first written to. A file system that is no disk holds texts,
-    /// and no cache. Touches no file.
+    /// The map of a workspace, whose path is canonical. Its cache is in the directory `indexes` of `file_system`, which
+    /// is created on the first write. A file system without a disk has no cache. Does no I/O.
     pub fn of(
         disk: &Arc<dyn Disk>,
         file_system: &Arc<dyn FileSystem>,
@@ -184,14 +183,14 @@ impl RepoMap {
         })
     }
 
-    /// Compares the workspace with what is known, parses what is new or has changed, and keeps the cache.
-    /// Whoever calls meanwhile waits, and shares what began after the call. Stops soon when the future is
-    /// dropped; what was parsed until then stays known.
+    /// Compares the workspace with the known files, parses new and changed files, and updates the cache. Concurrent
+    /// callers wait, and share the result of a refresh that began after their call. Dropping the future stops the
+    /// refresh soon; files that were parsed until then stay known.
     ///
     /// # Errors
     /// The workspace cannot be read.
     pub async fn refresh(self: &Arc<Self>, options: RefreshOptions) -> Result<Arc<Snapshot>> {
-        // A refresh that began before this call may have looked too early.
+        // A refresh that began before this call may have checked files too early.
         let next = self.begun.load(Ordering::SeqCst) + 1;
         let permit = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| Error::Closed)?;
         let rules = options.redaction.as_ref().map(Redaction::fingerprint);
@@ -206,7 +205,7 @@ impl RepoMap {
         }
         let (map, runtime) = (Arc::clone(self), Handle::current());
         run_blocking(move |cancelled| -> Result<Arc<Snapshot>> {
-            // Not given back before the threads have stopped: nobody parses the same meanwhile.
+            // Held until the threads have ended, so that no other refresh parses the same files meanwhile.
             let _permit = permit;
             let number = map.begun.fetch_add(1, Ordering::SeqCst) + 1;
             let snapshot = map.pass(&options, rules, cancelled)?;
@@ -229,7 +228,7 @@ impl RepoMap {
         cancelled: &Cancelled,
     ) -> Result<Arc<Snapshot>> {
         self.load(rules);
-        // Before the files are listed: whoever writes later is younger.
+        // Taken before the files are listed: later writes have later times.
         let now = Utc::now().timestamp_millis();
         let listing = walk(self.disk.as_ref(), &self.workspace, &self.limits, cancelled)?;
         let listing = listing.ok_or(Error::Cancelled)?;
@@ -252,7 +251,7 @@ impl RepoMap {
         Ok(self.take_over(outcomes, listing.skipped, &known, options.on_notice.as_deref()))
     }
 
-    /// Begins with what the cache has, when nothing is known by these rules.
+    /// Loads the cache if no files are known by these rules.
     fn load(&self, rules: Option<u64>) {
         if self.state().rules == Some(rules) {
             return;
@@ -267,7 +266,7 @@ impl RepoMap {
         *self.state() = State { rules: Some(rules), files, ..State::default() };
     }
 
-    /// Keeps what was parsed before nobody waited any more.
+    /// Keeps the files that were parsed before the refresh was cancelled.
     fn keep(&self, known: Arc<KnownFiles>, outcomes: Vec<Outcome>) {
         let parsed = outcomes.into_iter().filter_map(|outcome| match outcome {
             Outcome::Parsed(known) => Some((Arc::clone(&known.file.path), known)),
@@ -325,8 +324,9 @@ impl RepoMap {
         if let Some(snapshot) = state.snapshot.clone().filter(|one| one.is_same(&files, &skipped)) {
             return snapshot;
         }
-        let is_told = state.snapshot.as_ref().is_some_and(|before| *before.skipped() == skipped);
-        if !is_told
+        let is_reported =
+            state.snapshot.as_ref().is_some_and(|before| *before.skipped() == skipped);
+        if !is_reported
             && (skipped.total > 0 || skipped.beyond_bound > 0)
             && let Some(notify) = on_notice
         {
@@ -337,8 +337,8 @@ impl RepoMap {
         snapshot
     }
 
-    /// Writes the cache when enough has changed since it was written: that takes longer than to read and
-    /// parse a few files once more.
+    /// Writes the cache if enough files have changed since it was written. Writing it for a few files takes longer than
+    /// parsing them again.
     fn save(&self, options: &RefreshOptions, runtime: &Handle) {
         if self.file_system.disk().is_none() {
             return;
@@ -349,7 +349,7 @@ impl RepoMap {
             if state.unsaved < many {
                 return;
             }
-            // Where it cannot be written, that is not tried again at once.
+            // If writing fails, it is not tried again at once.
             state.unsaved = 0;
             (state.rules.flatten(), Arc::clone(&state.files))
         };
@@ -368,7 +368,7 @@ impl RepoMap {
         let name = layout::symbols(&self.workspace);
         let (path, temporary) = (directory.join(&name), directory.join(layout::replacement(&name)));
         let target = Target { directory, temporary: &temporary, path: &path };
-        // What cannot be listed or removed stays, and harms nobody.
+        // A file that cannot be listed or removed stays and does no harm.
         let is_temporary = |candidate: &str| layout::is_replacement(candidate, &name);
         let _ = storage::remove_leftovers(self.disk.as_ref(), directory, is_temporary);
         storage::replace_cache_file(file_system, target, contents, durability).await
@@ -378,7 +378,7 @@ impl RepoMap {
         Head::new(&self.workspace, self.limits.file_bytes, rules)
     }
 
-    // Whoever panicked has left nothing half done.
+    // A thread that panicked has left a consistent state.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,18 +1,18 @@
-//! What of a file is shown: definitions below what contains them.
+//! The outline of a file in a map: its shown definitions, each below its container.
 
 use rustc_hash::FxHashMap;
 
 use crate::symbols::{Definition, SymbolKind};
 
-/// Definitions within each other; what is deeper is shown as if it were not.
+/// Maximum nesting depth; deeper definitions are shown at this depth.
 const MAX_DEPTH: usize = 8;
 
-/// What a definition is shown below.
+/// The container below which a definition is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Above<'a> {
     Nothing,
     Definition(usize),
-    /// A type that is defined elsewhere.
+    /// A type that is defined in another file.
     Name(&'a str),
 }
 
@@ -23,15 +23,15 @@ pub(super) struct Outline<'a> {
     definitions: &'a [Definition],
     above: Vec<Above<'a>>,
     is_shown: Vec<bool>,
-    /// Names of types defined elsewhere, and the first definition that belongs there.
+    /// Names of types defined elsewhere, each with the first definition that belongs to it.
     headings: FxHashMap<&'a str, usize>,
 }
 
-/// Lines to be added.
+/// Lines that would be added to show a definition.
 pub(super) struct Addition {
-    /// UTF-16 units, with what ends each line.
+    /// Their length in UTF-16 units, including line ends.
     pub units: usize,
-    /// Definitions, what contains it first.
+    /// The definition and its containers, the outermost first.
     definitions: Vec<usize>,
 }
 
@@ -42,12 +42,12 @@ impl<'a> Outline<'a> {
         Self { path, definitions, above, is_shown, headings: FxHashMap::default() }
     }
 
-    /// What the line with the path takes.
+    /// The length of the line with the path.
     pub fn path_units(path: &str) -> usize {
         units(path) + 1
     }
 
-    /// What it takes to show a definition; `None` when it is shown.
+    /// The lines to add to show a definition; `None` if it is shown already.
     pub fn addition(&self, definition: usize) -> Option<Addition> {
         let mut missing = Vec::new();
         let mut units_of_lines = 0;
@@ -85,13 +85,13 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// The definitions that are shown, in the order of the file.
+    /// The shown definitions, in the order of the file.
     pub fn shown(&self) -> impl Iterator<Item = &'a Definition> {
         let shown = self.definitions.iter().zip(&self.is_shown);
         shown.filter_map(|(definition, is_shown)| is_shown.then_some(definition))
     }
 
-    /// Appends the lines, each with what ends it.
+    /// Appends the lines, including line ends.
     pub fn write(&self, text: &mut String) {
         text.push_str(self.path);
         text.push('\n');
@@ -136,7 +136,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// From 1.
+    /// The nesting depth, from 1.
     fn depth(&self, definition: usize) -> usize {
         let (mut depth, mut next) = (1, definition);
         loop {
@@ -150,7 +150,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// What each definition is shown below. No definition is below itself.
+/// The container of each definition. A definition is never its own container.
 fn places(definitions: &[Definition]) -> Vec<Above<'_>> {
     let mut containers: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (number, definition) in definitions.iter().enumerate() {
@@ -166,8 +166,8 @@ fn places(definitions: &[Definition]) -> Vec<Above<'_>> {
             let known = containers.get(name).map_or(&[][..], Vec::as_slice);
             let before = known.partition_point(|container| *container < number);
             let nearest = before.checked_sub(1).and_then(|before| known.get(before)).copied();
-            // An implementation may stand before its type, which then must not be within anything: so
-            // nobody is within themselves.
+            // An implementation may precede its type. The type must not be placed within another container then, so
+            // that no definition contains itself.
             let is_outer = |after: &&usize| {
                 definitions.get(**after).is_some_and(|outer| outer.container.is_none())
             };
@@ -207,7 +207,7 @@ fn indent(depth: usize) -> usize {
     depth * 2
 }
 
-/// UTF-16 units.
+/// The length in UTF-16 units.
 pub(super) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }

@@ -1,6 +1,6 @@
-//! What a file counts for by its path alone.
+//! Path priors: the weight of a file by its path only.
 
-/// Directories whose files show or check what others do.
+/// Directories of tests, examples and benchmarks.
 const ASIDE: &[&str] = &[
     "__fixtures__",
     "__mocks__",
@@ -36,7 +36,7 @@ const ASIDE: &[&str] = &[
     "tests",
     "testutil",
 ];
-/// Directories of what others wrote, or programs did.
+/// Directories of third-party or generated files.
 const FOREIGN: &[&str] = &[
     "__generated__",
     "build",
@@ -53,26 +53,26 @@ const FOREIGN: &[&str] = &[
     "vendor",
     "vendored",
 ];
-/// Parts of names, between dots, of files that programs wrote.
+/// Parts of names, between dots, of generated files.
 const GENERATED: &[&str] = &["bundle", "chunk", "generated", "gen", "min", "pb"];
-/// Where reading begins.
+/// Names of entry points.
 const ENTRIES: &[&str] = &[
     "__init__", "__main__", "app", "cli", "index", "init", "lib", "main", "mod", "package",
     "server",
 ];
 
-/// Tests, examples and benchmarks.
+/// Weight of tests, examples and benchmarks.
 const OF_ASIDE: f64 = 0.25;
-/// What nobody here wrote.
+/// Weight of third-party and generated files.
 const OF_FOREIGN: f64 = 0.1;
-/// An entry point.
+/// Weight of an entry point.
 const OF_ENTRY: f64 = 1.5;
 
-/// What a file counts for by its path alone; most count for 1.
+/// The weight of a file by its path; 1 for most files.
 pub(super) fn prior(path: &str) -> f64 {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // As Java's are called; `contest` is none.
+    // As Java names tests; `contest` is not one.
     let is_named_test = stem.ends_with("Test") || stem.ends_with("Tests");
     let stem = stem.to_ascii_lowercase();
     let is_in = |known: &[&str]| {

@@ -1,4 +1,4 @@
-//! What of a workspace matters most.
+//! Ranks the files and definitions of a workspace.
 
 use super::{
     focus::Focus,
@@ -8,24 +8,24 @@ use super::{
 };
 use crate::symbols::SymbolKind;
 
-/// Part of a file's weight that all its definitions have, used or not.
+/// Share of a file's weight that each of its definitions gets, used or not.
 const OF_ALL: f64 = 0.1;
-/// What the tenth of a file's definitions counts for, as against the first: others' files have good
-/// ones, too.
+/// Weight of the tenth definition of a file relative to its first, so that good definitions of other files are ranked
+/// between them.
 const TENTH: f64 = 0.5;
-/// How much more a definition counts that is asked for by its name.
+/// Factor for a definition whose name is in focus.
 const NAMED: f64 = 20.0;
-/// Part of a file's weight that a definition in a type has that is asked for.
+/// Share of a file's weight for a definition within a type that is in focus.
 const IN_NAMED: f64 = 0.1;
-/// How much more a file counts that is asked for by its path.
+/// Factor for a file whose path is in focus.
 const MEANT: f64 = 5.0;
 
-/// The order of a snapshot's files and definitions. It is about that snapshot alone.
+/// The order of a snapshot's files and definitions. Valid for that snapshot only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranking {
-    /// The numbers of files, best first.
+    /// The indices of files, best first.
     pub(super) files: Vec<u32>,
-    /// Best first.
+    /// The definitions, best first.
     pub(super) definitions: Vec<Place>,
 }
 
@@ -64,7 +64,7 @@ impl Ranking {
     }
 }
 
-/// Several definitions of one name share what comes to it; the further ones of a file count for less.
+/// Shares the weight of a name between its definitions; further definitions in a file get less.
 fn spread(scores: &mut [(f64, Place)], names: &[u32]) {
     let mut by_name: Vec<usize> = (0..scores.len()).collect();
     by_name.sort_unstable_by_key(|number| (names.get(*number), *number));
@@ -87,7 +87,7 @@ fn in_order<T: Ord>(mut scores: Vec<(f64, T)>) -> Vec<T> {
     scores.into_iter().map(|(_, item)| item).collect()
 }
 
-/// What a kind of definition tells about a file.
+/// The weight of a kind of definition.
 fn importance(kind: SymbolKind) -> f64 {
     match kind {
         SymbolKind::Class | SymbolKind::Interface => 1.2,

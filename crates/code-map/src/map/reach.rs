@@ -1,15 +1,15 @@
-//! How far a definition reaches: what only its own file can use is hardly meant by others.
+//! Visibility weights: a definition that only its own file can use is rarely meant by a use in another file.
 
 use crate::symbols::{Definition, Language, SymbolKind};
 
-/// Only its own file can use it, as far as its declaration tells.
+/// Visible in its own file only, by its declaration.
 const FILE: f64 = 0.1;
-/// Mostly its own file uses it.
+/// Mostly used in its own file.
 const NEAR: f64 = 0.4;
-/// Everybody can use it, and standard libraries have the name, too: most uses mean those.
+/// Public, but standard libraries use the same name, so that most uses mean those.
 const COMMON: f64 = 0.1;
 
-/// Names that standard libraries have, or that everybody gives.
+/// Names that standard libraries have, or that are used in most programs.
 const COMMON_NAMES: &[&str] = &[
     "__init__",
     "add",
@@ -215,7 +215,7 @@ const COMMON_NAMES: &[&str] = &[
     "zip",
 ];
 
-/// What a use of its name counts for, 0 to 1.
+/// The weight of a use of the definition's name, from 0 to 1.
 pub(super) fn reach(language: Language, definition: &Definition) -> f64 {
     let declared = visibility(language, definition);
     if COMMON_NAMES.binary_search(&definition.name.as_str()).is_ok() {
@@ -225,9 +225,9 @@ pub(super) fn reach(language: Language, definition: &Definition) -> f64 {
     }
 }
 
-/// What a declaration says about who can use it.
+/// The weight by the visibility in the declaration.
 pub(super) fn visibility(language: Language, definition: &Definition) -> f64 {
-    // What tests have is for tests.
+    // Definitions in test modules are only for tests.
     if matches!(definition.container.as_deref(), Some("tests" | "test")) {
         return FILE;
     }
@@ -238,7 +238,7 @@ pub(super) fn visibility(language: Language, definition: &Definition) -> f64 {
     };
     let is_member = definition.container.is_some();
     match language {
-        // What a trait asks for has the trait's visibility.
+        // A member of a trait has the visibility of the trait.
         Language::Rust => match definition.kind {
             _ if signature.starts_with("pub") => 1.0,
             SymbolKind::Method | SymbolKind::Macro => NEAR,

@@ -1,4 +1,4 @@
-//! What is kept of a source file.
+//! The record of a source file: its symbols, and the state of the file from which they were read.
 
 use std::{
     hash::{Hash, Hasher},
@@ -13,10 +13,10 @@ use storage::FileEntry;
 use super::skipped::SkipReason;
 use crate::symbols::{Definition, FileSymbols, Language};
 
-/// File systems tell times in ticks, of up to 2 s: what is younger may change without a sign of it.
+/// Maximum granularity of file times, in ms. A file changed more recently may change again with the same time.
 const TICK: i64 = 2000;
 
-/// Tells the bytes of one file from all others.
+/// Identifies the bytes of a file.
 pub(super) type FileDigest = [u8; 16];
 
 /// The digest of a file's bytes.
@@ -25,18 +25,18 @@ pub(super) fn digest(bytes: &[u8]) -> FileDigest {
     digest.first_chunk().copied().unwrap_or_default()
 }
 
-/// Which state of a file something was read from.
+/// The state of a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     length: u64,
     version: Option<u64>,
     pub digest: FileDigest,
-    /// It was written long enough before it was read that no later write can have the same version.
+    /// Whether it was written long enough before it was read that a later write has a different version.
     is_settled: bool,
 }
 
 impl Stamp {
-    /// Of a file as it was listed at `now` or later, before it was read.
+    /// The state of a file that was listed at `now` or later, before it was read.
     pub fn new(listed: &FileEntry, length: u64, digest: FileDigest, now: i64) -> Self {
         Self {
             length: listed.length.unwrap_or(length),
@@ -46,7 +46,7 @@ impl Stamp {
         }
     }
 
-    /// Whether the file is surely what it was.
+    /// Whether the file is certainly unchanged.
     pub fn is_of(&self, listed: &FileEntry) -> bool {
         self.is_settled
             && self.version.is_some()
@@ -55,19 +55,19 @@ impl Stamp {
     }
 }
 
-/// A name that a file uses, by its hash, and how often.
+/// A name that a file uses, by its hash, and the number of uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Use {
     pub name: u64,
     pub count: u32,
 }
 
-/// What a file defines and uses, redacted.
+/// The definitions and uses of a file, redacted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Symbols {
     /// In the order of the file.
     pub definitions: Vec<Definition>,
-    /// Names are only compared: their hashes do, and say less.
+    /// The used names as hashes, because names are only compared, and hashes reveal less.
     pub uses: Vec<Use>,
 }
 
@@ -84,7 +84,7 @@ impl Symbols {
     }
 }
 
-/// A language of each family whose files use each other's names.
+/// One language of each family whose files can use each other's names.
 pub(super) const FAMILIES: [Language; 6] = [
     Language::TypeScript,
     Language::Python,
@@ -94,8 +94,8 @@ pub(super) const FAMILIES: [Language; 6] = [
     Language::C,
 ];
 
-/// By which a use finds definitions: files of languages that cannot use each other's names have nothing
-/// in common.
+/// The hash by which a use finds definitions. It includes the family of languages, because files of other families
+/// cannot be meant.
 pub(super) fn name_hash(language: Language, name: &str) -> u64 {
     let family: u8 = match language {
         Language::TypeScript | Language::Tsx | Language::JavaScript => 0,
@@ -110,17 +110,17 @@ pub(super) fn name_hash(language: Language, name: &str) -> u64 {
     hasher.finish()
 }
 
-/// A source file as a snapshot has it.
+/// A source file in a snapshot.
 #[derive(Debug, Clone)]
 pub(super) struct SourceFile {
-    /// Below the workspace, with `/` between names.
+    /// Relative to the workspace, with `/` between components.
     pub path: Arc<str>,
     pub language: Language,
     pub symbols: Arc<Symbols>,
 }
 
 impl SourceFile {
-    /// Whether a map says the same of both.
+    /// Whether both give the same map.
     pub fn is_same(&self, other: &Self) -> bool {
         self.path == other.path
             && self.language == other.language
@@ -134,6 +134,6 @@ impl SourceFile {
 pub(super) struct Known {
     pub file: SourceFile,
     pub stamp: Stamp,
-    /// Why it has no symbols, if that is known of its contents.
+    /// Why it has no symbols, if its contents are the reason.
     pub skipped: Option<SkipReason>,
 }

@@ -1,4 +1,4 @@
-//! A ranking as text: files, best first, each with what matters most in it.
+//! Renders a ranking as text: files, best first, each with its most important definitions.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -6,46 +6,46 @@ use serde::Serialize;
 use super::{outline::Outline, ranking::Ranking, record::SourceFile};
 use crate::symbols::Definition;
 
-/// The best of a workspace, as text and as data.
+/// The best files and definitions of a workspace, as text and as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderedMap {
-    /// Each file's path on a line, and below it the definitions that are shown, indented by what
-    /// contains them. Paths alone come last.
+    /// Each file's path on a line, followed by its shown definitions, indented by their containers. Files without
+    /// definitions come last.
     pub text: String,
-    /// The files of the text, in its order.
+    /// The files of the text, in order.
     pub files: Vec<MappedFile>,
-    /// How many source files the workspace has, as far as they were looked at.
+    /// Number of source files in the workspace, as far as they were examined.
     pub total_files: usize,
-    /// There are more source files than are looked at.
+    /// Whether the workspace has more source files than are examined.
     pub is_truncated: bool,
 }
 
 /// A file of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MappedFile {
-    /// Below the workspace, with `/` between names.
+    /// Relative to the workspace, with `/` between components.
     pub path: String,
-    /// The definitions that are shown, in the order of the file.
+    /// The shown definitions, in the order of the file.
     pub symbols: Vec<Definition>,
 }
 
-/// As many definitions, best first, as fit into `max_chars` UTF-16 units with the paths of their files
-/// and what contains them, and then paths of other files. More room shows no definition less.
+/// Shows as many definitions, best first, as fit into `max_chars` UTF-16 units with the paths of their files and their
+/// containers, followed by paths of other files. With more room, no definition is dropped.
 pub(super) fn render(
     files: &[SourceFile],
     ranking: &Ranking,
     max_chars: usize,
     is_truncated: bool,
 ) -> RenderedMap {
-    // What ends the last line is left out.
+    // The last line has no line end.
     let mut room = max_chars.saturating_add(1);
     let mut outlines: FxHashMap<u32, Outline<'_>> = FxHashMap::default();
     for place in &ranking.definitions {
         let Some(file) = files.get(place.file as usize) else { continue };
         let path_units =
             if outlines.contains_key(&place.file) { 0 } else { Outline::path_units(&file.path) };
-        // Nothing fits: no need to look at what the file has.
+        // No room is left, so the file's definitions need not be examined.
         if path_units >= room {
             break;
         }

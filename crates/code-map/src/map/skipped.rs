@@ -1,44 +1,44 @@
-//! Which source files of a workspace are not part of its map, and why.
+//! Reports which source files of a workspace are not part of its map, and why.
 
 use serde::{Deserialize, Serialize};
 
-/// Files that are named.
+/// Maximum number of files that are listed by name.
 const MAX_NAMED: usize = 100;
 
-/// Why a file is not part of a map, or only by its name.
+/// Why a file is not part of a map, or is part of it without symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SkipReason {
-    /// It has more bytes than are parsed: it is listed, without symbols.
+    /// Larger than the parser accepts. The file is listed without symbols.
     TooLarge,
-    /// The file or the directory cannot be read.
+    /// The file or directory cannot be read.
     Unreadable,
-    /// Control characters are in its path.
+    /// Its path contains control characters.
     Unnameable,
-    /// It could not be told what in it is secret.
+    /// The redaction of its text failed.
     NotRedacted,
-    /// The parser needs more memory for it than a file of its size may use: it is listed, without symbols.
+    /// Parsing needs more memory than allowed for its size. The file is listed without symbols.
     TooMuchMemory,
 }
 
-/// A file, or a directory, that is not part of a map, or only by its name.
+/// A file or directory that is not part of a map, or is part of it without symbols.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SkippedFile {
-    /// Below the workspace, with `/` between names.
+    /// Relative to the workspace, with `/` between components.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// What was skipped.
+/// All skipped files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skipped {
-    /// The first of them by their paths, at most 100.
+    /// The first of them by path, at most 100.
     pub files: Vec<SkippedFile>,
-    /// How many there are.
+    /// Their number.
     pub total: u64,
-    /// Source files beyond the bound: nobody looked at them, and they are not in `total`.
+    /// Number of source files beyond the limit. They were not examined and are not counted in `total`.
     pub beyond_bound: u64,
 }
 

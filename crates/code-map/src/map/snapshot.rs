@@ -1,4 +1,4 @@
-//! What a workspace was when it was last looked at.
+//! A snapshot: the state of a workspace at its last refresh.
 
 use std::{
     path::PathBuf,
@@ -16,11 +16,11 @@ use super::{
 };
 use crate::symbols::Definition;
 
-/// The source files of a workspace and what they define. It does not change.
+/// The source files of a workspace and their definitions. Immutable.
 #[derive(Debug)]
 pub struct Snapshot {
     workspace: PathBuf,
-    /// By their paths.
+    /// Ordered by path.
     files: Vec<SourceFile>,
     skipped: Skipped,
     graph: OnceLock<Graph>,
@@ -28,21 +28,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// `files` are in the order of their paths.
+    /// `files` must be ordered by path.
     pub(super) fn new(workspace: PathBuf, files: Vec<SourceFile>, skipped: Skipped) -> Self {
         Self { workspace, files, skipped, graph: OnceLock::new(), words: OnceLock::new() }
     }
 
-    /// Whether both say the same.
+    /// Whether the snapshot equals these files and skipped files.
     pub(super) fn is_same(&self, files: &[SourceFile], skipped: &Skipped) -> bool {
         self.skipped == *skipped
             && self.files.len() == files.len()
             && self.files.iter().zip(files).all(|(one, other)| one.is_same(other))
     }
 
-    /// What matters most, to whoever asks about `focus`: paths of files and directories, below the
-    /// workspace or absolute, names of definitions, or words. The same snapshot and focus give the same
-    /// ranking. Takes long for large workspaces, tens of milliseconds.
+    /// The ranking for a query focus: paths of files and directories, relative to the workspace or absolute, names of
+    /// definitions, or words. The result is deterministic. Takes tens of milliseconds for large workspaces.
     #[must_use]
     pub fn rank(&self, focus: &[String]) -> Ranking {
         let graph = self.graph();
@@ -52,38 +51,38 @@ impl Snapshot {
         Ranking::new(&self.files, graph, &focus)
     }
 
-    /// The best of a ranking of this snapshot as text of at most `max_chars` UTF-16 units.
+    /// The best part of a ranking of this snapshot, as text of at most `max_chars` UTF-16 units.
     #[must_use]
     pub fn render(&self, ranking: &Ranking, max_chars: usize) -> RenderedMap {
         render(&self.files, ranking, max_chars, self.skipped.beyond_bound > 0)
     }
 
-    /// What a file defines, in its order; `None` when it is not among the files. `path` is below the
-    /// workspace, with `/` between names.
+    /// The definitions of a file, in order; `None` if the file is not in the snapshot. `path` is relative to the
+    /// workspace, with `/` between components.
     #[must_use]
     pub fn symbols(&self, path: &str) -> Option<&[Definition]> {
         let number = self.files.binary_search_by(|file| (*file.path).cmp(path)).ok()?;
         self.files.get(number).map(|file| file.symbols.definitions.as_slice())
     }
 
-    /// The paths of all files, in their order.
+    /// The paths of all files, in order.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| &*file.path)
     }
 
-    /// How many files there are.
+    /// Number of files.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    /// How many definitions all files have.
+    /// Number of definitions in all files.
     #[cfg(test)]
     pub(super) fn definition_count(&self) -> usize {
         self.files.iter().map(|file| file.symbols.definitions.len()).sum()
     }
 
-    /// What is not among the files, or only by its name.
+    /// The files that are not part of the snapshot, or are part of it without symbols.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped

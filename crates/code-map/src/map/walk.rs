@@ -1,11 +1,10 @@
-//! Which source files a workspace has.
+//! Finds the source files of a workspace.
 //!
-//! As ripgrep walks: hidden files, symbolic links and what ignore files name are left out. Ignore files
-//! are `.gitignore` and `.git/info/exclude` up to the root of the repository, and `.ignore` and
-//! `.rgignore` also above it. Other than with ripgrep, `.gitignore` counts where there is no repository
-//! as well, and then ignore files above the workspace do not; the user's own (`core.excludesFile`) never
-//! do, so that a workspace has the same map for everybody. Directories with the packages of others,
-//! [`FOREIGN`], are left out even where nothing ignores them.
+//! The rules are those of ripgrep: hidden files, symbolic links and ignored files are left out. Ignore files are
+//! `.gitignore` and `.git/info/exclude` up to the root of the repository, and `.ignore` and `.rgignore` also above it.
+//! Unlike in ripgrep, `.gitignore` also applies without a repository, where ignore files above the workspace do not
+//! apply, and the user's own ignore file (`core.excludesFile`) never applies. A workspace therefore has the same map
+//! for every user. Directories of installed packages, [`FOREIGN`], are left out even if they are not ignored.
 
 use std::{
     cmp::Ordering,
@@ -28,29 +27,29 @@ use crate::{
     symbols::Language,
 };
 
-/// Directories that never hold a repository's own sources, whatever ignore files say.
+/// Directories that never contain the repository's own sources, regardless of ignore files.
 const FOREIGN: [&str; 3] = [".git", "bower_components", "node_modules"];
-/// Directories below each other; nothing that people write is deeper.
+/// Maximum depth of directories, deeper than in any hand-written project.
 const MAX_DEPTH: usize = 64;
 
 /// A source file of a workspace.
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// Below the workspace, with `/` between names.
+    /// Relative to the workspace, with `/` between components.
     pub path: String,
     pub language: Language,
     pub entry: FileEntry,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// By their paths.
+    /// Ordered by path.
     pub files: Vec<Listed>,
     pub skipped: Skipped,
 }
 
-/// Looks at all directories of a workspace, on several threads; `None` when it is cancelled.
+/// Lists all directories of a workspace on several threads; `None` when cancelled.
 ///
 /// # Errors
 /// The workspace itself cannot be read.
@@ -102,7 +101,7 @@ fn is_in_repository(disk: &dyn Disk, workspace: &Path) -> bool {
     workspace.ancestors().any(is_root)
 }
 
-/// What was found so far.
+/// The files found so far.
 #[derive(Default)]
 struct Found {
     files: Vec<Listed>,
@@ -112,7 +111,7 @@ struct Found {
 }
 
 impl Found {
-    /// Keeps the shallowest files, of equal ones those whose paths come first.
+    /// Keeps the files with the fewest directories in their paths; among equals, the first by path.
     fn prune(&mut self, most: usize) {
         if self.files.len() <= most {
             return;
@@ -138,7 +137,7 @@ fn shallowest_first(one: &Listed, other: &Listed) -> Ordering {
     depth(one).cmp(&depth(other)).then_with(|| one.path.cmp(&other.path))
 }
 
-/// Makes one visitor for each thread.
+/// Creates a visitor for each thread.
 struct Visitors<'a> {
     disk: &'a dyn Disk,
     workspace: &'a Path,
@@ -178,7 +177,7 @@ impl ParallelVisitor for Visitor<'_> {
             Ok(entry) => self.look(&entry),
             Err(error) => self.refuse(&error),
         }
-        // Twice as many as may stay: each is moved a few times at most.
+        // Pruned at twice the limit, so that each file is moved only a few times.
         if self.found.files.len() >= self.max_files.saturating_mul(2).max(1024) {
             self.found.prune(self.max_files);
         }
@@ -196,14 +195,14 @@ impl Visitor<'_> {
         let Some(name) = entry.file_name().to_str() else { return };
         let Some(language) = Language::of(name) else { return };
         let Some(path) = relative(self.workspace, entry.path()) else { return };
-        // Such a name would look like something else wherever it is shown.
+        // A name with control characters would be misread where it is displayed.
         if path.chars().any(char::is_control) {
             self.found.skipped.push(SkippedFile { path, reason: SkipReason::Unnameable });
             return;
         }
         match self.disk.entry(parent, name) {
             Ok(Some(entry)) => self.found.files.push(Listed { path, language, entry }),
-            // It is gone, or something else took its place.
+            // The file was removed or replaced.
             Ok(None) => {}
             Err(_) => self.found.skipped.push(SkippedFile { path, reason: SkipReason::Unreadable }),
         }
@@ -230,7 +229,7 @@ impl Drop for Visitor<'_> {
     }
 }
 
-/// Where a walk could not go on.
+/// The path at which a walk failed.
 fn place(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithDepth { err, .. } => place(err),
@@ -239,7 +238,7 @@ fn place(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// A path below the workspace, with `/` between names; `None` where a name is not UTF-8.
+/// A path relative to the workspace, with `/` between components; `None` if a component is not UTF-8.
 fn relative(workspace: &Path, path: &Path) -> Option<String> {
     let mut relative = String::new();
     for component in path.strip_prefix(workspace).ok()?.components() {

@@ -1,4 +1,4 @@
-//! The words in names and paths.
+//! An index of the words in names and paths.
 
 use std::{collections::BTreeMap, hash::Hasher};
 
@@ -9,7 +9,7 @@ use super::{
     record::SourceFile,
 };
 
-/// Where a word occurs.
+/// The occurrences of a word.
 #[derive(Debug, Default)]
 struct Occurrences {
     names: Vec<u32>,
@@ -20,12 +20,12 @@ struct Occurrences {
 #[derive(Debug, Default)]
 pub(super) struct Words {
     occurrences: FxHashMap<u64, Occurrences>,
-    /// How many words each name and each path has.
+    /// Number of words in each name and each path.
     of_names: Vec<u32>,
     of_files: Vec<u32>,
 }
 
-/// Names and files that have words of a text, by their numbers; how many of them, 0 to 1.
+/// Names and files that contain words of a text, by index, each with the share of words matched, from 0 to 1.
 pub(super) struct Matches {
     pub names: Vec<(u32, f64)>,
     pub files: Vec<(u32, f64)>,
@@ -53,7 +53,7 @@ impl Words {
         words
     }
 
-    /// What has words of the text.
+    /// The names and files that contain words of the text.
     pub fn find(&self, text: &str) -> Matches {
         let mut asked = Vec::new();
         read(text, &mut asked);
@@ -67,7 +67,7 @@ impl Words {
     }
 }
 
-/// The different words of a text, by their hashes.
+/// Collects the distinct words of a text, by hash.
 fn read(text: &str, words: &mut Vec<u64>) {
     words.clear();
     text_index::terms(text, |word| {
@@ -83,7 +83,7 @@ fn read(text: &str, words: &mut Vec<u64>) {
 struct Scores(BTreeMap<u32, (f64, u32)>);
 
 impl Scores {
-    /// A word counts for more the fewer of all have it.
+    /// Counts the matches of a word. A word weighs more the fewer names or files contain it.
     fn add(&mut self, those: &[u32], all: usize) {
         let weight = (1.0 + all as f64 / those.len().max(1) as f64).ln();
         for number in those {
@@ -93,7 +93,7 @@ impl Scores {
         }
     }
 
-    /// Better is who has more of the words, and fewer others. The best has 1.
+    /// The matches, normalised so that the best has 1. More matched words and fewer other words are better.
     fn best(self, lengths: &[u32]) -> Vec<(u32, f64)> {
         let mut scores: Vec<(u32, f64)> = self
             .0

@@ -15,12 +15,12 @@ use tree_sitter::{Allocator, Language, Node, Tree};
 
 use super::memory_budget::{Reservation, give_back, take};
 
-// Keep in step with `Outcome` in bounded_parse.c.
+// Must match `Outcome` in bounded_parse.c.
 const FINISHED: c_int = 0;
 const OVER_BUDGET: c_int = 1;
 const OVER_TOTAL: c_int = 2;
 
-/// Takes bytes of what all parses share.
+/// Takes bytes from the budget that all parses share.
 type Take = extern "C" fn(usize) -> bool;
 
 #[repr(C)]
@@ -53,18 +53,18 @@ unsafe extern "C" {
 /// Why a parse has no tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseError {
-    /// It was stopped by `go_on`, or the grammar cannot be used.
+    /// It was stopped by `go_on`, or the grammar is unusable.
     Interrupted,
-    /// The text needs more memory than its budget.
+    /// The text needs more memory than its own budget.
     OverBudget,
-    /// All parses together need more memory than they may use.
+    /// All parses together need more memory than the total budget.
     OverTotal,
     /// The system has no more memory.
     OutOfMemory,
 }
 
-/// Makes tree-sitter allocate by the functions of `bounded_parse.c`. Must be called before anything else
-/// of tree-sitter is.
+/// Makes tree-sitter allocate with the functions of `bounded_parse.c`. Must be called before any other function of
+/// tree-sitter.
 pub fn install_allocator() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -74,26 +74,26 @@ pub fn install_allocator() {
             realloc: agent_context_realloc,
             free: agent_context_free,
         };
-        // SAFETY: the four functions belong together, return no null pointer and align as malloc does. They
-        // are set once, before any object of tree-sitter exists: whatever makes one calls this first.
+        // SAFETY: the four functions belong together, return no null pointer and align as malloc does. They are set
+        // once, before any object of tree-sitter exists: all code that creates one calls this function first.
         unsafe { tree_sitter::set_allocator(Some(allocator)) };
     });
 }
 
 /// A parsed text. Its memory is released when this is dropped.
 pub struct BoundedParse<'text> {
-    /// Is in the region: released with it, not by itself.
+    /// Allocated in the region, with which it is released; it must not be dropped.
     tree: ManuallyDrop<Tree>,
-    // Released before the reservation is.
+    // Must be dropped before the reservation.
     _region: OwnedRegion,
     _reservation: Option<Reservation<'static>>,
     text: PhantomData<&'text str>,
 }
 
 impl<'text> BoundedParse<'text> {
-    /// Parses a text with at most `budget` bytes of memory. They are taken from what all parses share as they
-    /// are needed, unless they are reserved. `go_on` gets the offset in the text now and then, and returns
-    /// whether to go on.
+    /// Parses a text with at most `budget` bytes of memory. They are taken from the shared budget as needed, unless
+    /// they are reserved. `go_on` is called from time to time with the offset in the text, and returns whether to
+    /// continue.
     pub fn new(
         grammar: &Language,
         text: &'text str,

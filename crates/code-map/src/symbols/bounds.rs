@@ -1,4 +1,4 @@
-//! How much work a file may be.
+//! Limits for the work of parsing a file.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use tasks::Cancelled;
 
 use super::Language;
 
-/// tree-sitter asks about every hundredth step whether to go on. A text that needs more questions than programs do has
-/// found a weak spot of the grammar. Of 25 000 files none needed 45 questions more than one for this many bytes.
+/// tree-sitter calls back about every hundredth step. A text with more callbacks than programs need exploits a weak
+/// spot of the grammar. In 25 000 files, none needed 45 callbacks more than one per this number of bytes.
 const fn bytes_a_question(language: Language) -> usize {
     match language {
         Language::Python | Language::Rust => 25,
@@ -16,22 +16,23 @@ const fn bytes_a_question(language: Language) -> usize {
     }
 }
 
-/// What is asked more than that, as the beginning of a file may be its hardest part.
+/// Additional callbacks that are allowed, because the start of a file may be its hardest part.
 const MORE_QUESTIONS: usize = 64;
 
-/// Steps are not all alike: in broken text each may cost as much as all before it. So there is a limit of time, too,
-/// which is ten times and more what a file of this size needs.
+/// Steps differ in cost: in malformed text, each may cost as much as all before it. Time is therefore limited as well,
+/// to at least ten times of what a file of this size needs.
 const TIME: Duration = Duration::from_secs(1);
 const TIME_A_BYTE: Duration = Duration::from_micros(10);
 
-/// tree-sitter follows all that an unfinished text may mean. When it ends, each of these ways costs as much memory as
-/// the way is long: 50 KB of `a<a<a<` in Java would need gigabytes. Such a text is not parsed at all. Others end at the
-/// memory budget. Deep trees also need much of the stack of C. Programs nest no deeper than 300 brackets;
-/// comparisons and shifts open angle brackets that nothing closes, in tables of numbers more than a thousand in a row.
+/// tree-sitter follows all interpretations of unfinished text. At the end of the text, each of them needs memory in
+/// proportion to its length: 50 KB of `a<a<a<` in Java would need gigabytes. Such a text is not parsed at all; other
+/// texts stop at the memory budget. Deep trees also need much of the C stack. Programs nest at most 300 brackets;
+/// comparisons and shifts open angle brackets that are never closed, in tables of numbers more than a thousand in a
+/// row.
 const DEEPEST_BRACKETS: usize = 500;
 const MOST_ANGLES: usize = 2000;
 
-/// Whether brackets nest so deep that parsing is dangerous. Strings and comments are not told apart.
+/// Whether brackets nest so deeply that parsing is dangerous. Strings and comments are counted as code.
 pub fn is_too_deep(text: &str) -> bool {
     let mut brackets: usize = 0;
     let mut angles: usize = 0;
@@ -41,7 +42,7 @@ pub fn is_too_deep(text: &str) -> bool {
             b'(' | b'[' | b'{' => brackets += 1,
             b')' | b']' | b'}' => brackets = brackets.saturating_sub(1),
             b'<' => angles += 1,
-            // Arrows close nothing.
+            // Arrows do not close a bracket.
             b'>' if !matches!(before, b'=' | b'-') => angles = angles.saturating_sub(1),
             _ => {}
         }
@@ -56,7 +57,7 @@ pub fn is_too_deep(text: &str) -> bool {
     false
 }
 
-/// What is left to spend on a file.
+/// The remaining work budget of a file.
 pub struct Bounds<'a> {
     cancelled: &'a Cancelled,
     time: Duration,
@@ -66,7 +67,7 @@ pub struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    /// For a file of this many bytes.
+    /// The budget for a file of this size.
     pub fn new(language: Language, bytes: usize, cancelled: &'a Cancelled) -> Self {
         let time = TIME + TIME_A_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
         Self {
@@ -78,13 +79,13 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Allows no more time than this.
+    /// Lowers the time limit.
     pub fn limit(&mut self, time: Duration) {
         self.time = self.time.min(time);
         self.until = self.until.min(Instant::now() + time);
     }
 
-    /// The time is over.
+    /// Whether the time limit is exceeded.
     pub fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
@@ -94,18 +95,18 @@ impl<'a> Bounds<'a> {
         self.cancelled
     }
 
-    /// The work begins again.
+    /// Restarts the count for a new attempt.
     pub fn restart(&mut self) {
         self.questions = 0;
         self.until = Instant::now() + self.time;
     }
 
-    /// A next stage of the work begins.
+    /// Starts the next stage of the work.
     pub fn next_stage(&mut self) {
         self.questions = 0;
     }
 
-    /// Whether to go on; what is done may need as much work as this many bytes.
+    /// Whether to continue. The current stage may need as much work as this many bytes.
     pub fn ask(&mut self, bytes: usize) -> ControlFlow<()> {
         self.questions = self.questions.saturating_add(1);
         let allowed = MORE_QUESTIONS.saturating_add(bytes / self.bytes_a_question);

@@ -1,12 +1,12 @@
-//! The language of a file.
+//! Determines the language of a file.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-/// A line that begins what C does not have. A comment that wraps to such a line does little harm:
-/// nearly all of C is C++.
+/// A line that begins with a construct of C++ that C does not have. A wrapped comment that matches does little harm,
+/// because nearly all of C is valid C++.
 static CPP_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?mx-u)^[\ \t]*(?:
@@ -21,7 +21,7 @@ static CPP_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A language whose files are parsed.
+/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
@@ -46,7 +46,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     #[cfg(test)]
     pub(super) const ALL: [Self; 9] = [
         Self::TypeScript,
@@ -68,7 +68,7 @@ impl Language {
         if stem.is_empty() {
             return None;
         }
-        // The case of the letter is all that tells C++ from C here.
+        // Only the case of the letter distinguishes C++ from C here.
         if matches!(extension, "C" | "H") {
             return Some(Self::Cpp);
         }
@@ -87,7 +87,7 @@ impl Language {
         })
     }
 
-    /// C++ for a file of C that plainly is C++, as many headers named `.h` are.
+    /// C++ for a C file that contains C++, as many headers named `.h` do.
     pub(super) fn or_cpp(self, text: &str) -> Self {
         let is_cpp = self == Self::C && CPP_LINE.as_ref().is_some_and(|line| line.is_match(text));
         if is_cpp { Self::Cpp } else { self }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_is_told_by_the_name() {
+    fn the_language_follows_from_the_file_name() {
         use Language::{C, Cpp, Go, Java, JavaScript, Python, Rust, Tsx, TypeScript};
         for (path, language) in [
             ("a.ts", Some(TypeScript)),

@@ -1,4 +1,4 @@
-//! Macros of C++ where its grammar has no place for them.
+//! Removes C++ macros where the grammar does not allow them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -15,10 +15,9 @@ static BEFORE_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Puts spaces where macros stand between the keyword and the name of a class.
-/// All else stays where it is.
+/// Replaces macros between the keyword and the name of a class by spaces. All other text keeps its position.
 pub fn without_macros(text: Cow<'_, str>) -> Cow<'_, str> {
-    // A clone has caches of its own. After some texts they are large, and they are released with it.
+    // A clone has its own caches. They grow large with some texts, and are released with the clone.
     let Some(pattern) = (*BEFORE_NAME).clone() else { return text };
     let mut blanked: Option<String> = None;
     for found in pattern.captures_iter(&text) {

@@ -1,4 +1,4 @@
-//! What the query finds in a file.
+//! The matches of a language's query in a file.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::bounds::Bounds;
 use super::names::named;
 use super::rules::{Role, Rules, Use};
 
-/// What the query says that a definition is.
+/// The kind of definition that the query reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// This.
+    /// This kind.
     Is(SymbolKind),
     /// A function that is declared without its body.
     Prototype,
-    /// A constant, if the file exports it elsewhere.
+    /// A constant, if the file exports it in another place.
     IfExported,
 }
 
@@ -32,57 +32,57 @@ impl Claim {
     }
 }
 
-/// A definition as it stands in the tree.
+/// A definition in the tree.
 pub struct Candidate<'tree> {
     /// All of it.
     pub node: Node<'tree>,
     /// Its name; a default export may have none.
     pub name: Option<Node<'tree>>,
-    /// The type it is written for, where it stands outside of it.
+    /// The type to which it belongs, if it is written outside the type.
     pub owner: Option<Node<'tree>>,
-    /// What the query says that it is.
+    /// The kind that the query reports.
     pub claim: Claim,
-    /// Which pattern found it.
+    /// Index of the pattern that matched.
     pattern: usize,
 }
 
-/// What a part of the file makes of what is in it.
+/// How a region of the file affects the symbols in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegionKind {
-    /// The names of parameters end with it.
+    /// Names of parameters are valid within it.
     Scope,
-    /// So do its definitions: they are nobody else's concern.
+    /// Its definitions are local as well and not visible from outside.
     Local,
     /// Its definitions belong to a type.
     Container,
 }
 
-/// A part of the file.
+/// A region of the file.
 pub struct Region<'tree> {
-    /// All of it.
+    /// The node of the region.
     pub node: Node<'tree>,
-    /// What it makes of what is in it.
+    /// How it affects the symbols in it.
     pub kind: RegionKind,
-    /// The type that its definitions belong to.
+    /// The type to which its definitions belong.
     pub name: Option<Node<'tree>>,
 }
 
-/// What the query finds in a file.
+/// All matches of the query in a file.
 #[derive(Default)]
 pub struct Found<'tree> {
-    /// By where their names begin: one definition for each.
+    /// By the start of their names: one definition for each.
     pub definitions: BTreeMap<usize, Candidate<'tree>>,
-    /// In no order.
+    /// In no particular order.
     pub regions: Vec<Region<'tree>>,
-    /// Where each used name begins and ends, and how it is used.
+    /// Start, end and kind of use of each used name.
     pub uses: FxHashMap<usize, (usize, Use)>,
-    /// Where each name of a parameter or variable begins and ends.
+    /// Start and end of the name of each parameter or variable.
     pub locals: FxHashMap<usize, usize>,
-    /// Where names begin that are no values.
+    /// Starts of names that are not values.
     pub ignored: FxHashSet<usize>,
-    /// Names that the file exports somewhere.
+    /// Names that the file exports.
     pub exported: FxHashSet<&'tree str>,
-    /// By the identity of a node: the node whose first words belong to it.
+    /// By node id: the node with the first words of the declaration.
     pub outer: FxHashMap<usize, Node<'tree>>,
 }
 
@@ -161,7 +161,7 @@ impl<'tree> Found<'tree> {
             _ => return,
         };
         let at = named.as_ref().map_or(node, |named| named.name).start_byte();
-        // Of what is exported in its own line more is known than of what is exported elsewhere.
+        // A definition exported by its own declaration is preferred to one exported elsewhere.
         let rank = |claim, pattern| (claim == Claim::IfExported, pattern);
         let known = self.definitions.get(&at).map(|known| rank(known.claim, known.pattern));
         if known.is_some_and(|known| known <= rank(claim, pattern)) {

@@ -1,24 +1,24 @@
-//! How much memory the parser may use: for one file, and for all files that are parsed at the same time.
+//! Memory budgets of the parser: for one file, and for all files that are parsed at the same time.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tasks::Cancelled;
 
-/// A file may always use this much. Source files need 8 to 77 bytes for each of their bytes.
+/// Minimum budget of a file. Source files need 8 to 77 bytes per byte of text.
 const SMALLEST_BUDGET: usize = 64 << 20;
 const BYTES_PER_SOURCE_BYTE: usize = 512;
 
-/// All files together.
+/// The total budget of all files.
 const TOTAL: usize = 1 << 30;
 
-/// How often a file that waits for memory checks whether it was cancelled.
+/// Interval at which a file that waits for memory checks for cancellation.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What all threads of the process share.
+/// The pool that all threads of the process share.
 static SHARED: MemoryPool = MemoryPool::new(TOTAL);
 
-/// Bytes that may be used to parse a file of this many bytes.
+/// The budget for a file of this size, in bytes.
 pub const fn budget(source_bytes: usize) -> usize {
     let budget = source_bytes.saturating_mul(BYTES_PER_SOURCE_BYTE);
     if budget < SMALLEST_BUDGET {
@@ -30,12 +30,12 @@ pub const fn budget(source_bytes: usize) -> usize {
     }
 }
 
-/// Takes bytes of what all parses share. Returns whether there were that many.
+/// Takes bytes from the shared pool. Returns whether there were enough.
 pub fn take(bytes: usize) -> bool {
     SHARED.take(bytes)
 }
 
-/// Gives back bytes that were taken.
+/// Returns bytes to the pool.
 pub fn give_back(bytes: usize) {
     SHARED.give_back(bytes);
 }
@@ -98,7 +98,7 @@ impl MemoryPool {
     }
 }
 
-/// Bytes that were taken in advance. They are given back when this is dropped.
+/// Bytes that were taken in advance. They are returned when this is dropped.
 pub struct Reservation<'a> {
     pool: &'a MemoryPool,
     bytes: usize,

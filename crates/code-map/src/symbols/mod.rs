@@ -1,18 +1,18 @@
-//! The definitions and references in a source file.
+//! Finds the definitions and references of a source file. Called by `map` for each new or changed file.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | `bounded_parse` | a parse by tree-sitter within a memory budget, the only part with `unsafe` code |
-//! | `bounds` | how much work a file may be |
-//! | `memory_budget` | how much memory the parser may use, for a file and in total |
-//! | `language` | which language a file is in |
+//! | `bounds` | limits for the work of a file |
+//! | `memory_budget` | memory budgets of the parser, for a file and in total |
+//! | `language` | the language of a file |
 //! | `rules` | a language's grammar and its query in `queries/` |
-//! | `macros` | macros of C++ where its grammar has no place for them |
-//! | `matches` | what the query finds in a file |
-//! | `names` | which part of a node is the name |
-//! | `scopes` | what lies in what: containers, and what is local to a function |
+//! | `macros` | C++ macros where the grammar does not allow them |
+//! | `matches` | the matches of the query in a file |
+//! | `names` | the name within a node |
+//! | `scopes` | containers of definitions, and local names |
 //! | `signature` | a declaration on one line |
-//! | `parser` | all of it together, within bounds |
+//! | `parser` | all steps together, within the limits |
 
 mod bounded_parse;
 mod bounds;
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use language::Language;
 pub use parser::{NotParsed, SymbolParser};
 
-/// What kind of thing a name stands for.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SymbolKind {
@@ -61,15 +61,15 @@ pub enum SymbolKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// As others write it.
+    /// The name as other files write it.
     pub name: String,
-    /// What it stands for.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// Where it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: u32,
-    /// How it is declared, on one line, without its body; at most 200 bytes.
+    /// Its declaration on one line, without the body; at most 200 bytes.
     pub signature: String,
-    /// The type or module it belongs to, where the file says so.
+    /// The type or module to which it belongs, if the file names it.
     pub container: Option<String>,
 }
 
@@ -78,11 +78,11 @@ pub struct Definition {
 pub struct Reference {
     /// The name.
     pub name: String,
-    /// How often.
+    /// The number of uses.
     pub count: u32,
 }
 
-/// What a file defines and uses.
+/// The symbols of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSymbols {
     /// In the order of the file.

@@ -1,26 +1,26 @@
-//! Which part of a node is the name.
+//! Finds the name within a node.
 
 use tree_sitter::Node;
 
 use super::Language;
 
-/// Names longer than this many bytes are nobody's.
+/// Maximum length of a name in bytes.
 pub const LONGEST_NAME: usize = 200;
 
-/// How deep a name lies within pointers, parentheses and qualifications at most.
+/// Maximum depth of a name within pointers, parentheses and qualifications.
 const DEEPEST_NAME: usize = 64;
 
 /// The name within a declarator or a qualified name.
 pub struct Named<'tree> {
-    /// The node of the name alone.
+    /// The node of the name itself.
     pub name: Node<'tree>,
-    /// What it is qualified with, as `Type` in `Type::method`.
+    /// The qualification, such as `Type` in `Type::method`.
     pub owner: Option<Node<'tree>>,
-    /// Whether the declarator is that of a function.
+    /// Whether the declarator declares a function.
     pub function: bool,
 }
 
-/// Finds the name in a declarator or a qualified name; `None` for what has no name of its own, as an operator.
+/// Finds the name in a declarator or a qualified name; `None` if it has no name, such as an operator.
 pub fn named(node: Node<'_>) -> Option<Named<'_>> {
     let mut current = node;
     let mut owner = None;
@@ -60,7 +60,7 @@ pub fn named(node: Node<'_>) -> Option<Named<'_>> {
     None
 }
 
-/// Whether a name comes with the language: it never leads to another file.
+/// Whether a name is built into the language, so that it never refers to another file.
 pub fn is_built_in(language: Language, name: &str) -> bool {
     match language {
         Language::TypeScript | Language::Tsx | Language::JavaScript => {
@@ -88,7 +88,7 @@ pub fn is_built_in(language: Language, name: &str) -> bool {
                         | "tuple"
                 )
         }
-        // In the arguments of a macro keywords look like names.
+        // In the arguments of a macro, keywords look like names.
         Language::Rust => matches!(
             name,
             "Self"
@@ -171,7 +171,7 @@ pub fn is_built_in(language: Language, name: &str) -> bool {
                 | "uintptr"
         ),
         Language::Java => false,
-        // Keywords are names where the grammar could not follow.
+        // Keywords are parsed as names where the grammar does not match.
         Language::C | Language::Cpp => matches!(
             name,
             "NULL"

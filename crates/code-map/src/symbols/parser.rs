@@ -1,4 +1,4 @@
-//! Parses a file and finds its symbols, within bounds.
+//! Parses a file and finds its symbols, within work and memory limits.
 
 use std::time::Duration;
 
@@ -17,34 +17,35 @@ use super::scopes::{Placed, resolve};
 use super::signature::Signature;
 use super::{Definition, FileSymbols, Language, Reference, SymbolKind};
 
-/// Files with more bytes give no symbols.
+/// Larger files have no symbols.
 pub const LARGEST_FILE: usize = 1 << 20;
 
-/// A file gives at most this many definitions.
+/// Maximum number of definitions in a file.
 const MOST_DEFINITIONS: usize = 10_000;
 
-/// A NUL among this many first bytes: no text, as git has it.
+/// A NUL among this many first bytes marks a binary file, as in git.
 const BINARY_PREFIX: usize = 8000;
 
-/// Matches that the query follows at the same time.
+/// Maximum number of matches that the query follows at the same time.
 const MATCH_LIMIT: u32 = 256;
 
-/// Why a file's symbols are not known: the parser had not enough memory.
+/// The parser ran out of memory, so that a file's symbols are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotParsed {
-    /// The file needs more than its budget, 64 MiB or 512 bytes for each of its bytes. It always will.
+    /// The file needs more than its budget: 64 MiB, or 512 bytes for each of its bytes. Parsing it again fails in the
+    /// same way.
     OverBudget,
-    /// The system has no more.
+    /// The system has no more memory.
     OutOfMemory,
 }
 
-/// Finds symbols; made once per thread.
+/// Finds symbols. Created once per thread.
 pub struct SymbolParser {
     cursor: QueryCursor,
 }
 
 impl SymbolParser {
-    /// A parser for all languages. Cheap: a language's rules are loaded when it is first met.
+    /// A parser for all languages. Cheap: a language's rules are loaded on first use.
     #[must_use]
     pub fn new() -> Self {
         install_allocator();
@@ -53,13 +54,12 @@ impl SymbolParser {
         Self { cursor }
     }
 
-    /// What a file defines and uses. A broken file gives what could be understood of it;
-    /// one of more than a MiB, of no text, or of what no program looks like, nothing.
-    /// Stops early, with what there is, when `cancelled`. All threads together use at most
-    /// 1 GiB to parse; a file that needs more than is left waits for others.
+    /// The symbols of a file. A malformed file gives the symbols that could be parsed. A file of more than a MiB, a
+    /// binary file, or text unlike any program gives none. Stops early when `cancelled`, with the symbols found so far.
+    /// All threads together use at most 1 GiB to parse; a file that needs more than is left waits for others.
     ///
     /// # Errors
-    /// When the parser has not enough memory. What it had is released.
+    /// When the parser runs out of memory. The memory it used is released.
     pub fn symbols(
         &mut self,
         language: Language,
@@ -69,8 +69,8 @@ impl SymbolParser {
         self.symbols_in(language, source, None, cancelled).map(Option::unwrap_or_default)
     }
 
-    /// As [`Self::symbols`] for a caller that waits: `None` when it takes longer than `time`, looks like no
-    /// program, or needs more memory than there is. Loading the rules of a language does not count.
+    /// As [`Self::symbols`] for a waiting caller: `None` when it takes longer than `time`, when the text is unlike any
+    /// program, or when it needs too much memory. Loading the rules of a language does not count.
     pub fn symbols_within(
         &mut self,
         language: Language,
@@ -81,7 +81,7 @@ impl SymbolParser {
         self.symbols_in(language, source, Some(time), cancelled).ok().flatten()
     }
 
-    /// `None` when it was interrupted.
+    /// `None` when interrupted.
     fn symbols_in(
         &mut self,
         language: Language,
@@ -115,7 +115,7 @@ impl SymbolParser {
         };
         bounds.next_stage();
         let found = Found::of(rules, &mut self.cursor, parsed.root(), &text, &mut bounds);
-        // With a limit, all or nothing: what is found must not depend on how fast it was.
+        // With a time limit, the result is complete or absent, so that it does not depend on speed.
         if time.is_some() && bounds.is_over() {
             return Ok(None);
         }
@@ -127,7 +127,7 @@ impl SymbolParser {
     }
 }
 
-/// Parses with memory that all threads share. Where that is not enough, once more with memory reserved for it.
+/// Parses with memory that all threads share. If that is not enough, parses again with reserved memory.
 fn parse<'text>(
     rules: &Rules,
     text: &'text str,
@@ -186,8 +186,8 @@ fn definitions(
         .collect()
 }
 
-/// Declarations give way to what the file defines, too.
-/// Where a name stands for one thing, it counts once: the first of overloads, a getter before its setter.
+/// Drops declarations of names that the file also defines. A name with one meaning counts once: the first of several
+/// overloads, a getter before its setter.
 fn keep_once(language: Language, placed: &mut Vec<Placed<'_, '_>>) {
     let overloads = matches!(language, Language::Java | Language::Rust | Language::Cpp);
     let key = |one: &Placed<'_, '_>| (one.name.clone(), one.container.clone(), one.kind);

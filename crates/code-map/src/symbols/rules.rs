@@ -1,4 +1,4 @@
-//! A language's grammar and its query.
+//! The grammar and the query of each language.
 
 use std::sync::LazyLock;
 
@@ -10,50 +10,50 @@ use super::{Language, SymbolKind};
 /// How a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// `@reference.value`: perhaps the name of a variable, or what declares it.
+    /// `@reference.value`: possibly the name of a variable, or its declaration.
     Value,
-    /// Others: perhaps the name of a parameter.
+    /// Other references: possibly the name of a parameter.
     Name,
-    /// `@reference.method`, `.member`, `.import` and `.export`: never that of a parameter.
+    /// `@reference.method`, `.member`, `.import` and `.export`: never the name of a parameter.
     Elsewhere,
 }
 
-/// What a capture of a query says about its node.
+/// The meaning of a query's capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// `@name`: the name of what the match has found.
+    /// `@name`: the name of the matched definition or reference.
     Name,
     /// `@definition.KIND`: a definition.
     Definition(SymbolKind),
-    /// `@definition.implementation`: a function of C, unless its declarator is of something else.
+    /// `@definition.implementation`: a C function, unless its declarator declares something else.
     Implementation,
-    /// `@definition.declaration`: a declaration of C; its declarator tells whether of a function or a variable.
+    /// `@definition.declaration`: a C declaration; its declarator decides between function and variable.
     Declaration,
-    /// `@definition.prototype`: a declaration of C++, of interest if it is of a function.
+    /// `@definition.prototype`: a C++ declaration, used if it declares a function.
     Prototype,
-    /// `@definition.exported`: a constant, if the file exports it elsewhere.
+    /// `@definition.exported`: a constant, used if the file exports it in another place.
     IfExported,
     /// `@exported`: a name that the file exports.
     Exported,
     /// `@reference.KIND`: a use of the name.
     Reference(Use),
-    /// `@ignore`: a name that is no `@reference.value`.
+    /// `@ignore`: a name that is not an `@reference.value`.
     Ignore,
-    /// `@owner`: the type that a method written outside of it belongs to.
+    /// `@owner`: the type of a method that is written outside the type.
     Owner,
-    /// `@container`: a part of the file whose definitions belong to the name.
+    /// `@container`: a region whose definitions belong to the name.
     Container,
-    /// `@scope`: a part of the file that parameters are known in.
+    /// `@scope`: a region in which parameters are known.
     Scope,
-    /// `@local.scope`: a part of the file whose definitions are nobody else's concern.
+    /// `@local.scope`: a region whose definitions are not visible from outside.
     LocalScope,
     /// `@local.definition`: the name of a parameter or variable.
     LocalDefinition,
-    /// `@declared`: what a `@declaration` declares.
+    /// `@declared`: the definition within a `@declaration`.
     Declared,
-    /// `@declaration`: begins with words that belong to the signature of what is `@declared`.
+    /// `@declaration`: begins with words that belong to the signature of the `@declared` definition.
     Outer,
-    /// For the conditions of the query itself.
+    /// Used by the predicates of the query only.
     Other,
 }
 
@@ -100,12 +100,12 @@ pub struct Rules {
     pub grammar: tree_sitter::Language,
     /// The query.
     pub query: Query,
-    /// What each capture of the query says, by its index.
+    /// The role of each capture, by its index.
     pub roles: Vec<Role>,
 }
 
 impl Rules {
-    /// The rules of a language, made when they are first asked for.
+    /// The rules of a language, created on first use.
     pub fn of(language: Language) -> Option<&'static Self> {
         static TYPESCRIPT: LazyLock<Option<Rules>> =
             LazyLock::new(|| Rules::new(Language::TypeScript));
@@ -132,7 +132,7 @@ impl Rules {
         .as_ref()
     }
 
-    /// `None` when a query does not fit its grammar, which the tests rule out.
+    /// `None` when a query does not match its grammar, which the tests rule out.
     fn new(language: Language) -> Option<Self> {
         let grammar = grammar(language);
         let query = Query::new(&grammar, &query_source(language)).ok()?;
@@ -157,7 +157,7 @@ fn grammar(language: Language) -> tree_sitter::Language {
     .into()
 }
 
-/// What languages have in common is written once.
+/// Concatenates the parts of a query, so that languages share their common parts.
 fn query_source(language: Language) -> String {
     let parts: &[&str] = match language {
         Language::TypeScript => {

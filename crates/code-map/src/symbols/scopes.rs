@@ -1,4 +1,4 @@
-//! What lies in what: containers, and what is local to a function.
+//! Resolves the nesting of a file: the containers of definitions, and names that are local to a function.
 
 use std::cmp::Reverse;
 
@@ -9,27 +9,27 @@ use super::names::{LONGEST_NAME, named};
 use super::rules::Use;
 use super::{Language, SymbolKind};
 
-/// A definition that others may refer to, and what it belongs to.
+/// A definition that other files may refer to, and its container.
 pub struct Placed<'found, 'tree> {
     /// The definition.
     pub candidate: &'found Candidate<'tree>,
     /// Its name.
     pub name: String,
-    /// Its kind: a function in a type is a method.
+    /// Its kind; a function within a type is a method.
     pub kind: SymbolKind,
-    /// The type or module it belongs to.
+    /// The type or module to which it belongs.
     pub container: Option<String>,
 }
 
-/// What is in a file, once it is known what lies in what.
+/// The symbols of a file after resolving its nesting.
 pub struct Resolved<'found, 'tree> {
-    /// The definitions that others may refer to, in the order of the file.
+    /// The definitions that other files may refer to, in the order of the file.
     pub definitions: Vec<Placed<'found, 'tree>>,
-    /// How often each name is used that is not that of a parameter or variable of the file.
+    /// The number of uses of each name that is not the name of a parameter or variable of the file.
     pub uses: FxHashMap<&'tree str, u32>,
 }
 
-/// What a part of the file makes of the definitions in it.
+/// How a region affects the definitions in it.
 #[derive(Clone)]
 enum Inside {
     Nothing,
@@ -38,11 +38,11 @@ enum Inside {
     Module(Option<String>),
 }
 
-/// A part of the file that the sweep is in.
+/// A region that the sweep is in.
 struct Open<'tree> {
     end: usize,
     inside: Inside,
-    /// The names of parameters and variables that end with it.
+    /// The names of parameters and variables that are valid within it.
     names: Vec<&'tree str>,
 }
 
@@ -60,7 +60,7 @@ struct Step<'found, 'tree> {
 }
 
 impl Step<'_, '_> {
-    /// Outer ones first; a definition before the part of the file that it is itself.
+    /// Sorts outer regions first, and a definition before the region that it is itself.
     fn order(&self) -> (usize, Reverse<usize>, u8) {
         let rank = match self.event {
             Event::Define(_) => 0,
@@ -72,7 +72,7 @@ impl Step<'_, '_> {
     }
 }
 
-/// Finds out what lies in what, in one sweep over the file.
+/// Resolves the nesting in one sweep over the file.
 pub fn resolve<'found, 'tree>(
     language: Language,
     found: &'found Found<'tree>,
@@ -103,9 +103,9 @@ fn steps<'found, 'tree>(found: &'found Found<'tree>) -> Vec<Step<'found, 'tree>>
         steps.push(Step { start, end, event: Event::Enter(region) });
     }
     for (start, end) in &found.locals {
-        // An imported name is more than a variable.
+        // An imported name is not only a variable.
         let imported = matches!(found.uses.get(start), Some((_, Use::Elsewhere)));
-        // Whether a definition is local is seen when the sweep comes to it.
+        // Whether a definition is local is decided when the sweep reaches it.
         if !imported && !found.definitions.contains_key(start) {
             steps.push(Step { start: *start, end: *end, event: Event::Bind });
         }
@@ -129,9 +129,9 @@ struct Sweep<'found, 'tree> {
     language: Language,
     found: &'found Found<'tree>,
     text: &'tree str,
-    /// The file itself is the first.
+    /// Open regions, the first of which is the file itself.
     open: Vec<Open<'tree>>,
-    /// In how many open parts a name is that of a parameter or variable.
+    /// For each name, the number of open regions in which it is a parameter or variable.
     bound: FxHashMap<&'tree str, u32>,
     resolved: Resolved<'found, 'tree>,
 }
@@ -179,7 +179,7 @@ impl<'found, 'tree> Sweep<'found, 'tree> {
         match (region.kind, self.around()) {
             (RegionKind::Local, _) => Inside::Local,
             (RegionKind::Scope, around) => around.clone(),
-            // A type that is implemented within a function is as local as the function's other names.
+            // A type that is implemented within a function is local like the function's other names.
             (RegionKind::Container, Inside::Local) if region.name.is_some() => Inside::Local,
             // The class of `const Name = class {}`.
             (RegionKind::Container, Inside::Type(known)) if region.name.is_none() => {
@@ -243,7 +243,7 @@ impl<'found, 'tree> Sweep<'found, 'tree> {
     }
 }
 
-/// Whether a class that a function makes is known outside by its methods.
+/// Whether a class created by a function is known outside by its methods.
 fn classes_escape(language: Language) -> bool {
     matches!(
         language,
@@ -251,8 +251,8 @@ fn classes_escape(language: Language) -> bool {
     )
 }
 
-/// What is no name of its own in a type: attributes in Python, in Rust what a trait is implemented with, as in
-/// `type Item = u8`.
+/// Whether a definition within a type is not a symbol of its own: attributes in Python, and in Rust the items of a
+/// trait implementation such as `type Item = u8`.
 fn is_detail(language: Language, kind: SymbolKind) -> bool {
     matches!(
         (language, kind),
@@ -260,7 +260,7 @@ fn is_detail(language: Language, kind: SymbolKind) -> bool {
     )
 }
 
-/// What a definition is for the definitions in it.
+/// The region that a definition opens for the definitions in it.
 fn opens(kind: SymbolKind) -> Option<fn(Option<String>) -> Inside> {
     match kind {
         SymbolKind::Module => Some(Inside::Module),
@@ -273,7 +273,7 @@ fn opens(kind: SymbolKind) -> Option<fn(Option<String>) -> Inside> {
     }
 }
 
-/// A name without white space; `None` for what is no name.
+/// A name without white space; `None` if the text is not a name.
 fn plain(text: &str) -> Option<String> {
     if text.len() > LONGEST_NAME {
         return None;

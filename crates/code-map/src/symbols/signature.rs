@@ -5,20 +5,20 @@ use tree_sitter::{Node, TreeCursor};
 use super::SymbolKind;
 use super::matches::{Candidate, Found};
 
-/// A signature has at most this many bytes.
+/// Maximum length of a signature in bytes.
 pub const LONGEST_SIGNATURE: usize = 200;
 
-/// How many nodes before a declaration are looked at for words that belong to it.
+/// Maximum number of nodes before a declaration that are examined for words belonging to it.
 const WORDS_BEFORE: usize = 64;
 
-/// How deep declarations are wrapped, as in `export declare const`, at most.
+/// Maximum depth to which declarations are wrapped, as in `export declare const`.
 const DEEPEST_WRAPPING: usize = 8;
 
 /// The signature of a definition.
 pub struct Signature {
     /// On one line.
     pub text: String,
-    /// Where the first byte of it is in the file.
+    /// The offset of its first byte in the file.
     pub start: usize,
 }
 
@@ -38,7 +38,7 @@ impl Signature {
         for (outer, inner) in around.into_iter().rev() {
             line.write_words_before(outer, inner, found);
         }
-        // In a group each has a line of its own.
+        // In a group, each declaration has a line of its own.
         line.start = None;
         match candidate.name {
             Some(name) if node.kind() == "macro_definition" => {
@@ -50,12 +50,12 @@ impl Signature {
     }
 }
 
-/// What lies between two words of a line.
+/// The gap between two words of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
     Space,
-    /// The end of a line, or something that is left out.
+    /// The end of a line, or omitted text.
     Break,
 }
 
@@ -76,7 +76,7 @@ impl<'source> Line<'source> {
         self.text.len() > LONGEST_SIGNATURE
     }
 
-    /// Writes a piece of the file with its white space squeezed.
+    /// Writes a part of the file with its white space collapsed.
     fn write(&mut self, from: usize, to: usize) {
         let Some(piece) = self.source.get(from..to) else { return };
         for (offset, one) in piece.char_indices() {
@@ -96,7 +96,7 @@ impl<'source> Line<'source> {
         }
     }
 
-    /// A list on several lines becomes one on one line.
+    /// Joins a list on several lines into one line.
     fn push_space_before(&mut self, next: char) {
         if self.gap == Gap::Break {
             let closes = matches!(next, ')' | ']' | '>');
@@ -113,7 +113,7 @@ impl<'source> Line<'source> {
         }
     }
 
-    /// Writes the words of a declaration that come before all that it declares.
+    /// Writes the words of a declaration that precede all declared names.
     fn write_words_before(&mut self, outer: Node<'_>, inner: Node<'_>, found: &Found<'_>) {
         let mut cursor = outer.walk();
         if !cursor.goto_first_child() {
@@ -141,7 +141,7 @@ impl<'source> Line<'source> {
     fn write_declaration(&mut self, node: Node<'_>, kind: SymbolKind) {
         let mut cursor = node.walk();
         let mut written = node.start_byte();
-        // How deep the parameters are that the walk is in: their defaults may have bodies.
+        // The depth of the parameters that the walk is in: their default values may contain bodies.
         let mut parameters = None;
         loop {
             let current = cursor.node();
@@ -197,7 +197,7 @@ impl<'source> Line<'source> {
     }
 }
 
-/// Whether a node is no part of any signature.
+/// Whether a node is never part of a signature.
 fn is_left_out(node: &Node<'_>) -> bool {
     (node.is_extra() && !node.is_error())
         || matches!(
@@ -214,16 +214,16 @@ fn is_left_out(node: &Node<'_>) -> bool {
         )
 }
 
-/// Whether a node is the body of what a signature is of.
+/// Whether a node is the body of the definition.
 fn is_body(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
     match node.kind() {
         "field_declaration_list" => true,
-        // The types of parameters in old C.
+        // The types of parameters in K&R C.
         "declaration" => cursor.depth() == 1 && kind == SymbolKind::Function,
         // The fields of `struct Pair(u8, u8);`
         "ordered_field_declaration_list" => false,
-        // The methods of `type Reader interface { … }` have no node around them.
+        // The methods of `type Reader interface { … }` have no enclosing node.
         "{" | "}" | ";" | "method_elem" | "type_elem" => {
             kind == SymbolKind::Interface && cursor.depth() == 2
         }
@@ -231,7 +231,7 @@ fn is_body(cursor: &TreeCursor<'_>, kind: SymbolKind) -> bool {
     }
 }
 
-/// Whether a node is the value of a constant on several lines, or what a macro with parameters stands for.
+/// Whether a node is the value of a constant on several lines, or the replacement of a macro with parameters.
 fn is_long_value(cursor: &TreeCursor<'_>, of: &Node<'_>, kind: SymbolKind) -> bool {
     let node = cursor.node();
     matches!(kind, SymbolKind::Constant | SymbolKind::Macro)

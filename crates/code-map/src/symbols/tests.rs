@@ -1,4 +1,4 @@
-//! What is found in files that have everything, and that nothing goes wrong in files that have anything.
+//! Symbols of sample files in every language, and robustness against arbitrary files.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tasks::Cancelled;
 use super::signature::LONGEST_SIGNATURE;
 use super::{Definition, FileSymbols, Language, NotParsed, SymbolKind, SymbolParser};
 
-/// A file that has everything of a language, and what is to be found in it.
+/// A file with all constructs of a language, and the expected symbols.
 struct Sample {
     path: &'static str,
     source: &'static str,
@@ -196,12 +196,12 @@ fn a_signature_is_cut_at_a_character() {
 }
 
 #[test]
-fn who_no_longer_waits_gets_nothing() {
+fn a_cancelled_caller_gets_nothing() {
     let source = "function first() {}\n".repeat(2000);
     let mut parser = SymbolParser::new();
     let found = parser.symbols(Language::JavaScript, source.as_bytes(), &Cancelled::set()).unwrap();
     assert_eq!(found, FileSymbols::default());
-    // What was not finished leaves nothing behind.
+    // Interrupted work leaves no state behind.
     let found = parser
         .symbols(Language::JavaScript, b"function second() {}", &Cancelled::default())
         .unwrap();
@@ -221,7 +221,7 @@ fn one_parser_reads_files_of_all_languages() {
     }
 }
 
-/// Where a file ends in the middle, all is there that was complete before the last thing that began.
+/// For a truncated file, all definitions that end before the last one that began are found.
 #[test]
 fn a_file_that_ends_early_gives_what_came_before() {
     let mut parser = SymbolParser::new();
@@ -244,7 +244,7 @@ fn a_file_that_ends_early_gives_what_came_before() {
                 whole.definitions.iter().filter(outer).rfind(|one| to_usize(one.line) <= line);
             let before = last.map_or(0, |last| to_usize(last.line));
             for one in whole.definitions.iter().filter(|one| to_usize(one.line) < before) {
-                // `const name = …` of JavaScript is a definition only with the `export` at the end.
+                // In JavaScript, `const name = …` is a definition only with the `export` at the end.
                 if one.kind == SymbolKind::Constant
                     && one.signature.starts_with("const ")
                     && is_ecmascript
@@ -266,7 +266,7 @@ fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap()
 }
 
-/// What holds for every file.
+/// Checks the invariants of every file's symbols.
 fn check(found: &FileSymbols, source: &[u8]) {
     let lines = source.iter().filter(|byte| **byte == b'\n').count() + 1;
     for one in &found.definitions {
@@ -286,7 +286,7 @@ fn check(found: &FileSymbols, source: &[u8]) {
     }
 }
 
-/// Texts that grammars or parsers of other tools have stumbled over.
+/// Texts on which grammars or parsers of other tools have failed.
 const HOSTILE: [&str; 36] = [
     "(",
     "{",
@@ -369,7 +369,7 @@ fn a_text_that_needs_too_much_memory_is_refused_and_the_next_is_parsed() {
     }
 }
 
-/// Numbers that are the same at every run.
+/// Random numbers with the same sequence in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -381,7 +381,7 @@ impl Numbers {
     }
 }
 
-/// Changes a file in a few places: bytes, pieces of itself, pieces of other files, hostile text.
+/// Changes a file in a few places: bytes, copies of its parts, parts of other files, hostile text.
 fn mutate(source: &mut Vec<u8>, numbers: &mut Numbers) {
     for _ in 0..=numbers.below(6) {
         let at = numbers.below(source.len() + 1);

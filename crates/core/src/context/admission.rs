@@ -1,17 +1,18 @@
-//! Which contexts come into question for a search.
+//! The filter of a search: which contexts the options and the query's own conditions admit. `search` and `collection`
+//! ask it for each pointer.
 
 use text_index::SearchSyntax;
 
 use super::{filter::ContextFilter, pointer::Pointer};
 
-/// Which contexts come into question, by the options and by the query.
+/// The conditions of the options and of the query together.
 pub(super) struct Admission {
     filter: ContextFilter,
     excluded_tools: Vec<String>,
 }
 
 impl Admission {
-    /// What the options and the query both admit.
+    /// Combines the filter of the options with the conditions in the query.
     pub fn new(filter: &ContextFilter, syntax: &SearchSyntax) -> Self {
         let mut filter = filter.clone();
         filter.tools = match (filter.tools, &syntax.tools) {

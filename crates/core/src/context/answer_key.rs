@@ -1,5 +1,5 @@
-//! The key with which this package's tools sign their answers, so that an answer that comes back as a tool's output is
-//! recognised. It is random, and every process that uses the directory has the same.
+//! The key with which the tools for models sign their answers. A signed answer that comes back as the output of a tool
+//! is recognised and not stored again. The key is random, and all processes that use the directory share it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,11 @@ use crate::error::{Code, Error, Result};
 /// Hex digits of a key, 256 bits.
 const DIGITS: usize = 64;
 
-/// The key of the directory, as hex digits. Where there is none: made with `creates`, else `None`.
+/// The directory's key as hex digits. If there is none, it is created if `creates` is set, otherwise `None` is
+/// returned.
 ///
 /// # Errors
-/// `UnsafeDirectory`, `Corrupt` where the file holds no key, or `Io`
+/// `UnsafeDirectory`, `Corrupt` if the file has no valid key, or `Io`
 pub(super) async fn read(directory: &ContextDirectory, creates: bool) -> Result<Option<String>> {
     let failed = |error| refused("read the key of answers in", directory.path(), error);
     if let Some(key) = existing(directory).await? {
@@ -29,7 +30,7 @@ pub(super) async fn read(directory: &ContextDirectory, creates: bool) -> Result<
     let key: String = (0..DIGITS / 16).map(|_| format!("{:016x}", layout::random())).collect();
     match create(directory, &key).await {
         Ok(()) => Ok(Some(key)),
-        // Another process was first.
+        // Another process created the key first.
         Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => existing(directory).await,
         Err(error) => Err(refused("create the key of answers in", directory.path(), error)),
     }
@@ -67,7 +68,7 @@ async fn create(directory: &ContextDirectory, key: &str) -> FileResult<()> {
     let target = Target { directory: &root, temporary: &temporary, path: &path };
     let contents = Payload::new(key.as_bytes().to_vec());
     let sync = storage::DirectorySync::default();
-    // Without it an answer is only taken for an output: a loss of power may undo it.
+    // Synchronisation is not needed: if a power failure undoes the write, old answers only count as ordinary outputs.
     let durability = storage::Durability::Process;
     storage::create_file(file_system, target, contents, durability, &sync).await
 }

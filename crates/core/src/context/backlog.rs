@@ -1,4 +1,5 @@
-//! The outputs whose long part is still to be indexed.
+//! The queue of long outputs whose text is not indexed yet. `output_index` adds jobs; the indexing thread and searches
+//! take them.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -11,14 +12,14 @@ use tokio::sync::Notify;
 
 use super::indexing::{DeferredText, IndexedOutput};
 
-/// Records waiting in memory, in bytes; further ones are read from where they are stored.
+/// The most bytes of records that wait in memory; the records of further jobs are read again from their files.
 const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 
-/// An output that the index has by what describes it.
+/// An output of which the index has the metadata only.
 pub(super) struct Job {
     pub announced: Arc<Announced>,
     pub output: Arc<IndexedOutput>,
-    /// `None`: the record is to be read from where it is stored.
+    /// `None`: the record has to be read from its file.
     pub text: Option<Arc<DeferredText>>,
 }
 
@@ -28,7 +29,7 @@ impl Job {
     }
 }
 
-/// The outputs of a manager that the index has by what describes them only.
+/// The queue of one manager.
 #[derive(Default)]
 pub(super) struct Backlog {
     waiting: Mutex<Waiting>,
@@ -42,7 +43,7 @@ struct Waiting {
     bytes: usize,
     next_number: u64,
     running: BTreeSet<u64>,
-    /// The indexing thread was asked to look.
+    /// Whether the indexing thread was asked to work on the queue.
     is_requested: bool,
 }
 
@@ -51,7 +52,7 @@ impl Backlog {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a record of so many bytes may wait in memory.
+    /// Whether a record of this many bytes may wait in memory.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.waiting().bytes + bytes <= MAX_WAITING_BYTES
     }
@@ -65,12 +66,12 @@ impl Backlog {
         waiting.jobs.push_back((number, job));
     }
 
-    /// The number that the next job gets.
+    /// The number of the next job.
     pub fn end(&self) -> u64 {
         self.waiting().next_number
     }
 
-    /// The next job with a number below `before`; it is running until what is returned is dropped.
+    /// Takes the next job with a number below `before`; it counts as running until the returned guard is dropped.
     pub fn take(&self, before: u64) -> Option<RunningJob<'_>> {
         let mut waiting = self.waiting();
         waiting.jobs.front().filter(|(number, _)| *number < before)?;
@@ -80,10 +81,10 @@ impl Backlog {
         Some(RunningJob { backlog: self, number, job: Some(job) })
     }
 
-    /// Waits until a job below `end` is there to be taken (`false`) or all of them are done (`true`).
+    /// Waits until a job below `end` can be taken (returns `false`), or all of them are done (returns `true`).
     pub async fn wait_before(&self, end: u64) -> bool {
         loop {
-            // Made before the look: a job that ends in between still wakes it.
+            // Registered before the check, so that a job that ends in between still wakes this task.
             let settled = self.settled.notified();
             {
                 let waiting = self.waiting();
@@ -98,12 +99,13 @@ impl Backlog {
         }
     }
 
-    /// Notes that the indexing thread is asked to look; `false` when it was asked already.
+    /// Records a request to the indexing thread; returns `false` if there was one already.
     pub fn claim_request(&self) -> bool {
         !std::mem::replace(&mut self.waiting().is_requested, true)
     }
 
-    /// The indexing thread looked, and `looks_again` where jobs wait; returns whether it does.
+    /// Clears the request after the indexing thread has worked, or repeats it if `looks_again` is set and jobs wait;
+    /// returns whether it was repeated.
     pub fn looked(&self, looks_again: bool) -> bool {
         let mut waiting = self.waiting();
         waiting.is_requested = looks_again && !waiting.jobs.is_empty();
@@ -111,7 +113,7 @@ impl Backlog {
     }
 }
 
-/// A job that is running. One that is given up goes back.
+/// A running job. If it is dropped before it is done, it goes back to the queue.
 pub(super) struct RunningJob<'a> {
     backlog: &'a Backlog,
     number: u64,
@@ -119,12 +121,12 @@ pub(super) struct RunningJob<'a> {
 }
 
 impl RunningJob<'_> {
-    /// The job, until it is done.
+    /// The job, unless it is done.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
     }
 
-    /// The job is done.
+    /// Marks the job as done.
     pub fn done(mut self) {
         self.job = None;
     }
@@ -134,7 +136,7 @@ impl Drop for RunningJob<'_> {
     fn drop(&mut self) {
         let mut waiting = self.backlog.waiting();
         waiting.running.remove(&self.number);
-        // One that failed is not tried again: it would fail for ever.
+        // A job that panicked is not retried: it would panic again.
         if let Some(job) = self.job.take().filter(|_| !thread::panicking()) {
             waiting.bytes += job.bytes();
             let place = waiting.jobs.partition_point(|(number, _)| *number < self.number);

@@ -1,4 +1,5 @@
-//! The bounds of a live session: what it keeps on disk beyond them goes, least recently used first.
+//! Enforces the bounds of a live session: while its contexts exceed a number of files or bytes on disk, the least
+//! recently used are removed.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,12 +12,12 @@ use super::{
     pointer_table::Removed, session::Session,
 };
 
-/// Whether a session has bounds.
+/// Whether the retention has bounds for live sessions.
 pub(super) const fn is_bounded(retention: &Retention) -> bool {
     retention.max_live_files < usize::MAX || retention.max_live_bytes < u64::MAX
 }
 
-/// Enforces the bounds on what this manager saved, in the background, where they are exceeded.
+/// Enforces the bounds on the contexts of this manager, in a background task, if they are exceeded.
 pub(super) fn enforce_in_background(session: &Arc<Session>) {
     if is_bounded(&session.options.retention) && session.is_over_bounds() {
         let session = Arc::clone(session);
@@ -24,7 +25,7 @@ pub(super) fn enforce_in_background(session: &Arc<Session>) {
     }
 }
 
-/// Enforces the bounds on what this manager saved.
+/// Enforces the bounds on the contexts of this manager.
 pub(super) async fn enforce(session: &Arc<Session>) {
     let Retention { max_live_files, max_live_bytes, .. } = session.options.retention;
     while let Some(removed) = session.pointers.take_excess(max_live_files, max_live_bytes) {
@@ -42,7 +43,7 @@ pub(super) async fn enforce(session: &Arc<Session>) {
     }
 }
 
-/// Enforces the bounds on all that the session has on disk: its other processes, and those that ended, saved as well.
+/// Enforces the bounds on all files of the session, including those of its other and earlier processes.
 pub(super) async fn enforce_on_session(session: &Arc<Session>) {
     let retention = &session.options.retention;
     if !is_bounded(retention) {
@@ -75,7 +76,7 @@ pub(super) async fn enforce_on_session(session: &Arc<Session>) {
         if files <= retention.max_live_files.max(1) && bytes <= retention.max_live_bytes {
             return;
         }
-        // What this manager knows is within the bounds, and in the order of use.
+        // Contexts that this manager knows were handled above, in the order of use.
         if session.pointers.pointer_of(&entry.name).is_some() {
             continue;
         }
@@ -86,7 +87,7 @@ pub(super) async fn enforce_on_session(session: &Arc<Session>) {
     }
 }
 
-/// Removes a context of the session that another of its processes saved; whether there was one.
+/// Removes a context of the session that another of its processes saved; returns whether it existed.
 async fn remove_unnamed(session: &Session, root: &Path, name: &str) -> bool {
     let Ok(head) = session.directory.read_head(root, name).await else { return false };
     if head.session_id().as_deref() != Some(session.options.session.as_str()) {

@@ -1,42 +1,42 @@
-//! From a ranking to a choice: what stands beside strong hits, and what fits.
+//! The last steps of a selection: adds the neighbours of strong hits, and takes contexts until the budget is used up.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// A hit with at least this share of the best score is strong.
 const STRONG: f32 = 0.5;
-/// A third of its bytes is more than usual text takes in tokens.
+/// Bytes per token, a low estimate: usual text has more.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Where a score comes from, in parts that sum up to it, rounding aside.
+/// The components of a score, which add up to it apart from rounding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct Parts {
-    /// The terms of the question.
+    /// From the terms of the question.
     pub text: f32,
-    /// Nearness by a vector.
+    /// From the similarity of vectors.
     pub embedding: f32,
-    /// What is beside it.
+    /// From the contexts beside it.
     pub neighbours: f32,
-    /// What its query or task matches as a whole.
+    /// From the scores of other contexts of its query or task.
     pub group: f32,
-    /// How late it was saved.
+    /// From its age.
     pub recency: f32,
 }
 
-/// A candidate that is to be taken if it fits.
+/// A candidate to be taken if it fits the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Choice {
-    /// Among the candidates in their order.
+    /// Its position among the candidates.
     pub position: usize,
     /// From 0 to 1.
     pub score: f32,
-    /// Here for standing beside the last choice that is no neighbour.
+    /// Whether it was added as a neighbour of the last choice that is none.
     pub is_neighbour: bool,
-    /// Of the score.
+    /// The components of the score.
     pub parts: Parts,
 }
 
-/// The candidates' groups, and who belongs to which.
+/// The groups of the candidates (contexts of the same query or task), and their members.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     of: Vec<u64>,
@@ -58,7 +58,7 @@ impl Groups {
         &self.of
     }
 
-    /// The `count` members before and after a candidate, in their order.
+    /// The `count` members before and after a candidate in its group, in order.
     fn around(&self, position: usize, count: usize) -> impl Iterator<Item = usize> {
         let group = self.of.get(position).and_then(|group| self.members.get(group));
         let members = group.map(Vec::as_slice).unwrap_or_default();
@@ -69,8 +69,8 @@ impl Groups {
     }
 }
 
-/// Puts after each strong hit those of its group from just before and just after it. They keep their
-/// own score. Other strong hits keep their own place; what stands beside several is named several times.
+/// Inserts after each strong hit the contexts just before and after it in its group. They keep their own score. Strong
+/// hits keep their position; a neighbour of several hits is inserted after each.
 pub(super) fn with_neighbours(hits: &[Choice], groups: &Groups, count: usize) -> Vec<Choice> {
     let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
     let is_strong = |score: f32| score > 0.0 && score >= best * STRONG;
@@ -92,15 +92,15 @@ pub(super) fn with_neighbours(hits: &[Choice], groups: &Groups, count: usize) ->
     choices
 }
 
-/// How much may be taken; absent bounds are none.
+/// The budget of a selection; absent bounds do not limit.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bounds {
-    /// Contexts.
+    /// The number of contexts.
     pub limit: Option<usize>,
-    /// Their size in bytes, together.
+    /// Their total size in bytes.
     pub max_bytes: Option<u64>,
-    /// Their tokens together, a third of each size, rounded up.
+    /// Their total tokens, counted as a third of each size, rounded up.
     pub max_tokens: Option<u64>,
 }
 
@@ -110,8 +110,8 @@ impl Bounds {
     }
 }
 
-/// Takes what fits, in its order; nothing is taken twice, and no neighbour without its hit. `size_of`
-/// tells a candidate's size in bytes, `None` when it is gone.
+/// Takes choices in order while they fit. No context is taken twice, and no neighbour without its hit. `size_of`
+/// returns a candidate's size in bytes, or `None` if it was removed.
 pub(super) fn pack(
     choices: impl IntoIterator<Item = Choice>,
     bounds: &Bounds,

@@ -1,4 +1,5 @@
-//! What a search goes through: the texts of stored outputs, wherever they are.
+//! The contexts that a search covers, with access to their texts: those of this manager and, if wanted, those of other
+//! sessions in the directory.
 
 use std::sync::Arc;
 
@@ -18,22 +19,23 @@ use super::{
 };
 use crate::blocking::run_long;
 
-/// Pointers looked at between two pauses.
+/// Pointers that are examined with the lock held, between two yields.
 const BATCH: usize = 4096;
 
-/// What is searched: this manager's contexts by the numbers of their calls, and those of others.
+/// The contexts of a search: this manager's by their call numbers, and those of others by the numbers of a
+/// [`DirectoryIndex`].
 pub(super) struct Collection<'m> {
     session: &'m Arc<Session>,
     others: Option<&'m DirectoryIndex>,
 }
 
 impl<'m> Collection<'m> {
-    /// A manager's contexts, and those of others where they are given.
+    /// `others` adds the contexts of other sessions.
     pub fn new(session: &'m Arc<Session>, others: Option<&'m DirectoryIndex>) -> Self {
         Self { session, others }
     }
 
-    /// The indexes of all of them: they have no number in common.
+    /// The inverted indexes, which have no document ids in common.
     pub fn indexes(&self) -> Vec<&'m Index> {
         let mut indexes = vec![self.session.index.words()];
         indexes.extend(self.others.map(DirectoryIndex::words));
@@ -48,7 +50,7 @@ impl<'m> Collection<'m> {
         self.others?.pointer(number)
     }
 
-    /// The contexts that `accepts` accepts, with their times and sizes, the latest first. Its second argument says
+    /// The contexts that `accepts` returns true for, with their times and sizes, latest first. Its second argument says
     /// whether the index has all of the context's text.
     pub async fn choose(&self, accepts: impl Fn(&Pointer, bool) -> bool) -> Vec<(i64, u64, u64)> {
         let mut chosen = Vec::new();
@@ -58,7 +60,7 @@ impl<'m> Collection<'m> {
             }
         };
         let mut next = Some(0);
-        // Locked for a moment at a time: saves take the same lock.
+        // Saves take the same lock, so it is held for short times only.
         while let Some(start) = next {
             next = self.session.pointers.visit_stored_from(start, BATCH, |number, pointer| {
                 let is_partial =
@@ -78,7 +80,7 @@ impl<'m> Collection<'m> {
         chosen
     }
 
-    /// The text of a context, wherever it is; `None` when it is gone or is no record.
+    /// The text of a context, from memory or from its file; `None` if it was removed or is no valid record.
     pub async fn text(&self, number: u64, pointer: &Pointer) -> Option<StoredText> {
         let filename = pointer.filename();
         let cached = self.session.pointers.cached(filename);
@@ -107,7 +109,7 @@ impl<'m> Collection<'m> {
         }
     }
 
-    /// What only the memory of another manager has.
+    /// A record that is only in the memory of another manager.
     fn cached_by_others(&self, number: u64, filename: &str) -> Option<Held> {
         let stamp = layout::parse_context(filename).filter(|_| number >= FIRST_FOREIGN)?;
         let neighbours = self.session.neighbours();
@@ -115,7 +117,7 @@ impl<'m> Collection<'m> {
         owner.pointers.cached(filename)
     }
 
-    /// Tells the caller's debug callback something about the search.
+    /// Passes a message about the search to the debug callback.
     pub fn say(&self, message: &str, data: impl FnOnce() -> Value) {
         self.session.debug.say(message, data);
     }

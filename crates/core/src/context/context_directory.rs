@@ -1,4 +1,5 @@
-//! The directory of a manager's context files: what opens, writes, reads, lists and removes them.
+//! The directory of a manager's context files: opens it, takes the session's lease, writes and removes files.
+//! `context_files` reads and lists them.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,28 +31,28 @@ pub(super) struct ContextDirectory {
     /// The disk behind the file system, where sessions can hold leases.
     pub(super) disk: Option<Arc<dyn Disk>>,
     pub(super) debug: Debug,
-    /// Checks which other users can use the directory.
+    /// Checks which other users have access to the directory.
     pub(super) inspection: Arc<Inspection>,
-    /// Stem of temporary names where no lease gives one.
+    /// The stem of temporary file names if there is no lease, which has its own.
     owner: String,
     /// The directory with its separator, escaped for the inside of a JSON string.
     escaped_prefix: String,
-    /// The files of each handle, where the file system keeps no table of them.
+    /// The files of each handle, for file systems without a table of handles.
     pub(super) listed_handles: OnceCell<ListedHandles>,
     opened: Mutex<Option<Arc<Opened>>>,
-    /// The directory as this process shares it, once a handle was looked up while it was not in use.
+    /// The process's [`SharedDirectory`], if a handle was looked up before the directory was opened.
     pub(super) looked_at: Mutex<Option<Arc<SharedDirectory>>>,
 }
 
-/// The directory in use: it exists, and this session is known to be alive there.
+/// The opened directory: it exists, and this session is known to be alive there.
 pub(super) struct Opened {
-    /// The directory without symbolic links.
+    /// The canonical path.
     pub(super) root: PathBuf,
-    /// Where locks work: the shared directory and this session's lease.
+    /// On file systems with locks: the shared directory and this session's lease.
     pub(super) shared: Option<(Arc<SharedDirectory>, SessionLease)>,
-    /// Group commit where no shared directory has one.
+    /// Group commit, if there is no shared directory that has its own.
     sync: DirectorySync,
-    /// Set when the session's record is there, where it has one.
+    /// Set once the session's record exists, for sessions that have one.
     noted: OnceCell<()>,
 }
 
@@ -61,12 +62,12 @@ impl Opened {
     }
 }
 
-/// What is written of a context.
+/// The contents of the files of one context.
 pub(super) struct ContextFile {
-    /// Names it in the table of handles.
+    /// The handle, for a row in the table of handles.
     pub handle: Option<u64>,
     pub record: Payload,
-    /// The file of its bytes, where it has any.
+    /// The file of its binary data, if it has any.
     pub bytes: Option<Payload>,
 }
 
@@ -91,7 +92,7 @@ impl ContextDirectory {
         }
     }
 
-    /// The scope of the disk, where the file system has one: directories of one scope may be the same.
+    /// The disk's scope: within it, equal canonical paths are the same directory. `None` for an injected file system.
     pub fn scope(&self) -> Option<u64> {
         self.disk.as_ref().map(|disk| disk.scope())
     }
@@ -114,21 +115,20 @@ impl ContextDirectory {
         &self.escaped_prefix
     }
 
-    /// The file name in a path that is spelled as [`ContextDirectory::path_of`] does it.
+    /// The file name in a path that [`ContextDirectory::path_of`] made.
     pub fn filename_in<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(&self.options.prefix)
     }
 
-    /// The path below the directory that `path` means.
+    /// Converts a caller's path to one relative to the directory.
     ///
-    /// # Errors
-    /// `OutsideDirectory` when it leads elsewhere.
+    /// # Errors `OutsideDirectory` if it leads out of the directory.
     pub async fn locate(&self, path: &str) -> Result<String> {
         let root = self.opened().map(|opened| opened.root.clone());
         let is_unknown = root.is_none();
         let located = self.locate_below(path, root.as_deref());
         if located.is_err() && is_unknown {
-            // The path may spell the directory without the symbolic links that lead to it.
+            // The caller may have used the directory's canonical path.
             if let Ok(root) = self.file_system.canonical(self.path()).await {
                 return self.locate_below(path, Some(&root));
             }
@@ -136,10 +136,9 @@ impl ContextDirectory {
         located
     }
 
-    /// As [`ContextDirectory::locate`], without I/O: symbolic links are not followed.
+    /// As [`ContextDirectory::locate`], without I/O: symbolic links are not resolved.
     ///
-    /// # Errors
-    /// `OutsideDirectory` when it leads elsewhere.
+    /// # Errors `OutsideDirectory` if it leads out of the directory.
     pub fn locate_by_spelling(&self, path: &str) -> Result<String> {
         self.locate_below(path, None)
     }
@@ -148,7 +147,7 @@ impl ContextDirectory {
         location::below(path, &self.options.directory, &self.options.prefix, root)
     }
 
-    /// Whether both are the same directory, however they are spelled.
+    /// Whether both are the same directory, also under different paths.
     pub async fn is_same(&self, other: &Self) -> bool {
         self.options.directory == other.options.directory
             || matches!(
@@ -157,7 +156,7 @@ impl ContextDirectory {
             )
     }
 
-    /// The directory without symbolic links, when it exists.
+    /// The canonical path, if the directory exists.
     async fn real_path(&self) -> Option<PathBuf> {
         if let Some(opened) = self.opened() {
             return Some(opened.root.clone());
@@ -168,7 +167,7 @@ impl ContextDirectory {
 
 /// Opening and closing.
 impl ContextDirectory {
-    /// The directory in use, created when it is not there.
+    /// The opened directory, which is created if missing.
     async fn open(&self) -> Result<Arc<Opened>> {
         if let Some(opened) = self.opened() {
             return Ok(opened);
@@ -200,7 +199,7 @@ impl ContextDirectory {
         Ok(Arc::clone(opened.insert(Arc::new(Opened { root, shared, sync, noted }))))
     }
 
-    /// Opens the directory and notes the session there: no other process removes its contexts.
+    /// Opens the directory and takes the session's lease, so that no other process removes its contexts.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -209,8 +208,7 @@ impl ContextDirectory {
         self.note_session(&opened).await
     }
 
-    /// The directory for a file that is to be written, as [`ContextDirectory::hold`] leaves it. What dead sessions left is swept now
-    /// and then.
+    /// The opened directory for a write, as [`ContextDirectory::hold`]. Starts a background sweep when one is due.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -221,8 +219,8 @@ impl ContextDirectory {
         Ok(opened)
     }
 
-    /// Notes the session in the directory, once. Before the first file: from then on the session is live or paused,
-    /// however its process ends.
+    /// Writes the session's record, once and before its first file: the session is then live or paused, however its
+    /// process ends.
     async fn note_session(&self, opened: &Opened) -> Result<()> {
         if !self.is_pausable() {
             return Ok(());
@@ -233,12 +231,12 @@ impl ContextDirectory {
         })
     }
 
-    /// Only a session whose id the caller named can be found again, and only leases prove who is alive.
+    /// Only a session with an id from the caller can be found again, and only leases prove which sessions are alive.
     pub fn is_pausable(&self) -> bool {
         self.options.session_is_named && self.disk.is_some()
     }
 
-    /// Notes that the session is used now.
+    /// Updates the time of the session's last use.
     ///
     /// # Errors
     /// The file system's.
@@ -250,13 +248,13 @@ impl ContextDirectory {
         session_record::touch(file_system, &opened.root, &temporary, id, keep_paused).await
     }
 
-    /// The directory in use, where it is.
+    /// The opened directory, if it is open.
     pub fn opened(&self) -> Option<Arc<Opened>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Closes the directory: the next write opens it again. The session's lease ends when the caller drops
-    /// what is returned, which touches files, and when the writes in flight are done.
+    /// Closes the directory: the next write opens it again. The session's lease ends when the caller drops the returned
+    /// value, which touches files, and when the writes in flight have ended.
     #[must_use]
     pub fn close(&self) -> Option<Arc<Opened>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -281,7 +279,7 @@ impl ContextDirectory {
 
 /// Writing and removing.
 impl ContextDirectory {
-    /// Writes a record to its file, whole or not at all, and before it the bytes of its result: no record is there without them.
+    /// Writes the file of the binary data, then the record, both atomically: no record exists without its bytes.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -294,7 +292,7 @@ impl ContextDirectory {
                     self.note_handle(&opened, file.handle, filename);
                     return Ok(());
                 }
-                // The directory was removed, and the session's lease with it.
+                // The directory was removed, and the lease with it: opens it again.
                 Err(error) if error.is_not_found() && attempts_left > 0 => {
                     attempts_left -= 1;
                     drop(self.close());
@@ -307,12 +305,12 @@ impl ContextDirectory {
         }
     }
 
-    /// Notes in the table of handles why a context went.
+    /// Records in the table of handles why a context was removed.
     pub fn note_removal(&self, handle: Option<u64>, mark: Mark, filename: &str) {
         if let (Some(opened), Some(handle)) = (self.opened(), handle)
             && let Some((shared, _)) = &opened.shared
         {
-            // Only the explanation of a missing context is lost without it.
+            // A failure costs only the reason in a later error message.
             let _ = shared.handles.add(handle, mark, filename);
         }
     }
@@ -322,7 +320,7 @@ impl ContextDirectory {
         if let (Some((shared, _)), Some(handle)) = (&opened.shared, handle)
             && let Err(error) = shared.handles.add(handle, Mark::Saved, filename)
         {
-            // The context is found by its record.
+            // Not an error: without the row, the context is found by reading the records.
             self.debug.say(
                 "Failed to note a context's handle",
                 || serde_json::json!({ "filename": filename, "error": error.to_string() }),
@@ -342,7 +340,7 @@ impl ContextDirectory {
         self.create(opened, &name_of_bytes, bytes).await?;
         let created = self.create(opened, filename, record).await;
         if created.is_err() {
-            // What stays is swept: no record names it.
+            // If the removal fails, a sweep removes the file later, because no record refers to it.
             let _ = self.remove_file(&name_of_bytes).await;
         }
         created
@@ -375,7 +373,7 @@ impl ContextDirectory {
         .await
     }
 
-    /// Removes a context's file, and then that of its bytes where it has any; whether there was a context.
+    /// Removes a context's file, then the file of its binary data; returns whether there was a context.
     ///
     /// # Errors
     /// The file system's.
@@ -383,7 +381,8 @@ impl ContextDirectory {
         let removed = self.remove_file(filename).await?;
         if has_bytes {
             if self.options.durability == Durability::Full {
-                // A loss of power does not bring a record back without its bytes.
+                // The removal of the record is durable first, so that a power failure does not restore a record without
+                // its bytes.
                 self.sync_entries().await?;
             }
             self.remove_file(&layout::bytes_of(filename)).await?;
@@ -391,7 +390,7 @@ impl ContextDirectory {
         Ok(removed)
     }
 
-    /// Removes a file; whether there was one.
+    /// Removes a file; returns whether it existed.
     ///
     /// # Errors
     /// The file system's.
@@ -399,7 +398,7 @@ impl ContextDirectory {
         self.file_system.remove(Path::new(&self.path_of(filename))).await
     }
 
-    /// Brings removals to stable storage where that is promised.
+    /// Makes removals durable if the durability level requires it.
     ///
     /// # Errors
     /// `Io`
@@ -408,7 +407,7 @@ impl ContextDirectory {
             return Ok(());
         }
         match self.sync_entries().await {
-            // Nothing that could come back.
+            // The directory is gone, so nothing can reappear.
             Err(error) if error.is_not_found() => Ok(()),
             other => other
                 .map_err(|error| refused("bring removals to the medium in", self.path(), error)),

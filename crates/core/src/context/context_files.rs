@@ -1,4 +1,4 @@
-//! Reading the files of a context directory.
+//! Reads and lists the files of a context directory. Reading never creates the directory.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// The longest text that becomes a JavaScript string.
+/// The longest text that fits a JavaScript string.
 pub(super) const MAX_TEXT: u64 = 0x1fff_ffe8;
 
-/// The files of the directory.
+/// A listing of the directory.
 pub(super) struct Listed {
     pub entries: Vec<FileEntry>,
-    /// The directory without symbolic links; as the caller spells it where it has no files.
+    /// The canonical path; the caller's path if the directory does not exist.
     pub root: PathBuf,
 }
 
@@ -30,7 +30,7 @@ impl ContextDirectory {
         self.file_system.has_directory(self.path()).await
     }
 
-    /// The directory without symbolic links, which reading does not create. `path` is what is read.
+    /// The canonical path of the directory. `path`, the file to be read, is for the error message.
     ///
     /// # Errors
     /// `UnsafeDirectory`, `NotFound` or `Io`
@@ -48,7 +48,7 @@ impl ContextDirectory {
         })
     }
 
-    /// All bytes of a file, still to be checked. `path` is how the caller spells it.
+    /// All bytes of a file, not yet validated. `path` is the caller's spelling, for error messages.
     ///
     /// # Errors
     /// `UnsafeDirectory`, `NotFound`, `OutsideDirectory`, `TooLarge` or `Io`
@@ -80,7 +80,7 @@ impl ContextDirectory {
         self.file_system.read(root, Path::new(relative), limit).await
     }
 
-    /// The head of a file below `root`.
+    /// The head of a record file below `root`.
     ///
     /// # Errors
     /// [`NoHead`]
@@ -92,7 +92,7 @@ impl ContextDirectory {
         read_head(self.file_system.as_ref(), root, name).await
     }
 
-    /// The files of the directory; none where it is not there.
+    /// The files of the directory; empty if it does not exist.
     ///
     /// # Errors
     /// The file system's.

@@ -1,8 +1,9 @@
-//! Stored text in a model's context: data of a tool, which must not pass for anything else.
+//! Encloses stored text for a model's context, so that a tool's output cannot pass for instructions or for text of the
+//! conversation.
 //!
-//! It stands between two tags that carry a mark which the text cannot hold. What could be taken for
-//! such a tag is broken up, and characters that hide or reorder text, or steer a terminal, are shown
-//! instead of sent. The same text gives the same bytes.
+//! The text is put between two tags with a digest of the text, which it cannot contain itself. Whatever looks like such
+//! a tag is broken up, and characters that hide or reorder text or control a terminal are replaced with visible ones.
+//! The same text gives the same bytes.
 
 use std::iter::once;
 
@@ -10,25 +11,25 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::handle;
 
-/// What both tags begin with.
+/// The name of both tags.
 pub(super) const TAG: &str = "stored-output";
 const WORDS: [&str; 2] = ["stored", "output"];
 const ELLIPSIS: char = '…';
 
-/// A text between tags, whatever it holds.
+/// Encloses any text in tags.
 #[must_use]
 pub fn delimit(text: &str) -> String {
     let text = harmless(text);
     enclose(&handle::mark_of(&text), &text)
 }
 
-/// A harmless text between tags with a mark.
+/// Encloses a text that [`harmless`] returned in tags with the digest `mark`.
 pub(super) fn enclose(mark: &str, text: &str) -> String {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("<{TAG}-{mark}>\n{text}{end}</{TAG}-{mark}>")
 }
 
-/// The text with everything shown that hides itself, and nothing that looks like one of the tags.
+/// The text with invisible characters made visible and everything that looks like one of the tags broken up.
 pub(super) fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut characters = text.chars().peekable();
@@ -38,7 +39,7 @@ pub(super) fn harmless(text: &str) -> String {
     break_tags(out)
 }
 
-/// As [`delimit`] shows a text, in one line of at most `max_bytes` bytes: the end that does not fit is cut off.
+/// As [`delimit`] shows a text, in one line of at most `max_bytes` bytes: the rest is cut off.
 #[must_use]
 pub fn harmless_line(text: &str, max_bytes: usize) -> String {
     let mut out = String::new();
@@ -58,7 +59,7 @@ pub fn harmless_line(text: &str, max_bytes: usize) -> String {
     break_tags(out)
 }
 
-/// How many bytes [`harmless`] makes of a character at most.
+/// The most bytes that [`harmless`] writes for a character.
 pub(super) fn shown_length(character: char, next: Option<char>) -> usize {
     match show(character, next) {
         Shown::AsItIs => character.len_utf8(),
@@ -94,7 +95,7 @@ fn push_shown(character: char, next: Option<char>, out: &mut String) {
     }
 }
 
-/// The picture that Unicode has for a control character: `␛`.
+/// The Unicode picture of a control character: `␛`.
 fn picture(control: char) -> char {
     let code = if control == '\x7f' { 0x21 } else { u32::from(control) };
     char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -104,21 +105,21 @@ fn numbered(character: char) -> String {
     format!("[U+{:04X}]", u32::from(character))
 }
 
-/// Characters that are not seen but do something: they reorder, separate or smuggle text. Joiners and
-/// the variation selectors of emoji are left, writing needs them.
+/// Invisible characters with an effect: they reorder, separate or hide text. Joiners and the variation selectors of
+/// emoji are kept, because writing needs them.
 const fn is_deceptive(character: char) -> bool {
     matches!(character,
         '\u{80}'..='\u{9f}' // further controls
-        | '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' // unseen
+        | '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' // invisible
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' // direction of writing
-        | '\u{2028}' | '\u{2029}' // line ends that are none elsewhere
+        | '\u{2028}' | '\u{2029}' // line ends in some programs only
         | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' // a whole alphabet of unseen letters
+        | '\u{e0000}'..='\u{e0fff}' // invisible letters
     )
 }
 
-/// Puts a space in place of the hyphen in whatever looks like one of the tags, however it is spelled.
-/// The name alone is left: it may be a file's or a variable's.
+/// Replaces the hyphen with a space in everything that looks like one of the tags, in any spelling. The bare name,
+/// without a bracket, is kept: it may be a file's or a variable's.
 fn break_tags(text: String) -> String {
     let mut broken = String::new();
     let mut copied = 0;
@@ -139,7 +140,7 @@ fn break_tags(text: String) -> String {
     broken
 }
 
-/// Where the hyphen of a tag's name is, and how many bytes it takes, when `text` begins with a tag.
+/// The position and length of the hyphen, if `text` begins with a tag.
 fn hyphen_of_tag(text: &str) -> Option<(usize, usize)> {
     let mut characters =
         text.char_indices().skip(1).filter(|&(_, character)| !is_joiner(character)).peekable();
@@ -158,7 +159,7 @@ fn hyphen_of_tag(text: &str) -> Option<(usize, usize)> {
     Some((at, hyphen.len_utf8()))
 }
 
-/// The plain small letter behind a letter of any width, weight or case.
+/// The plain lower-case letter for a letter of any width, weight or case.
 fn fold(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
@@ -265,7 +266,7 @@ mod tests {
             let shown = harmless(&text);
             let plain: String = shown.chars().filter(|&one| !is_joiner(one)).map(fold).collect();
             let plain = plain.replace('_', "-");
-            // White space within the name makes another text of it.
+            // With white space within the name, it is no tag.
             let is_tag = |rest: &str| {
                 rest.trim_start_matches(|one: char| one.is_whitespace() || one == '/').starts_with(TAG)
             };

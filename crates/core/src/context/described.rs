@@ -1,4 +1,4 @@
-//! What a record says beside its result, redacted.
+//! The redacted parts of a record beside its result. `save` and `streamed` build records with it.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -22,13 +22,13 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// A call, as its record says it.
+/// A call, redacted.
 pub(super) struct Described {
     pub tool_name: String,
     pub argument_text: Vec<u8>,
     pub details: Details,
     filename: String,
-    /// The arguments in canonical form.
+    /// The arguments as canonical JSON.
     canonical: Vec<u8>,
     description: String,
     tool_token: String,
@@ -39,10 +39,10 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// What a request says, and its result, which is not redacted yet.
+    /// Redacts a request; returns it with its result, which is not redacted yet.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that cannot be read, or `Redaction`
+    /// `InvalidArgument` for arguments that are not valid, or `Redaction`
     pub fn of(
         session: &Session,
         sequence: u64,
@@ -114,18 +114,18 @@ impl Described {
         }
     }
 
-    /// A digest to which the result's JSON is to be added.
+    /// A digest for the handle; the caller adds the result's JSON.
     pub fn digest(&self) -> Digest {
         Digest::new(self.tool_token.as_bytes(), &self.canonical)
     }
 
-    /// The media type, plain.
+    /// The media type, decoded.
     pub fn media_type(&self) -> Option<Cow<'_, str>> {
         let token = self.details.media_type.as_deref()?;
         json_text::decode_string(token.as_bytes())
     }
 
-    /// A context of `size` bytes in its files, without its contents.
+    /// A context of `size` bytes, without its contents.
     ///
     /// # Errors
     /// `InvalidArgument` for arguments that cannot be read.
@@ -193,7 +193,7 @@ impl Described {
     }
 }
 
-/// What of a call could not be read.
+/// The error for a part of a call that is not valid.
 pub(super) fn unreadable(what: &str, tool_name: &str) -> Error {
     Error::new(
         Code::InvalidArgument,

@@ -1,4 +1,5 @@
-//! One directory as this process uses it: one lease for all its sessions there.
+//! A context directory as this process uses it: all managers of one directory share one lease, one table of handles and
+//! one group commit.
 
 use std::{
     collections::HashMap,
@@ -16,11 +17,11 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::handle_table::HandleTable;
 
-/// How long a background sweep does for a directory in use, and what is added by chance.
+/// The time between background sweeps of a directory in use, and the random part that is added.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(9 * 60);
 const SWEEP_JITTER: Duration = Duration::from_secs(2 * 60);
 
-/// A directory that this process keeps sessions in. Managers of one directory share it.
+/// A directory in which this process has sessions, shared by its managers.
 pub struct SharedDirectory {
     disk: Arc<dyn Disk>,
     path: PathBuf,
@@ -28,27 +29,27 @@ pub struct SharedDirectory {
     temporaries: AtomicU64,
     /// When the next background sweep is due; `None` before the first.
     sweep_due: Mutex<Option<Instant>>,
-    /// Which file each handle means.
+    /// The file of each handle.
     pub handles: Arc<HandleTable>,
-    /// Group commit of the directory's entries.
+    /// Group commit of directory entries.
     pub sync: DirectorySync,
 }
 
 #[derive(Default)]
 struct Leased {
     lease: Option<Lease>,
-    /// How many managers keep each session.
+    /// The number of managers of each session.
     sessions: HashMap<String, usize>,
-    /// Set when the entries that lead to the directory are on the medium. A lease that went may
-    /// have gone with its directory: then this is another cell.
+    /// Set once the directory's ancestors are on stable storage. If the lease's file was removed, the directory may
+    /// have been as well, so a new cell takes its place.
     ancestors: Arc<OnceCell<()>>,
 }
 
-/// Directories by the scope of their disk and their path.
+/// All shared directories, by disk scope and path.
 static DIRECTORIES: Registry<(u64, PathBuf), SharedDirectory> = Registry::new();
 
 impl SharedDirectory {
-    /// The directory's one representation in this process. `path` is canonical.
+    /// The shared directory for a canonical path.
     #[must_use]
     pub fn shared(disk: &Arc<dyn Disk>, path: &Path) -> Arc<Self> {
         DIRECTORIES.get_or_insert_with((disk.scope(), path.to_owned()), || {
@@ -68,10 +69,10 @@ impl SharedDirectory {
         self.leased.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a session alive until the returned guard is dropped.
+    /// Adds a session to the lease until the returned guard is dropped.
     ///
     /// # Errors
-    /// When the lease cannot be taken.
+    /// If the lease cannot be taken.
     pub fn enter(self: &Arc<Self>, session: &str) -> FileResult<SessionLease> {
         let mut leased = self.leased();
         let kept = leased.sessions.get(session).copied().unwrap_or_default();
@@ -87,16 +88,16 @@ impl SharedDirectory {
             _ => self.renew(&mut leased),
         };
         drop(leased);
-        // From here on the guard undoes the count, whatever happened.
+        // From here on, dropping the guard undoes the count.
         let guard = SessionLease { directory: Arc::clone(self), session: session.to_owned() };
         outcome.map(|()| guard)
     }
 
-    /// A new lease for all sessions; the old one goes after it.
+    /// Takes a new lease for all sessions, then drops the old one.
     fn renew(&self, leased: &mut Leased) -> FileResult<()> {
         let sessions = leased.sessions.keys().map(String::as_str);
         let lease = Lease::acquire(&self.disk, &self.path, sessions)?;
-        // Asked after the new one is there: in between, the directory could be made anew unnoticed.
+        // Checked after the new lease exists: before, the directory could have been replaced unnoticed.
         if !leased.lease.as_ref().is_some_and(Lease::is_in_place) {
             leased.ancestors = Arc::default();
         }
@@ -120,18 +121,18 @@ impl SharedDirectory {
             }
             self.handles.close();
         } else if let Some(lease) = &mut leased.lease {
-            // A session that stays listed is swept later, that is all.
+            // If this fails, the session is only swept later.
             if let Ok(false) = lease.end(session) {
                 let _ = self.renew(&mut leased);
             }
         }
     }
 
-    /// A fresh name for a file being written, under this process's lease. A lease that somebody
-    /// removed is taken again first: the sessions' files would be swept.
+    /// A new temporary file name under this process's lease. If the lease's file was removed, the lease is taken again
+    /// first: otherwise another process would sweep the sessions' files.
     ///
     /// # Errors
-    /// When the lease cannot be taken.
+    /// If the lease cannot be taken.
     pub fn temporary(&self) -> FileResult<PathBuf> {
         let counter = self.temporaries.fetch_add(1, Ordering::Relaxed);
         let mut leased = self.leased();
@@ -142,10 +143,10 @@ impl SharedDirectory {
         Ok(self.path.join(layout::temporary(owner, counter)))
     }
 
-    /// Brings the entries that lead to the directory to the medium: once, however many ask.
+    /// Synchronises the directory's ancestors, once for all concurrent callers.
     ///
     /// # Errors
-    /// The disk's; the next who asks tries anew.
+    /// The disk's; the next caller tries again.
     pub async fn sync_ancestors(&self) -> FileResult<()> {
         let synced = Arc::clone(&self.leased().ancestors);
         let sync = || async {
@@ -159,7 +160,7 @@ impl SharedDirectory {
         synced.get_or_try_init(sync).await.copied()
     }
 
-    /// The path and the owner of the lease's file, where there are owners.
+    /// The path and the owner of the lease's file, on systems with owners.
     #[must_use]
     pub fn lease_ownership(&self) -> Option<(PathBuf, Ownership)> {
         let leased = self.leased();
@@ -167,8 +168,8 @@ impl SharedDirectory {
         Some((path.to_owned(), ownership))
     }
 
-    /// `true` at first and then once per interval: the caller sweeps in the background. Processes that began together do
-    /// not sweep together.
+    /// Returns `true` at first, and then once per interval: the caller then sweeps in the background. The interval has
+    /// a random part, so that processes that started together do not sweep together.
     #[must_use]
     pub fn claim_background_sweep(&self) -> bool {
         let now = Instant::now();
@@ -188,7 +189,7 @@ impl SharedDirectory {
     }
 }
 
-/// Keeps a session alive in a directory until it is dropped.
+/// Keeps a session in the lease until it is dropped.
 pub struct SessionLease {
     directory: Arc<SharedDirectory>,
     session: String,

@@ -1,5 +1,5 @@
-//! What others keep in the directory, indexed: contexts of other sessions, live or dead, in files or
-//! in the memory of this process's other managers.
+//! An inverted index of the contexts of other sessions in the directory, live or over, from their files or from the
+//! memory of this process's other managers. Built by the first search that covers all sessions, and refreshed by each.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,29 +23,28 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Contexts of others are numbered from here on: no call of a manager gets there.
+/// The first document id for contexts of others; the call numbers of a manager never reach it.
 pub(super) const FIRST_FOREIGN: u64 = 1 << 62;
-/// Of a larger file only so many bytes are read for the index.
+/// The most bytes of a file that are read for the index.
 const READ: u64 = 256 * 1024;
-/// Text that is indexed in all; of what comes after, little is. What is not indexed is found by
-/// reading it.
+/// When this much text is indexed, only a little is indexed of each further context. Searches read what is not indexed.
 const MAX_TEXT: usize = 128 * 1024 * 1024;
-/// Text of one result that is indexed when there is too much.
+/// The text that is indexed of each further result.
 const LITTLE_TEXT: usize = 1024;
 
-/// The contexts of others, as far as the latest search knew them.
+/// The contexts of others, as of the latest search.
 pub(super) struct DirectoryIndex {
-    /// By the numbers of [`Foreign`] contexts.
+    /// Document ids are the numbers of [`Foreign`] contexts.
     index: Index,
     known: Mutex<Known>,
-    /// Searches bring it up to date one after the other.
+    /// Held during a refresh.
     turn: Semaphore,
 }
 
-/// A context of another manager.
+/// A context of another session.
 struct Foreign {
     pointer: Pointer,
-    /// The index does not have all of its text.
+    /// Whether a part of its text is not indexed.
     is_partial: bool,
     text_bytes: usize,
 }
@@ -58,23 +57,23 @@ struct Known {
     text_bytes: usize,
 }
 
-/// What is known by a name.
+/// What is known of a file name.
 struct Name {
     version: Version,
-    /// The context's number; `None`: no record.
+    /// The context's number; `None` if the file is no record.
     number: Option<u64>,
 }
 
-/// A file that has another one was replaced. Nothing is known of what only memory has.
+/// Length and time: a file that differs was replaced. A context that is only in memory has neither.
 type Version = (Option<u64>, Option<i64>);
 
-/// Something that is not known yet.
+/// A context that is not in the index yet.
 enum Found {
     Memory(Arc<Session>, Pointer),
     File(FileEntry),
 }
 
-/// What the index takes of a context.
+/// The parts of a context that are indexed.
 struct Read {
     pointer: Pointer,
     arguments: String,
@@ -103,8 +102,8 @@ impl DirectoryIndex {
         self.known().contexts.get(&number).map(|foreign| foreign.pointer.clone())
     }
 
-    /// Calls `visit` with at most `limit` contexts from number `start` on, and with whether the index lacks
-    /// some of their text; returns the number at which the next visit starts.
+    /// Calls `visit` with at most `limit` contexts from number `start` on, and with whether a part of their text is not
+    /// indexed; returns the number at which the next visit starts.
     pub fn visit_from(
         &self,
         start: u64,
@@ -119,7 +118,7 @@ impl DirectoryIndex {
         contexts.next().map(|(&number, _)| number)
     }
 
-    /// Drops what is gone or was replaced; what is new.
+    /// Drops contexts that were removed or replaced; returns the new ones.
     fn compare(&self, mut present: HashMap<String, Found>) -> Vec<(String, Found)> {
         let mut known = self.known();
         let known = &mut *known;
@@ -148,7 +147,7 @@ impl DirectoryIndex {
         present.into_iter().collect()
     }
 
-    /// Takes a context in.
+    /// Adds a context.
     fn add(&self, name: String, version: Version, read: Read) {
         let Read { pointer, arguments, mut result, mut is_partial } = read;
         let number = {
@@ -181,10 +180,10 @@ impl DirectoryIndex {
         known.names.insert(name, Name { version, number: Some(number) });
     }
 
-    /// Brings the index up to date with what others keep in the session's directory.
+    /// Updates the index with the present contexts of the session's directory.
     ///
     /// # Errors
-    /// `Io` when the directory cannot be read.
+    /// `Io` if the directory cannot be read.
     pub async fn refresh(&self, session: &Arc<Session>) -> Result<()> {
         let _turn = self
             .turn
@@ -193,12 +192,12 @@ impl DirectoryIndex {
             .map_err(|_| Error::internal("the index of the directory was closed"))?;
         let (present, root) = present(session).await?;
         let mut new = self.compare(present);
-        // The latest first: they get their share of the index.
+        // Latest first: they have priority for the indexed text.
         new.sort_by_cached_key(|(name, found)| {
             std::cmp::Reverse((time_of(name, found), name.clone()))
         });
         for (name, found) in new {
-            // Other tasks run here, and a cancelled search stops here.
+            // Lets other tasks run; a cancelled search stops here.
             tokio::task::yield_now().await;
             let (read, version) = match found {
                 Found::Memory(owner, pointer) => {
@@ -215,7 +214,7 @@ impl DirectoryIndex {
                         Err(reason) => {
                             let path = session.directory.path_of(&name);
                             skipped(&session.debug, &path, &reason.reason());
-                            // Without a version no search would see that it was replaced.
+                            // Without a length and time, a later search could not see that the file was replaced.
                             if matches!(reason, NoHead::NoRecord(_))
                                 && version != Version::default()
                             {
@@ -235,11 +234,10 @@ impl DirectoryIndex {
     }
 }
 
-/// Everything in the directory that is not this session's, by name, and the directory without symbolic
-/// links.
+/// All contexts of other sessions in the directory, by name, with the directory's canonical path.
 async fn present(session: &Arc<Session>) -> Result<(HashMap<String, Found>, PathBuf)> {
     let mut present = HashMap::new();
-    // Memory first: what leaves it for disk meanwhile is seen there.
+    // Memory is read before the files, so that a record that is written to disk in between is not missed.
     for neighbour in session.neighbours() {
         if Arc::ptr_eq(&neighbour, session)
             || !session.directory.is_same(&neighbour.directory).await
@@ -255,7 +253,7 @@ async fn present(session: &Arc<Session>) -> Result<(HashMap<String, Found>, Path
         refused("search the context directory", Path::new(&session.options.directory), error)
     })?;
     for entry in files.entries {
-        // What this session keeps, saves or forgets is in its own index.
+        // This session's own contexts are in its own index.
         let is_own = || session.pointers.recognise(&entry.name).is_some();
         if entry.name.ends_with(".json") && !is_own() {
             present.insert(entry.name.clone(), Found::File(entry));
@@ -297,7 +295,7 @@ async fn read_file(
             let result = beginning_of_result(&contents.bytes, MAX_INDEXED_RESULT);
             (FileHead { text: contents.bytes, length, head }, result)
         }
-        // The arguments are longer than what was read.
+        // The arguments are longer than the part that was read.
         Err(_) => (directory.read_head(root, &entry.name).await?, String::new()),
     };
     let mut arguments = String::new();

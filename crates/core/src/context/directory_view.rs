@@ -1,4 +1,5 @@
-//! The contexts of other sessions as a selection sees them: the pointers of all files of the directory, and an index of them.
+//! The contexts of all sessions for `selectRelevantContexts`: pointers of all files of the directory and an index of
+//! them, refreshed before each selection.
 
 use std::{
     collections::HashSet,
@@ -14,22 +15,22 @@ use super::{
 };
 use crate::error::Result;
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
 
-/// A look at a directory that is brought up to date for each selection.
+/// A session without saves of its own, which adopts the pointers of the directory's files.
 #[derive(Default)]
 pub(super) struct DirectoryView {
     session: OnceLock<Arc<Session>>,
-    /// The files that are in it; selections bring it up to date one after the other.
+    /// The adopted files. Held during a refresh.
     files: Mutex<HashSet<String>>,
 }
 
 impl DirectoryView {
-    /// The contexts that the directory of `own` has now.
+    /// The session with all contexts that the directory of `own` has now.
     ///
     /// # Errors
-    /// `UnsafeDirectory`, or `Io` when the directory cannot be read.
+    /// `UnsafeDirectory`, or `Io` if the directory cannot be read.
     pub async fn refreshed(&self, own: &Arc<Session>) -> Result<&Arc<Session>> {
         let view = self.session.get_or_init(|| {
             let options = ManagerOptions { session_is_named: false, ..(*own.options).clone() };
@@ -56,7 +57,7 @@ impl DirectoryView {
                 layout::parse_context(&entry.name).is_some() && !files.contains(&entry.name)
             })
             .collect();
-        // In the order of their calls: the ranker prefers what came later.
+        // In the order of the calls, because the ranking prefers later ones.
         new.sort_by_cached_key(|entry| {
             layout::parse_context(&entry.name).map(|name| (name.timestamp, name.counter))
         });

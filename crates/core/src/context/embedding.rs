@@ -1,18 +1,18 @@
-//! Contexts as texts for a model that makes vectors of them.
+//! The texts of contexts that the caller's embedding model turns into vectors.
 
 use super::{
     context_directory::ContextDirectory, held::Held, pointer_table::PointerTable, record,
     stored_text::beginning_of_result,
 };
 
-/// A text has at most this many characters.
+/// The longest text, in characters.
 const MAX_TEXT: usize = 2000;
-/// What of a result is looked at, in bytes: more than enough for [`MAX_TEXT`].
+/// The part of a result that is read, in bytes: more than [`MAX_TEXT`] characters need.
 const MAX_RESULT: usize = 16 * 1024;
-/// What of a file is read first, in bytes; the whole of it when its arguments are longer.
+/// The part of a file that is read first, in bytes; longer if its arguments are longer.
 const MAX_HEAD: u64 = 64 * 1024;
 
-/// A context's description and the beginning of its result; `None` when it is gone.
+/// A context's description and the beginning of its result; `None` if the context was removed.
 pub(super) async fn text_of(
     pointers: &PointerTable,
     directory: &ContextDirectory,
@@ -30,7 +30,7 @@ pub(super) async fn text_of(
         Some(Held::Whole(record) | Held::WithBytes { record, .. }) => {
             beginning_of_result(&record, MAX_RESULT)
         }
-        // A file that cannot be read has a description all the same.
+        // If the file cannot be read, the text is only the description.
         None => {
             let record = beginning_of(directory, &filename).await.unwrap_or_default();
             beginning_of_result(&record, MAX_RESULT)

@@ -1,4 +1,4 @@
-//! The head of a context file: everything but the result, and the pointer that it gives.
+//! Reads the head of a context file, which is everything before the result, and makes a pointer of it.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,9 +13,9 @@ use super::{
 };
 use crate::debug::Debug;
 
-/// How much of a file is read at first; more when its arguments are long.
+/// The bytes that are read first; more if the arguments are longer.
 const HEAD: u64 = 16 * 1024;
-/// Longer heads are not looked for, in bytes.
+/// The longest head that is read, in bytes.
 const MAX_HEAD: u64 = 64 * 1024 * 1024;
 
 const TEXT_KIND: &[char] = &['"'];
@@ -34,7 +34,7 @@ impl FileHead {
         std::str::from_utf8(self.text.get(range?.clone())?).ok()
     }
 
-    /// The part, when it begins with one of `kinds`: foreign records may hold anything anywhere.
+    /// The token, if it begins with one of `kinds`: records of other programs may have any type of value.
     fn token_of(&self, range: Option<&std::ops::Range<usize>>, kinds: &[char]) -> Option<&str> {
         self.token(range).filter(|token| token.starts_with(kinds))
     }
@@ -49,24 +49,24 @@ impl FileHead {
         json_text::decode_string(self.session()?.as_bytes()).map(std::borrow::Cow::into_owned)
     }
 
-    /// The handle, as the record says: what is redeemed by it is compared with it first.
+    /// The handle in the record. Lookups by handle verify it against the content.
     pub fn handle(&self) -> Option<u64> {
         let token = self.token_of(self.head.handle.as_ref(), TEXT_KIND)?;
         handle::parse(token.trim_matches('"'))
     }
 
-    /// The bytes of its result that are in a file of their own.
+    /// The size of the binary data in a separate file.
     pub fn bytes(&self) -> u64 {
         let token = self.head.bytes.clone().and_then(|range| self.text.get(range));
         token.map_or(0, |token| bytes::size_of(&bytes::parts_of(token)))
     }
 
-    /// Whether there is such a file.
+    /// Whether the record has binary data.
     pub fn has_bytes(&self) -> bool {
         self.head.bytes.is_some()
     }
 
-    /// The record's bytes and those of its result.
+    /// The size of the record and its binary data.
     pub fn size(&self) -> u64 {
         self.length.saturating_add(self.bytes())
     }
@@ -79,20 +79,20 @@ impl FileHead {
         Outcome::of_tokens(success, text(&head.error), text(&head.message))
     }
 
-    /// Time of the call, as the record says.
+    /// The time of the call in the record.
     pub fn timestamp(&self) -> Option<i64> {
         record::parse_time(self.token(self.head.timestamp.as_ref())?.as_bytes())
     }
 }
 
-/// Why there is no head.
+/// Why a head could not be read.
 pub(super) enum NoHead {
     Unreadable(FileError),
     NoRecord(NoRecord),
 }
 
 impl NoHead {
-    /// The reason in words.
+    /// The reason as text.
     pub fn reason(&self) -> String {
         match self {
             Self::Unreadable(error) => error.to_string(),
@@ -116,14 +116,14 @@ pub(super) async fn read_head(
             Ok(head) => {
                 return Ok(FileHead { text: contents.bytes, length: contents.length, head });
             }
-            // A head beyond the bound is none: a folder may hold JSON of any size.
+            // A head beyond the limit is refused: the folder may have JSON files of any size.
             Err(NoRecord::Incomplete) if partial && limit < MAX_HEAD => limit *= 8,
             Err(reason) => return Err(NoHead::NoRecord(reason)),
         }
     }
 }
 
-/// Tells that a file was left out.
+/// Reports a skipped file to the debug callback.
 pub(super) fn skipped(debug: &Debug, path: &str, reason: &str) {
     debug.say(
         "Skipped a file that is no context record",

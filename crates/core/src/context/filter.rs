@@ -1,4 +1,4 @@
-//! Which contexts come into question.
+//! Query filters for contexts, which listings, searches, selections and removals share.
 
 use redaction::{Redaction, RedactionSession};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::pointer::Pointer;
 use crate::error::Result;
 
-/// What contexts have to be like; absent conditions hold for all, an empty list for none.
+/// Conditions that a context has to meet. An absent condition admits all contexts, an empty list none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContextFilter {
@@ -14,20 +14,20 @@ pub struct ContextFilter {
     pub queries: Option<Vec<String>>,
     /// Saved with one of these `taskId`s, JSON tokens.
     pub tasks: Option<Vec<String>>,
-    /// Made by one of these tools, plain names.
+    /// Made by one of these tools.
     pub tools: Option<Vec<String>>,
     /// Saved with one of these `callId`s, JSON tokens.
     pub calls: Option<Vec<String>>,
     /// Saved by one of these sessions, JSON tokens.
     pub sessions: Option<Vec<String>>,
-    /// Not before this time, ms since 1970.
+    /// Called at this time or later, ms since 1970.
     pub since: Option<i64>,
-    /// Not after this time, ms since 1970.
+    /// Called at this time or earlier, ms since 1970.
     pub until: Option<i64>,
 }
 
 impl ContextFilter {
-    /// Ids and names that hold secrets are stored without them: they are looked for as that, too.
+    /// Redacts the filter: ids and names are stored redacted, so the redacted forms are compared.
     ///
     /// # Errors
     /// `Redaction`
@@ -42,13 +42,13 @@ impl ContextFilter {
         Ok(self)
     }
 
-    /// Whether every context meets it.
+    /// Whether there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether the context meets every condition.
+    /// Whether the context meets all conditions.
     #[must_use]
     pub fn matches(&self, pointer: &Pointer) -> bool {
         self.since.is_none_or(|since| since <= pointer.timestamp)
@@ -72,7 +72,7 @@ fn is_one_of(wanted: Option<&[String]>, token: Option<&str>) -> bool {
     token.is_some_and(|token| wanted.iter().any(|other| is_same(other, token)))
 }
 
-/// Whether two tokens say the same: other programs may escape more than we do.
+/// Whether two tokens are the same string: other programs may escape more characters.
 fn is_same(token: &str, other: &str) -> bool {
     if token == other {
         return true;

@@ -1,4 +1,4 @@
-//! The latest output of an equal call.
+//! `find`: the latest stored output of an equal call, for caching.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
 
-/// Which call is looked for.
+/// The call that is looked for.
 #[derive(Debug)]
 pub struct FindRequest {
     /// The tool's name, plain.
     pub tool_name: String,
-    /// The arguments, an object.
+    /// The arguments, a JSON object.
     pub arguments: Encoded,
-    /// Not before this time, ms since 1970.
+    /// Called at this time or later, ms since 1970.
     pub since: i64,
-    /// Whose calls; `None`: every session's.
+    /// The ids of the sessions; `None` for all.
     pub sessions: Option<Vec<String>>,
-    /// What calls are stored without.
+    /// The redaction of stored calls, which is applied to this one for the comparison.
     pub redaction: Option<Redaction>,
 }
 
-/// The hash of a call's arguments in the names of its contexts, made of canonical JSON.
+/// The hash of a call's canonical arguments, as file names have it.
 pub(super) fn arguments_hash(canonical: &[u8]) -> String {
     Sha256::digest(canonical).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The pointer of the latest equal call, as JSON; `None` when there is none.
+/// The pointer of the latest equal call, as JSON; `None` if there is none.
 ///
 /// # Errors
-/// `InvalidArgument` for arguments that cannot be read, `Redaction`, `UnsafeDirectory` or `Io`.
+/// `InvalidArgument` for arguments that are not valid, `Redaction`, `UnsafeDirectory` or `Io`.
 pub(super) async fn find(session: &Arc<Session>, request: FindRequest) -> Result<Option<String>> {
     let FindRequest { mut tool_name, arguments, since, sessions, redaction } = request;
     let mut pass = RedactionSession::new(redaction);
@@ -58,7 +58,7 @@ pub(super) async fn find(session: &Arc<Session>, request: FindRequest) -> Result
         sessions: sessions.map(|ids| ids.iter().map(|id| json_text::string_token(id)).collect()),
     };
     let own = call.latest_of(session);
-    // What this manager saved is known without a look at the directory.
+    // If only this manager's contexts are wanted, the directory is not read.
     let is_own_only = call.sessions.as_deref() == Some(&[session.token.to_string()]);
     let found = if is_own_only && own.is_some() {
         own
@@ -72,7 +72,7 @@ pub(super) async fn find(session: &Arc<Session>, request: FindRequest) -> Result
     }))
 }
 
-/// A call that is looked for, in its stored form.
+/// The call in its stored (redacted, canonical) form.
 struct Call {
     hash: String,
     tool_name: String,
@@ -82,7 +82,7 @@ struct Call {
 }
 
 impl Call {
-    /// Whether a pointer may be one of an equal call: its arguments may be cut.
+    /// Whether a pointer could be of an equal call. Its arguments may be truncated, so the record has to be compared.
     fn may_match(&self, pointer: &Pointer) -> bool {
         layout::arguments_hash(pointer.filename()) == Some(self.hash.as_str())
             && pointer.tool_name() == self.tool_name
@@ -92,7 +92,7 @@ impl Call {
             })
     }
 
-    /// The latest call that this manager knows.
+    /// The latest equal call of this manager.
     fn latest_of(&self, session: &Session) -> Option<Pointer> {
         let mut found = None;
         session.pointers.visit_stored_from(0, usize::MAX, |_, pointer| {

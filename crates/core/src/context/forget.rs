@@ -1,4 +1,4 @@
-//! Forgetting the contexts that meet a filter.
+//! Removes all contexts that match a filter.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use serde::Serialize;
 use super::{filter::ContextFilter, handle, lifecycle, list, pointer::Pointer, session::Session};
 use crate::error::{Code, Error, Result};
 
-/// What was forgotten, or would be.
+/// The removed contexts, or those that a dry run would remove.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForgetReport {
-    /// How many contexts.
+    /// The number of contexts.
     pub deleted_files: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub deleted_bytes: u64,
-    /// Each of them.
+    /// The contexts.
     pub contexts: Vec<ForgottenContext>,
 }
 
-/// A context that was forgotten, or would be.
+/// A removed context.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForgottenContext {
     /// Its path.
     pub filepath: String,
-    /// Its handle, where it has one.
+    /// Its handle, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
     /// The tool that made it.
     pub tool_name: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size_bytes: u64,
 }
 
-/// Forgets this session's contexts that meet the filter, or those of another session that is over.
+/// Removes this session's contexts that match the filter, or those of another session that is over.
 ///
 /// # Errors
-/// `Conflict` when the other session is live or paused: nothing is removed then; `UnsafeDirectory` or `Io`.
+/// `Conflict` if the other session is live or paused, in which case nothing is removed; `UnsafeDirectory` or `Io`.
 pub(super) async fn forget_matching(
     session: &Arc<Session>,
     filter: &ContextFilter,

@@ -1,20 +1,21 @@
-//! What a call found, in a few words: what the tool said, or what its result is counted to be.
+//! A short description of what calls returned, for listings of calls: the tool's message, or the number of elements,
+//! hits or lines of the result.
 
 use std::sync::Arc;
 
 use super::{outline::outline, preview::search_hits_in, read::with_stored, session::Session};
 use crate::slices::Stored;
 
-/// What is counted is said in at most so many bytes.
+/// The longest description, in bytes.
 const MAX_SAID: usize = 160;
-/// The outline from which it is taken, in bytes.
+/// The longest outline that counts are read from, in bytes.
 const MAX_OUTLINE: usize = 1024;
 
-/// What was found by the calls behind these paths; `None` for those that cannot be read.
+/// The descriptions for these paths; `None` for those that cannot be read.
 pub(super) async fn found(session: &Arc<Session>, paths: &[String]) -> Vec<Option<String>> {
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
-        // Other tasks run here, and a cancelled call stops here.
+        // Lets other tasks run; a cancelled call stops here.
         tokio::task::yield_now().await;
         let look = |stored: Stored<'_>, _: &_, _: &_| Ok(found_in(stored));
         all.push(with_stored(session, path, look).await.ok());
@@ -22,7 +23,7 @@ pub(super) async fn found(session: &Arc<Session>, paths: &[String]) -> Vec<Optio
     all
 }
 
-/// Counts what a result holds: its elements, its hits or its lines.
+/// Counts the elements, hits or lines of a result.
 fn found_in(stored: Stored<'_>) -> String {
     let text = match stored {
         Stored::Json(json) => match json_text::decode_string(json.as_bytes()) {
@@ -41,7 +42,7 @@ fn found_in(stored: Stored<'_>) -> String {
     format!("{lines} {} of text", if lines == 1 { "line" } else { "lines" })
 }
 
-/// The arrays of an object, or what an array holds; `None` of any other text.
+/// The sizes of an object's arrays, or the number of an array's elements; `None` for other texts.
 fn counted_json(json: &str) -> Option<String> {
     let outline = outline(json.as_bytes(), MAX_OUTLINE)?;
     let mut lines = outline.lines();

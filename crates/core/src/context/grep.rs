@@ -1,4 +1,4 @@
-//! Lines of many contexts that match a regular expression.
+//! `grep`: lines of many contexts that match a regular expression.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::{
     slices::{Grep, LineMatch, Room, grep_lines},
 };
 
-/// Which contexts are searched, for what, and how much is returned.
+/// The contexts, the expression and the limits.
 #[derive(Debug)]
 pub struct GrepRequest {
-    /// These contexts, in this order; without them those of the filter, the latest first.
+    /// These contexts, in this order; if absent, those that match the filter, latest first.
     pub paths: Option<Vec<String>>,
-    /// Which of this manager's contexts are searched where no paths are given.
+    /// The filter for this manager's contexts if no paths are given.
     pub filter: ContextFilter,
-    /// What to find, and how many lines around it.
+    /// The expression, and the number of lines around each match.
     pub grep: Grep,
-    /// At most this many matching lines.
+    /// The most matching lines.
     pub limit: usize,
-    /// Text of at most so many bytes.
+    /// The most bytes of text.
     pub max_bytes: usize,
 }
 
-/// The lines of one context.
+/// The matching lines of one context.
 #[derive(Debug, Serialize)]
 pub struct GrepFound {
     /// The context's path.
@@ -34,24 +34,24 @@ pub struct GrepFound {
     pub lines: Vec<LineMatch>,
 }
 
-/// What a search through contexts found.
+/// The result of a search.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grepped {
-    /// Contexts with lines that match.
+    /// Contexts with matching lines.
     pub found: Vec<GrepFound>,
-    /// How many contexts were searched, the last one perhaps in part.
+    /// The number of contexts that were searched, the last one possibly in part.
     pub searched: usize,
-    /// Contexts that could not be read: they are gone, or no records.
+    /// Contexts that could not be read, because they were removed or are no valid records.
     pub skipped: usize,
-    /// All matching lines were found.
+    /// Whether all matching lines were found.
     pub is_complete: bool,
 }
 
 /// Finds lines in many contexts.
 ///
 /// # Errors
-/// `InvalidArgument` when the expression needs too much work.
+/// `InvalidArgument` if matching the expression takes too much work.
 pub(super) async fn grep(session: &Arc<Session>, request: GrepRequest) -> Result<Grepped> {
     let GrepRequest { paths, filter, grep, limit, max_bytes } = request;
     let paths = match paths {
@@ -68,7 +68,7 @@ pub(super) async fn grep(session: &Arc<Session>, request: GrepRequest) -> Result
     let mut room = Room { lines: limit, bytes: max_bytes };
     let mut all = Grepped { found: Vec::new(), searched: 0, skipped: 0, is_complete: true };
     for filepath in paths {
-        // Other tasks run here, and a cancelled search stops here.
+        // Lets other tasks run; a cancelled search stops here.
         tokio::task::yield_now().await;
         let (grep, given) = (Arc::clone(&grep), room);
         let look = move |stored: crate::slices::Stored<'_>, _: &_, cancelled: &_| {

@@ -1,23 +1,23 @@
-//! Handles: short names of stored outputs that say nothing of time or place, so that the text in
-//! which a model reads them is the same whenever and wherever the same call is made.
+//! Handles: content-derived names of stored outputs, such as `ctx_ea6f72764bc1e6b6`. They depend on neither time nor
+//! place, so a conversation in which a model reads them is the same for the same calls, and prompt caches stay valid.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Code, Error};
 
 const PREFIX: &str = "ctx_";
-/// Hex digits of a digest that are kept.
+/// The hex digits of a handle.
 const DIGITS: usize = 16;
 
-/// What the handle of an output is made of: the tool's name (a JSON token), the arguments in canonical form, the result's JSON,
-/// which may come in pieces, and what the record says of its bytes, where it has any.
+/// Computes a handle: a digest of the tool's name (a JSON token), the canonical arguments, the result's JSON, which may
+/// come in pieces, and the record's member `bytes`, if it has one.
 pub(super) struct Digest(Sha256);
 
 impl Digest {
-    /// Of a call whose result is still to be added.
+    /// A digest of a call without its result.
     pub fn new(tool_name: &[u8], arguments: &[u8]) -> Self {
         let mut hash = Sha256::new();
-        // Canonical JSON has no line ends: what belongs where is never in doubt.
+        // The parts cannot be confused, because canonical JSON has no line feeds.
         for part in [tool_name, b"\n", arguments, b"\n"] {
             hash.update(part);
         }
@@ -41,19 +41,19 @@ impl Digest {
     }
 }
 
-/// The handle of an output whose result is one text.
+/// The handle of an output with a result in one piece.
 pub(super) fn of(tool_name: &[u8], arguments: &[u8], result: &[u8], bytes: Option<&[u8]>) -> u64 {
     let mut digest = Digest::new(tool_name, arguments);
     digest.update(result);
     digest.finish(bytes)
 }
 
-/// The handle as a model reads it.
+/// The text form of a handle.
 pub(super) fn text(handle: u64) -> String {
     format!("{PREFIX}{handle:016x}")
 }
 
-/// Reads a handle; `None` when the text is none.
+/// Parses a handle; `None` if the text is none.
 pub(super) fn parse(text: &str) -> Option<u64> {
     if !is_handle(text) {
         return None;
@@ -61,17 +61,17 @@ pub(super) fn parse(text: &str) -> Option<u64> {
     u64::from_str_radix(digits(text), 16).ok()
 }
 
-/// A mark that the text itself cannot hold, by accident or by design: part of its own digest.
+/// A delimiter for a text that the text cannot contain, not even by design: a part of the text's own digest.
 pub(super) fn mark_of(text: &str) -> String {
     shortened(&Sha256::digest(text.as_bytes()))
 }
 
-/// What tells a handle from others: its digits.
+/// The digits of a handle, without the prefix.
 pub(super) fn digits(handle: &str) -> &str {
     handle.strip_prefix(PREFIX).unwrap_or(handle)
 }
 
-/// Whether a path is none, but a handle.
+/// Whether a path is a handle instead.
 pub(super) fn is_handle(path: &str) -> bool {
     path.strip_prefix(PREFIX).is_some_and(|digits| {
         digits.len() == DIGITS
@@ -79,7 +79,7 @@ pub(super) fn is_handle(path: &str) -> bool {
     })
 }
 
-/// No context behind a handle. `reason` is what is known of one that went.
+/// The error for a handle without a context. `reason` says why a known one was removed.
 pub(super) fn missing(handle: u64, reason: Option<&str>, directory: &str) -> Error {
     let handle = text(handle);
     let reason = match reason {
@@ -89,7 +89,7 @@ pub(super) fn missing(handle: u64, reason: Option<&str>, directory: &str) -> Err
     Error::new(Code::NotFound, format!("{handle} is not stored here: {reason}; run the tool again"))
 }
 
-/// No context behind a path or a handle.
+/// The error for a path or handle without a context.
 pub(super) fn not_found(path: &str) -> Error {
     if !is_handle(path) {
         return Error::not_found(path);

@@ -1,4 +1,5 @@
-//! Which calls gave outputs of the same handle. Most handles have one: no list is kept for those.
+//! The calls of one manager for each handle. Equal outputs share a handle; most handles have one call, for which no
+//! list is allocated.
 
 use rustc_hash::FxHashMap;
 
@@ -25,7 +26,7 @@ impl HandleGroups {
         calls.insert(place, earlier);
     }
 
-    /// Takes a call from its handle.
+    /// Removes a call.
     pub fn remove(&mut self, handle: u64, sequence: u64) {
         let before = match self.earlier.get_mut(&handle) {
             Some(calls) => {
@@ -49,7 +50,7 @@ impl HandleGroups {
         }
     }
 
-    /// Takes out every call below `sequence`.
+    /// Removes all calls below `sequence`.
     pub fn remove_before(&mut self, sequence: u64) {
         self.latest.retain(|_, latest| *latest >= sequence);
         self.earlier.retain(|_, calls| {

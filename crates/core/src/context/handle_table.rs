@@ -1,9 +1,10 @@
-//! The table of handles of one directory: which file each handle means, for every process that opens the directory.
+//! The table of handles of a directory: an append-only file that says for every process which file each handle refers
+//! to.
 //!
-//! An append-only file of rows of one size, `ctx_<16 hex> <mark> <file name>`, filled up with spaces and ended by a line
-//! feed. Rows are added before a save is acknowledged, all that wait in one write. The table is a cache: what it says is
-//! compared with the record before it is believed, a directory whose files it does not name is read, and a damaged
-//! table is removed and made from the records again. It is therefore never synchronised.
+//! Rows have a fixed size: `ctx_<16 hex> <mark> <file name>`, filled with spaces and ended by a line feed. A row is
+//! added before a save is acknowledged; concurrent rows are added in one write. The table is a cache: a file found
+//! through it is verified against its record, files without a row are found by reading the directory, and a damaged
+//! table is removed and rebuilt from the records. It is therefore never synchronised.
 
 use std::{
     ops::Range,
@@ -19,26 +20,26 @@ use super::handle;
 
 /// Bytes of a row: a handle, a mark, the longest file name, two spaces and a line feed, rounded up.
 const ROW: usize = 224;
-/// Where in a row the mark is.
+/// The offset of the mark in a row.
 const MARK: usize = 21;
-/// Where in a row the file name begins.
+/// The offset of the file name in a row.
 const NAME: usize = 23;
 /// Rows read at once.
 const ROWS_AT_ONCE: usize = 4096;
-/// Looks at a table whose last row is cut short, and the pause between them.
+/// How often a table with an incomplete last row is examined, and the pause in between.
 const LOOKS: usize = 20;
 const LOOK_PAUSE: Duration = Duration::from_micros(500);
-/// A table with fewer rows is not made smaller.
+/// The smallest table that is compacted, in rows.
 const MIN_ROWS: usize = 1024;
 
-/// What a row says of a context.
+/// The state of a context in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// It was saved.
     Saved,
-    /// A bound of a live session removed it.
+    /// A bound of its live session removed it.
     DeletedByCap,
-    /// The retention removed it.
+    /// The retention policy removed it.
     DeletedByRetention,
 }
 
@@ -60,7 +61,7 @@ impl Mark {
         }
     }
 
-    /// Why the context is not there any more.
+    /// Why the context was removed; `None` if it was not.
     pub const fn reason(self) -> Option<&'static str> {
         match self {
             Self::Saved => None,
@@ -70,7 +71,7 @@ impl Mark {
     }
 }
 
-/// Writes a row; `None` for a name that is too long, which is not ours.
+/// Formats a row; `None` if the name is too long to be one of this package.
 fn row(handle: u64, mark: Mark, filename: &str) -> Option<[u8; ROW]> {
     let mut row = [b' '; ROW];
     let text = handle::text(handle);
@@ -82,7 +83,7 @@ fn row(handle: u64, mark: Mark, filename: &str) -> Option<[u8; ROW]> {
     Some(row)
 }
 
-/// Reads a row; `None` when it is none.
+/// Parses a row; `None` if it is not valid.
 fn parse(row: &[u8]) -> Option<(u64, Mark, &str)> {
     let (handle, mark) = parse_head(row)?;
     let filename = str::from_utf8(row.get(NAME..row.len() - 1)?).ok()?.trim_end_matches(' ');
@@ -90,7 +91,7 @@ fn parse(row: &[u8]) -> Option<(u64, Mark, &str)> {
     Some((handle, mark, filename))
 }
 
-/// Reads a row up to its file name, which takes longest: it is read when it is asked for.
+/// Parses a row without its file name, which takes longest and is parsed only when needed.
 fn parse_head(row: &[u8]) -> Option<(u64, Mark)> {
     let handle = handle::parse(str::from_utf8(row.get(..MARK - 1)?).ok()?)?;
     let mark = Mark::of(*row.get(MARK)?)?;
@@ -98,35 +99,35 @@ fn parse_head(row: &[u8]) -> Option<(u64, Mark)> {
     (is_whole && row.last() == Some(&b'\n')).then_some((handle, mark))
 }
 
-/// What this process knows of the table.
+/// The rows that this process has read.
 #[derive(Default)]
 struct Known {
     file: Option<Box<dyn OpenFile>>,
-    /// Rows that were read.
+    /// The number of rows.
     rows: u32,
     /// The latest row of each handle.
     latest: FxHashMap<u64, u32>,
-    /// The row before each row that has the same handle; itself where there is none.
+    /// For each row, the row before it with the same handle, or itself if there is none.
     previous: Vec<u32>,
-    /// The random parts of the names that the first `rows_named` rows say were saved.
+    /// The random parts of the saved file names in the first `rows_named` rows.
     named: FxHashSet<u64>,
     rows_named: u32,
-    /// The directory's files were compared with the rows.
+    /// Whether the directory's files were compared with the rows.
     is_compared: bool,
 }
 
-/// A context that a handle may mean.
+/// A context that a handle may refer to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub filename: String,
     pub mark: Mark,
 }
 
-/// The table of one directory, as this process uses it.
+/// The table of one directory in this process.
 pub(super) struct HandleTable {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    /// Rows that wait for the next write.
+    /// Rows for the next write.
     waiting: Mutex<Vec<u8>>,
     writer: Mutex<Option<Box<dyn OpenFile>>>,
     known: Mutex<Known>,
@@ -148,10 +149,10 @@ impl HandleTable {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a row. Those that other threads add meanwhile go in the same write.
+    /// Adds a row. Rows that other threads add at the same time go into the same write.
     ///
     /// # Errors
-    /// The disk's; the row is not there then, and its file is found by its record.
+    /// The disk's. The row is missing then, and the context is found by its record.
     pub fn add(&self, handle: u64, mark: Mark, filename: &str) -> FileResult<()> {
         let Some(row) = row(handle, mark, filename) else { return Ok(()) };
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&row);
@@ -160,7 +161,7 @@ impl HandleTable {
 
     fn write_waiting(&self) -> FileResult<()> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // The thread that had the lock before may have written this thread's row.
+        // The previous lock holder may have written this thread's row.
         let rows =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         if rows.is_empty() {
@@ -175,7 +176,8 @@ impl HandleTable {
         Ok(())
     }
 
-    /// What the handle may mean, the latest first, and whether the directory's files were compared with the table.
+    /// The contexts that the handle may refer to, latest first, and whether the directory's files were compared with
+    /// the table.
     ///
     /// # Errors
     /// The disk's.
@@ -200,7 +202,7 @@ impl HandleTable {
         Ok((found, known.is_compared))
     }
 
-    /// The names of contexts in the directory that no row has.
+    /// The names of contexts in the directory without a row.
     ///
     /// # Errors
     /// The disk's.
@@ -216,12 +218,13 @@ impl HandleTable {
         Ok(unnamed)
     }
 
-    /// Notes that every context of the directory has its row.
+    /// Records that every context of the directory has a row.
     pub fn note_compared(&self) {
         self.known().is_compared = true;
     }
 
-    /// Locks the table for this process's sweep; `None` while another process sweeps. The lock ends with what is returned.
+    /// Locks the table for a sweep by this process; `None` while another process sweeps. Dropping the returned value
+    /// unlocks it.
     ///
     /// # Errors
     /// The disk's.
@@ -230,7 +233,7 @@ impl HandleTable {
         Ok((file.try_lock()? != LockAttempt::Held).then_some(file))
     }
 
-    /// Makes the table smaller when most of its rows name files that are gone.
+    /// Compacts the table if most of its rows name removed files.
     ///
     /// # Errors
     /// The disk's.
@@ -241,18 +244,18 @@ impl HandleTable {
         if rows < MIN_ROWS || rows < contexts.saturating_mul(4) {
             return Ok(());
         }
-        // It is made again from the records when a handle is asked for.
+        // The table is rebuilt from the records when a handle is looked up.
         *known = Known::default();
         self.disk.remove(&self.path).map(drop)
     }
 
-    /// Closes the table's files until it is used again: an open file keeps its volume mounted.
+    /// Closes the table's files until the next use, because an open file keeps its volume from being unmounted.
     pub fn close(&self) {
         drop(self.writer.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.known().file = None;
     }
 
-    /// Removes the table when none of its files is there any more.
+    /// Removes the table if none of its files exists any more.
     ///
     /// # Errors
     /// The disk's.
@@ -271,7 +274,7 @@ impl HandleTable {
         self.disk.remove(&self.path).map(drop)
     }
 
-    /// Reads the rows that were added since the last time.
+    /// Reads the rows that were added since the last refresh.
     fn refresh(&self, known: &mut Known) -> FileResult<()> {
         if !known.file.as_ref().is_some_and(|file| file.is_linked()) {
             *known = Known::default();
@@ -287,7 +290,7 @@ impl HandleTable {
         Ok(())
     }
 
-    /// As [`HandleTable::refresh`], and reads the names.
+    /// As [`HandleTable::refresh`], and parses the names too.
     fn refresh_names(&self, known: &mut Known) -> FileResult<()> {
         self.refresh(known)?;
         let Known { file: Some(file), rows, named, rows_named, .. } = known else { return Ok(()) };
@@ -308,13 +311,13 @@ impl HandleTable {
         Ok(())
     }
 
-    /// A damaged table is made again from the records.
+    /// Removes a damaged table; it is rebuilt from the records.
     fn drop_damaged(&self, known: &mut Known) -> FileResult<()> {
         *known = Known::default();
         self.disk.remove(&self.path).map(drop)
     }
 
-    /// Whether the table ends with a whole row. One that another process is just adding is waited for.
+    /// Whether the table ends with a whole row. Waits for a row that another process is adding.
     fn is_aligned(&self, known: &Known) -> FileResult<bool> {
         let Some(file) = &known.file else { return Ok(true) };
         for look in 0..LOOKS {
@@ -328,11 +331,11 @@ impl HandleTable {
         Ok(false)
     }
 
-    /// `false`: the table is damaged.
+    /// Returns `false` if the table is damaged.
     fn read_new_rows(known: &mut Known) -> FileResult<bool> {
         let Known { file: Some(file), rows, latest, previous, .. } = known else { return Ok(true) };
         let count = u32::try_from(file.length()? / ROW as u64).unwrap_or(u32::MAX);
-        // It never gets shorter.
+        // The file only grows, unless it was replaced.
         let Some(new) = count.checked_sub(*rows) else { return Ok(false) };
         latest.reserve(new as usize);
         *rows = read_rows(&**file, *rows..count, |number, row| {
@@ -345,7 +348,7 @@ impl HandleTable {
     }
 }
 
-/// Calls `visit` with each of the rows until it returns `false`; returns the number of the first row that was not read.
+/// Calls `visit` with each row until it returns `false`; returns the number of the first row that was not visited.
 fn read_rows(
     file: &dyn OpenFile,
     rows: Range<u32>,

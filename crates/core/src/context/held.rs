@@ -1,45 +1,45 @@
-//! A record at hand: as memory keeps it and as JavaScript takes it.
+//! The cached form of a record, which is also the form in which JavaScript gets it.
 
 use storage::Payload;
 
-/// Shorter texts are parsed as fast as they are handed over apart.
+/// The shortest text that is kept apart, in bytes: shorter ones are parsed as fast with the record.
 const MIN_TEXT: usize = 512;
 
-/// A record, whole, or with its result apart.
+/// A record, whole or split for fast access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
     /// The record's JSON.
     Whole(Payload),
-    /// A record whose result is a text: nobody has to parse or escape that again.
+    /// A record whose result is a text, decoded, so that JavaScript need not parse and unescape it.
     Text {
         /// The record's JSON without its result.
         head: Payload,
         /// The result, plain.
         text: Payload,
     },
-    /// A record whose result holds bytes.
+    /// A record whose result has binary data.
     WithBytes {
         /// The record's JSON.
         record: Payload,
-        /// The file of its bytes.
+        /// The file of the binary data.
         bytes: Payload,
     },
 }
 
 impl Held {
-    /// Holds a record whose result begins at `result`.
+    /// From a record whose result begins at `result`.
     #[must_use]
     pub fn new(record: Payload, result: usize) -> Self {
         Self::apart(&record, result).unwrap_or(Self::Whole(record))
     }
 
-    /// Takes the result out, when it is a text and stands last.
+    /// Splits the result off if it is a text and the last member.
     fn apart(record: &[u8], result: usize) -> Option<Self> {
         let (head, tail) = record.split_at_checked(result)?;
         let head = head.strip_suffix(b",\"result\":")?;
         let token = tail.strip_suffix(b"}")?;
         let is_text = token.len() >= MIN_TEXT && token.first() == Some(&b'"');
-        // A lone surrogate stands as an escape, and has no UTF-8.
+        // A lone surrogate is written as an escape, and cannot be expressed in UTF-8.
         if !is_text || memchr::memmem::find(token, b"\\ud").is_some() {
             return None;
         }
@@ -64,7 +64,7 @@ impl Held {
         }
     }
 
-    /// What JavaScript is handed: the record, or the record without its result and the result.
+    /// The texts for JavaScript: the record, or the record without its result followed by the result.
     #[must_use]
     pub fn into_texts(self) -> Vec<Payload> {
         match self {
@@ -73,7 +73,7 @@ impl Held {
         }
     }
 
-    /// The file of its bytes, where it has any.
+    /// The file of the binary data, if it has any.
     #[must_use]
     pub fn bytes(&self) -> Option<Payload> {
         match self {
@@ -82,7 +82,7 @@ impl Held {
         }
     }
 
-    /// Bytes held.
+    /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {

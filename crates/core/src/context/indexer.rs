@@ -1,4 +1,4 @@
-//! The process's indexing thread: one, with a low priority, for the indexes of all managers.
+//! The indexing thread: one low-priority thread per process that indexes the long outputs of all managers.
 
 use std::{
     collections::VecDeque,
@@ -9,22 +9,22 @@ use std::{
 
 use tokio::runtime::Handle;
 
-/// What the thread works for.
+/// A source of work for the thread.
 pub(super) trait Indexing: Send + Sync {
-    /// A quantum of work; whether there is more to do. `runtime` is where its operations run.
+    /// Does one quantum of work; returns whether there is more. `runtime` runs its asynchronous operations.
     fn index_some(&self, runtime: Option<&Handle>) -> bool;
 
-    /// The thread could not be started: a later request tries again.
+    /// Called if the thread could not be started; a later request tries again.
     fn was_refused(&self);
 }
 
-/// A request, and where its operations run.
+/// A request, with the runtime for its operations.
 struct Visit {
     target: Weak<dyn Indexing>,
     runtime: Option<Handle>,
 }
 
-/// The indexing thread, started when there is something to index.
+/// The indexing thread, which is started by the first request.
 struct Indexer {
     visits: Mutex<Visits>,
     woken: Condvar,
@@ -40,7 +40,7 @@ static INDEXER: Indexer = Indexer {
     woken: Condvar::new(),
 };
 
-/// Has the indexing thread work for `target` until that has no more work.
+/// Makes the indexing thread work for `target` until it has no more work.
 pub(super) fn request(target: Weak<dyn Indexing>) {
     INDEXER.serve(Visit { target, runtime: Handle::try_current().ok() });
 }
@@ -60,7 +60,7 @@ impl Indexer {
         let thread = thread::Builder::new().name("agent-context-index".to_owned());
         visits.is_running = thread.spawn(|| self.run()).is_ok();
         if !visits.is_running {
-            // Searches do the work; later outputs try again.
+            // Searches do the work instead; later outputs try to start the thread again.
             for visit in visits.waiting.drain(..) {
                 if let Some(target) = visit.target.upgrade() {
                     target.was_refused();
@@ -84,7 +84,7 @@ impl Indexer {
             drop(visits);
             let Some(target) = visit.target.upgrade() else { continue };
             let quantum = || target.index_some(visit.runtime.as_ref());
-            // A panic in one output must not end the indexing of all others.
+            // A panic while indexing one output must not end the thread.
             let has_more = catch_unwind(AssertUnwindSafe(quantum)).unwrap_or(true);
             drop(target);
             if has_more {
@@ -94,8 +94,8 @@ impl Indexer {
     }
 }
 
-/// Indexing is to use what the agent leaves of the processor. On Linux a priority is that of a thread,
-/// elsewhere it would slow the whole process.
+/// Lowers the thread's priority, so that indexing uses idle processor time only. Not done outside Linux, where the
+/// priority is that of the process.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(10);

@@ -1,4 +1,4 @@
-//! What is indexed of an output.
+//! Chooses the text of an output that is indexed.
 
 use std::sync::Arc;
 
@@ -7,39 +7,38 @@ use text_index::{Document, LateText};
 
 use super::{outcome::evidence, record};
 
-/// A result's text is indexed up to this many bytes; of a longer one its beginning, its end and
-/// pieces from in between.
+/// The most bytes of a result that are indexed; of a longer one, its beginning, its end and pieces in between.
 pub(super) const MAX_INDEXED_RESULT: usize = 128 * 1024;
 
-/// Arguments are indexed up to this many bytes of text.
+/// The most bytes of arguments that are indexed.
 const MAX_INDEXED_ARGUMENTS: usize = 4096;
 
-/// Appends what is indexed of arguments: keys and values, each string with its borders.
+/// Appends the indexed text of arguments: keys and values, with the boundaries of each string kept.
 pub fn append_arguments(raw_json: &[u8], out: &mut String) {
     let separators = [Document::BEFORE_STRING, Document::BEFORE_OTHER];
     json_text::append_separated(raw_json, out, MAX_INDEXED_ARGUMENTS, separators);
 }
 
-/// What is indexed of a stored output.
+/// The indexed metadata of a stored output.
 pub(super) struct IndexedOutput {
     pub name: String,
     pub description: String,
     pub arguments: String,
-    /// What the call's outcome says: see [`evidence`].
+    /// Error and message: see [`evidence`].
     pub outcome: String,
     pub timestamp: i64,
     pub group: u64,
-    /// The file, once it is there: a record that waits need not stay in memory then.
+    /// The path of the file once it exists: the record need not stay in memory for indexing then.
     pub stored: Option<String>,
 }
 
 impl IndexedOutput {
-    /// The text of the result with what the outcome says.
+    /// The result's text, followed by the text of the outcome.
     pub fn evidence(&self, result: String) -> String {
         evidence(result, &self.outcome)
     }
 
-    /// The output with its evidence.
+    /// The document for the index, with the given result.
     pub fn document<'a>(&'a self, result: &'a str) -> Document<'a> {
         Document {
             name: &self.name,
@@ -52,33 +51,33 @@ impl IndexedOutput {
     }
 }
 
-/// A record, and where its result begins.
+/// A record with the position of its result.
 pub(super) struct RecordText {
     pub record: Payload,
     pub result: usize,
 }
 
 impl RecordText {
-    /// Of a record that is still to be checked.
+    /// From a record that was not validated yet.
     pub fn of(record: Payload) -> Option<Self> {
         let result = record::check(&record).ok()?.start;
         Some(Self { record, result })
     }
 
-    /// The result's text, as far as it is indexed.
+    /// The part of the result's text that is indexed.
     pub fn indexed(&self) -> String {
         let mut text = String::new();
         let result = self.record.get(self.result..).unwrap_or_default();
         let result = result.strip_suffix(b"}").unwrap_or(result);
         json_text::append_sample(result, &mut text, MAX_INDEXED_RESULT);
         if text.is_empty() && matches!(result, b"[]" | b"{}" | b"\"\"") {
-            // No words, but other than no result: nothing was found.
+            // Without words, but different from a missing result: the call found nothing.
             text.push_str("[]");
         }
         text
     }
 
-    /// Bytes of the result.
+    /// The size of the result in bytes.
     pub fn len(&self) -> usize {
         self.record.len() - self.result.min(self.record.len())
     }
@@ -91,13 +90,13 @@ pub(super) struct DeferredText {
 }
 
 impl DeferredText {
-    /// Bytes of the record.
+    /// The size of the record in bytes.
     pub fn record_bytes(&self) -> usize {
         self.text.record.len()
     }
 }
 
-/// A [`DeferredText`] that the index shares with the queue.
+/// A [`DeferredText`] that the index shares with the backlog.
 pub(super) struct SharedText(pub Arc<DeferredText>);
 
 impl LateText for SharedText {

@@ -1,5 +1,6 @@
-//! What a placeholder shows of a JSON value that is made up of texts: the value's outline, then each text by its kind
-//! below its JSON path. Texts that report a failure get most of the room.
+//! The preview of a JSON value that consists mostly of long strings, such as a tool's `stdout`: the value's outline,
+//! then each string below its JSON path, with the preview for its kind of text. Strings that report a failure get most
+//! of the space. `placeholder` calls it.
 
 use std::cmp::Reverse;
 
@@ -12,44 +13,44 @@ use super::{
     shown_text::{lines, next, write},
 };
 
-/// Less room shows the beginning and the end of the JSON, in bytes.
+/// With less space, only the beginning and the end of the JSON are shown; in bytes.
 const LEAST_ROOM: usize = 320;
-/// Room for each text, in bytes: with less for all of them fewer are shown.
+/// The least space for a string, in bytes: if there is not enough for all, fewer are shown.
 const LEAST_FOR_TEXT: usize = 160;
-/// Short strings that are shown because they report a failure, at most.
+/// The most short strings that are shown because they report a failure.
 const MOST_SHORT: usize = 2;
-/// How the room is shared: parts of a text that reports a failure, and of another.
+/// The shares of a string that reports a failure, and of another one.
 const FAILING_PARTS: usize = 4;
 const OTHER_PARTS: usize = 1;
-/// Line ends that a written preview may add, in bytes.
+/// The most line ends that writing a preview adds, in bytes.
 const LINE_ENDS: usize = 3;
 
-/// What is shown, and the parameters with which reading goes on.
+/// The preview's text, and the parameters for reading further.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct JsonPreview {
     pub content: String,
     pub next: String,
 }
 
-/// A text that may be shown.
+/// A string that may be shown.
 struct Part {
     found: FoundText,
     heading: String,
     reports: bool,
-    /// Bytes that all of it takes, as far as they matter.
+    /// The bytes that the whole string takes, up to a bound.
     need: usize,
 }
 
-/// A part as it is written.
+/// A string's preview.
 struct Written {
     text: String,
-    /// How reading goes on; `None` when all is shown.
+    /// The parameters for reading further; `None` if all is shown.
     next: Option<String>,
 }
 
-/// The preview of a JSON text that is made up of texts, in at most `max_bytes` bytes, the first note on what is left out
-/// not counted; `None` of any other. What a long outline takes beyond half of them is not counted either. `path` leads
-/// to the JSON text.
+/// The preview of a JSON text that consists mostly of strings, in at most `max_bytes` bytes, not counting the first
+/// note on omitted text, nor the part of an outline that exceeds half of them; `None` for other JSON. `path` is the
+/// JSON path of the text.
 pub(super) fn of_texts(
     json: &str,
     path: &str,
@@ -66,7 +67,7 @@ pub(super) fn of_texts(
     let longest = parts.iter().map(|part| part.found.text.len()).max()?;
     let mut left = room + left_out(longest, mark).len();
     let mut parts_left: usize = parts.iter().map(Part::weight).sum();
-    // What needs less than its share leaves the rest to those that come after it.
+    // A string that needs less than its share leaves the rest to the ones after it.
     let mut in_turn: Vec<usize> = (0..parts.len()).collect();
     in_turn.sort_by_key(|&at| parts.get(at).map(|part| (part.need / part.weight(), at)));
     let mut written: Vec<Option<Written>> = parts.iter().map(|_| None).collect();
@@ -90,7 +91,7 @@ pub(super) fn of_texts(
     written.iter().any(Option::is_some).then_some(JsonPreview { content, next })
 }
 
-/// The texts of a value. One that is JSON itself and made up of texts gives way to them.
+/// The strings of a value. If a string is JSON that consists mostly of strings itself, its strings replace it.
 fn found_in(json: &str, path: &str) -> Option<FoundTexts> {
     let FoundTexts { long, mut short } = texts_within(json, path);
     let mut texts = Vec::new();
@@ -110,7 +111,7 @@ fn found_in(json: &str, path: &str) -> Option<FoundTexts> {
     (!texts.is_empty()).then_some(FoundTexts { long: texts, short })
 }
 
-/// The texts that are shown: the longest, and short ones that report a failure.
+/// The strings that are shown: the longest, and short ones that report a failure.
 fn parts_of(found: FoundTexts, mark: &str, room: usize) -> Vec<Part> {
     let part = |found: FoundText| {
         let heading = heading(&found, mark);
@@ -138,7 +139,8 @@ fn parts_of(found: FoundTexts, mark: &str, room: usize) -> Vec<Part> {
     parts
 }
 
-/// The line above a text. The mark, which no text can hold, shows that the line is not part of one.
+/// The line above a string. It has the delimiter `mark`, which no string contains, so that it cannot be taken for a
+/// part of one.
 fn heading(found: &FoundText, mark: &str) -> String {
     let FoundText { path, text } = found;
     let shape = match outline(text.as_bytes(), MAX_OUTLINE) {
@@ -153,12 +155,13 @@ impl Part {
         if self.reports { FAILING_PARTS } else { OTHER_PARTS }
     }
 
-    /// The text in at most `max_bytes` bytes with its heading and all notes; `None` when that is too little.
+    /// The preview of a string in at most `max_bytes` bytes, with its heading and all notes; `None` if that is too
+    /// little.
     fn write(&self, arguments: &[u8], mark: &str, max_bytes: usize) -> Option<Written> {
         let FoundText { path, text } = &self.found;
         let mut out = self.heading.clone();
         let room = max_bytes.checked_sub(out.len() + LINE_ENDS)?;
-        // Line ends of two characters are shown as one.
+        // Both characters of a CRLF count as one when shown.
         if text.len() <= 2 * room && preview::shown_bytes(text, &(0..text.len())) <= room {
             let pieces = std::iter::once(0..text.len()).collect();
             out.push_str(&write(&Preview { outline: String::new(), pieces }, text, None, mark));
@@ -304,7 +307,8 @@ mod tests {
         assert_eq!(shown_of(&json!({ "stdout": noise(10) }), "{}", 1024), None);
     }
 
-    /// Checks that each text's parts and the notes between them make up the text: bytes left out, and shown.
+    /// Checks that each string's shown parts and the omitted bytes in the notes add up to the string; returns the bytes
+    /// omitted and shown.
     fn account(content: &str, value: &Value) -> Result<usize, TestCaseError> {
         let heading = |line: &str| {
             let (path, rest) =
@@ -329,7 +333,7 @@ mod tests {
                 .expect("a path that leads to a text");
             prop_assert_eq!(bytes, text.len());
             texts += 1;
-            // The line end before a note is the text's, or the note's.
+            // The line end before a note may belong to the string or to the note.
             let mut ends = vec![0];
             while let Some(line) = lines.next_if(|line| heading(line).is_none()) {
                 if let Some(left_out) = note(line) {

@@ -1,11 +1,12 @@
-//! Strings within a result, found by the steps that lead to them.
+//! Finds strings within a JSON result by their paths, in one scan. `save` uses it for strings that get placeholders of
+//! their own.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
 use json_text::Token;
 use serde::Deserialize;
 
-/// One step into a JSON value.
+/// A key or an index in the path to a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
@@ -15,34 +16,34 @@ pub enum Step {
     Key(String),
 }
 
-/// Where a walk is in the tree of the paths asked for; index 0 is the whole value.
+/// A node in the tree of all paths; index 0 is the whole value.
 #[derive(Default)]
 struct Node {
     children: HashMap<Step, usize>,
-    /// The paths that end here.
+    /// The paths that end at this node.
     ends: Vec<usize>,
 }
 
-/// An array or object around the current token.
+/// An array or object that contains the current token.
 struct Container {
-    /// `None` where no path leads.
+    /// `None` if no path leads into it.
     node: Option<usize>,
     next: Next,
 }
 
-/// The step to the next value of a container.
+/// The key or index of the next value in a container.
 enum Next {
     Index(u64),
     Key(Option<String>),
 }
 
-/// The strings of a JSON text at the ends of `paths`, as tokens, in one pass over the text. `None` for a path that ends
-/// elsewhere.
+/// The string tokens at the ends of `paths`, in one scan of the JSON text. `None` for a path that does not end at a
+/// string.
 pub(super) fn strings_at<'a>(json: &'a [u8], paths: &[Vec<Step>]) -> Vec<Option<&'a [u8]>> {
     let mut found = vec![None; paths.len()];
     let tree = tree_of(paths);
     let mut around: Vec<Container> = Vec::new();
-    // What follows a broken part is not found.
+    // A syntax error only ends the search early.
     let _ = json_text::walk_value(json, 0, |token| {
         match token {
             Token::Key(key) => {
@@ -98,7 +99,7 @@ fn tree_of(paths: &[Vec<Step>]) -> Vec<Node> {
     tree
 }
 
-/// The node of the value that begins now.
+/// The tree's node for the value that begins now.
 fn enter(tree: &[Node], around: &mut [Container]) -> Option<usize> {
     let Some(container) = around.last_mut() else { return Some(0) };
     let node = container.node?;
@@ -161,7 +162,7 @@ mod tests {
     }
 
     impl ConcatSome for Vec<Option<String>> {
-        /// The second, where the first is absent.
+        /// The second one, if the first is absent.
         fn concat_some(&self) -> String {
             assert_eq!(self.first(), Some(&None));
             self.get(1).cloned().flatten().unwrap()

@@ -1,4 +1,5 @@
-//! The end of contexts: one by one, by session, by directory.
+//! Removing contexts and ending sessions: `forget` for one context, `clear` for a session, `clear_directory` for the
+//! directory, `close`.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,14 +20,14 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// How many files a clearing removed.
+/// The number of files that a clearing removed.
 pub type Cleared = u64;
 
-/// Counts removals and keeps the first failure, so that one stubborn file does not keep the others.
+/// Counts removals and keeps the first error, so that one file that cannot be removed does not keep the others.
 #[derive(Default)]
 struct Removals {
     deleted: u64,
-    /// There was a file to remove.
+    /// Whether there was a file to remove.
     is_any: bool,
     failure: Option<Error>,
 }
@@ -44,7 +45,7 @@ impl Removals {
         }
     }
 
-    /// Brings what was removed to stable storage where that is promised.
+    /// Makes the removals durable if the durability level requires it.
     async fn sync(&mut self, session: &Session) {
         if let Err(error) = session.directory.sync_removals().await {
             self.failure.get_or_insert(error);
@@ -61,16 +62,16 @@ impl Removals {
     }
 }
 
-/// A clearing that was called: which saves it covers.
+/// The saves that a clearing covers: those that were called before it.
 pub struct Clearing {
-    /// Time of the call, ms since 1970.
+    /// The time of the call, ms since 1970.
     called: i64,
-    /// The session's managers in this process, and how many calls each had had.
+    /// The session's managers in this process, with the number of calls of each.
     siblings: Vec<(u64, Arc<Session>)>,
 }
 
 impl Clearing {
-    /// The clearing of what was saved before now.
+    /// A clearing of everything that was saved before now.
     pub(super) fn begin(session: &Arc<Session>) -> Self {
         let siblings = session
             .neighbours()
@@ -81,7 +82,7 @@ impl Clearing {
         Self { called: Utc::now().timestamp_millis(), siblings }
     }
 
-    /// Without siblings in other directories: a session of the same name is another one there.
+    /// Leaves out managers in other directories, where the same id is another session.
     async fn within(self, session: &Session) -> Self {
         let mut siblings = Vec::with_capacity(self.siblings.len());
         for (calls, sibling) in self.siblings {
@@ -92,7 +93,7 @@ impl Clearing {
         Self { siblings, ..self }
     }
 
-    /// Whether a file name was made after the clearing was called, here or elsewhere.
+    /// Whether a file name was made after the clearing was called, in this or another process.
     fn is_later(&self, stamp: &layout::ContextStamp) -> bool {
         stamp.timestamp > self.called
             || self
@@ -102,11 +103,11 @@ impl Clearing {
     }
 }
 
-/// Ends the session's contexts: memory and files, of every save called before. The session starts anew
-/// with the next save.
+/// Removes the session's contexts, in memory and in files, of all saves that were called before. The next save starts
+/// the session again.
 ///
 /// # Errors
-/// `Io` when a file could not be removed; the others are gone all the same.
+/// `Io` if a file could not be removed; all others are removed nevertheless.
 pub(super) async fn clear(session: &Session, clearing: Clearing) -> Result<Cleared> {
     let clearing = clearing.within(session).await;
     let mut removals = Removals::default();
@@ -122,7 +123,7 @@ pub(super) async fn clear(session: &Session, clearing: Clearing) -> Result<Clear
         removals.sync(session).await;
     }
     for (_, sibling) in &clearing.siblings {
-        // What resisted is looked for again.
+        // The next clearing looks for the files that could not be removed.
         if removals.failure.is_some() {
             sibling.pointers.note_unknown_files();
         }
@@ -132,7 +133,8 @@ pub(super) async fn clear(session: &Session, clearing: Clearing) -> Result<Clear
     removals.report(session, "Context directory cleared")
 }
 
-/// Ends a session whose contexts were removed: its record goes, and with the directory's last context the table of handles.
+/// Ends a session whose contexts were removed: removes its record, and after the directory's last context the table of
+/// handles.
 async fn end(session: &Session, has_removed: bool) {
     let directory = &session.directory;
     if let Err(error) = directory.end_own_session().await {
@@ -146,7 +148,7 @@ async fn end(session: &Session, has_removed: bool) {
     }
 }
 
-/// Drops a manager's contexts of calls below `cutoff`; `true` when files may be left that no pointer names.
+/// Drops a manager's contexts of calls below `cutoff`; returns `true` if files without a pointer may be left.
 async fn clear_own(session: &Session, cutoff: u64, removals: &mut Removals) -> bool {
     let taken = session.pointers.take_before(cutoff);
     if taken.has_spilling {
@@ -161,15 +163,15 @@ async fn clear_own(session: &Session, cutoff: u64, removals: &mut Removals) -> b
     has_unknown_files
 }
 
-/// Takes contexts out of the index: at once when none is left, else one by one.
+/// Removes contexts from the index: all at once if none is left, otherwise one by one.
 fn unindex(session: &Session, sequences: impl Iterator<Item = u64>) {
     if session.pointers.when_empty(|| session.index.clear()).is_none() {
         sequences.for_each(|sequence| session.index.remove(sequence));
     }
 }
 
-/// Removes the session's files that no pointer of this process names: of other processes that share the
-/// session, of an earlier run, of pointers that were cleared.
+/// Removes the session's files for which this process has no pointer: those of other processes of the session, of an
+/// earlier run, and of pointers that were cleared.
 async fn remove_session_files(session: &Session, clearing: &Clearing, removals: &mut Removals) {
     let id = &session.options.session;
     let may_be_own = |entry: &FileEntry| {
@@ -184,7 +186,7 @@ async fn remove_session_files(session: &Session, clearing: &Clearing, removals: 
     };
     for entry in entries.into_iter().filter(may_be_own) {
         if let Some(context) = layout::parse_bytes(&entry.name) {
-            // Where leases prove who is alive, a sweep does it: another process of the session may be about to write the record.
+            // With leases, a sweep does this: another process of the session may be about to write the record.
             if session.directory.disk.is_none() {
                 let names = (entry.name.as_str(), context.as_str());
                 remove_left_bytes(session, clearing, &root, names, removals).await;
@@ -207,7 +209,7 @@ async fn remove_session_files(session: &Session, clearing: &Clearing, removals: 
     }
 }
 
-/// Removes bytes of the session whose record is not there, nor to come.
+/// Removes binary data of the session whose record neither exists nor is about to be written.
 async fn remove_left_bytes(
     session: &Session,
     clearing: &Clearing,
@@ -231,7 +233,7 @@ async fn remove_left_bytes(
     }
 }
 
-/// Drops every pointer and what only memory has, of every save called before; files stay.
+/// Drops all pointers and the records that are only in memory, of all saves that were called before; keeps files.
 pub(super) fn clear_pointers(session: &Session) {
     let taken = session.pointers.take_before(session.pointers.calls());
     if taken.pointers.values().any(|pointer| pointer.on_disk) {
@@ -240,17 +242,17 @@ pub(super) fn clear_pointers(session: &Session) {
     unindex(session, taken.pointers.keys().copied());
 }
 
-/// Removes this session's files of saves called before, and those of sessions that are over. Pointers
-/// stay, what they named on disk is gone. Files of live sessions and of other programs stay.
+/// Removes this session's files of saves that were called before, and the files of sessions that are over. Keeps the
+/// pointers, whose files no longer exist, and the files of live sessions and of other programs.
 ///
 /// # Errors
-/// `Io` when a file could not be removed; the others are gone all the same.
+/// `Io` if a file could not be removed; all others are removed nevertheless.
 pub(super) async fn clear_directory(session: &Arc<Session>, clearing: Clearing) -> Result<Cleared> {
     let clearing = clearing.within(session).await;
     let own = clearing.siblings.iter().find(|(_, sibling)| Arc::ptr_eq(sibling, session));
     let cutoff = own.map_or(0, |&(cutoff, _)| cutoff);
     session.pointers.wait_before(cutoff).await;
-    // Where the file system cannot say, what follows finds out.
+    // If the file system cannot say, the listing below finds out.
     let is_missing = !session.directory.exists().await.unwrap_or(true);
     let mut removals = Removals::default();
     for pointer in session.pointers.leave_disk(cutoff) {
@@ -273,19 +275,19 @@ pub(super) async fn clear_directory(session: &Arc<Session>, clearing: Clearing) 
     removals.report(session, message)
 }
 
-/// Forgets one context: memory, index, file. `false` when there is none.
+/// Removes one context from memory, index and disk; returns `false` if it does not exist.
 ///
 /// # Errors
-/// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
+/// `OutsideDirectory`, `Conflict` if it belongs to a session that is live in another process, or `Io`.
 pub(super) async fn forget(session: &Arc<Session>, path: &str) -> Result<bool> {
     let relative = match session.locate(path).await {
-        // No context has the handle any more.
+        // No context has this handle any more.
         Err(error) if error.code == Code::NotFound => return Ok(false),
         located => located?,
     };
     let stamp = layout::parse_context(&relative);
     for neighbour in session.neighbours() {
-        // The file of a save in flight is there before its pointer is.
+        // A save in flight writes its file before its pointer is inserted.
         if let Some(stamp) = stamp
             && neighbour.pointers.made(&stamp)
         {
@@ -303,7 +305,7 @@ pub(super) async fn forget(session: &Arc<Session>, path: &str) -> Result<bool> {
     forget_unnamed(session, path, &relative).await
 }
 
-/// Forgets a context whose pointer was removed from `owner`.
+/// Removes the files of a context whose pointer was removed from `owner`.
 pub(super) async fn forget_removed(
     session: &Session,
     owner: &Session,
@@ -317,14 +319,14 @@ pub(super) async fn forget_removed(
     }
     let has_bytes = removed.pointer.has_bytes();
     let may_have_file = removed.pointer.on_disk || removed.is_spilling;
-    // Where memory alone had it, and no removal before failed, there is no file.
+    // If the context was only in memory, and no earlier removal failed, it has no file.
     let outcome = if may_have_file || owner.pointers.has_unknown_files() {
         remove_file(session, relative, may_have_file, has_bytes).await
     } else {
         Ok(())
     };
     if outcome.is_err() {
-        // No pointer names the file any more: clearing has to look for it.
+        // The file may still exist without a pointer: the next clearing looks for it.
         owner.pointers.note_unknown_files();
     }
     outcome
@@ -350,8 +352,7 @@ fn failed(session: &Session, relative: &str, error: FileError) -> Error {
     refused("remove the context", &PathBuf::from(session.directory.path_of(relative)), error)
 }
 
-/// Forgets a context that no pointer of this process names, when it is this session's, or of one that is
-/// over.
+/// Removes a context for which this process has no pointer, if it is this session's or that of a session that is over.
 async fn forget_unnamed(session: &Session, path: &str, relative: &str) -> Result<bool> {
     let Ok(root) = session.directory.root(path).await else { return Ok(false) };
     let head = session.directory.read_head(&root, relative).await;
@@ -375,18 +376,18 @@ async fn forget_unnamed(session: &Session, path: &str, relative: &str) -> Result
         }
         Err(_) => false,
     };
-    // Also for what is gone: the process that removed it may not have brought that to stable storage.
+    // Also if the file is gone: the process that removed it may not have synchronised the directory.
     session.directory.sync_removals().await?;
     Ok(removed)
 }
 
-/// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays, within the
-/// bounds of the retention.
+/// Waits for the first `calls` saves, then releases the session's lease. Its files are kept within the bounds of the
+/// retention policy.
 pub(super) async fn close(session: &Arc<Session>, calls: u64) {
     session.pointers.wait_before(calls).await;
     bounds::enforce_on_session(session).await;
     session.directory.pause().await;
-    // A later save has begun the session again. The lease ends after the lock on the calls.
+    // Does nothing if a later save has started the session again. The lease is dropped after the lock on the calls.
     let released = session.pointers.when_called(calls, || session.directory.close());
     drop(released);
 }

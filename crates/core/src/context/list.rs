@@ -1,4 +1,4 @@
-//! Listing a directory: pointers from the heads of its records, results unread.
+//! Lists a directory: pointers from the heads of its records, without reading results.
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
@@ -12,32 +12,32 @@ use super::{
 };
 use crate::error::Result;
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
-/// Bytes of an array of a [`Listing`], about.
+/// The approximate size of an array in a [`Listing`], in bytes.
 const ARRAY: usize = 4 * 1024 * 1024;
 
-/// Pointers as JSON arrays, several so that no text grows without bound.
+/// Pointers as JSON arrays; several, so that each string's length is bounded.
 pub type Listing = Vec<String>;
 
-/// Every context of the directory, or of the session `wanted`: from disk, and what only this process's
-/// memory has. Oldest first.
+/// All contexts of the directory, or of the session `wanted`: those on disk, and those that are only in this process's
+/// memory. Oldest first.
 ///
 /// # Errors
-/// `Io` when the directory cannot be read.
+/// `Io` if the directory cannot be read.
 pub(super) async fn list(session: &Arc<Session>, wanted: Option<&str>) -> Result<Listing> {
     let found = pointers(session, wanted).await?;
     let prefix = session.directory.escaped_prefix();
     Ok(arrays(&found, |pointer, array| pointer.write_json(prefix, array)))
 }
 
-/// As [`list`], as pointers.
+/// As [`list`], but returns pointers.
 ///
 /// # Errors
 /// Those of [`list`].
 pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Result<Vec<Pointer>> {
     let mut found = in_memory(session, wanted).await;
-    // What leaves memory for disk meanwhile is found twice.
+    // A record that is written from memory to disk meanwhile is found twice.
     let listed: HashSet<String> =
         found.iter().map(|pointer| pointer.filename().to_owned()).collect();
     session.directory.check()?;
@@ -47,7 +47,7 @@ pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Re
     let others = files.entries.iter().filter(|entry| !listed.contains(&entry.name));
     for (number, entry) in others.enumerate() {
         if number % BATCH == BATCH - 1 {
-            // Other tasks run here, and a cancelled listing stops here.
+            // Lets other tasks run; a cancelled listing stops here.
             tokio::task::yield_now().await;
         }
         if let Some(pointer) = list_file(session, &files.root, entry, wanted).await {
@@ -61,7 +61,7 @@ pub(super) async fn pointers(session: &Arc<Session>, wanted: Option<&str>) -> Re
     Ok(found)
 }
 
-/// JSON arrays of items, each of which `write` appends.
+/// Writes items into JSON arrays; `write` appends one item.
 pub(super) fn arrays<T>(
     items: impl IntoIterator<Item = T>,
     mut write: impl FnMut(T, &mut String),
@@ -83,7 +83,7 @@ pub(super) fn arrays<T>(
     arrays
 }
 
-/// What is in memory only, of this process's managers of the directory.
+/// The contexts that are only in memory, of all managers of this process for the directory.
 async fn in_memory(session: &Arc<Session>, wanted: Option<&str>) -> Vec<Pointer> {
     let mut found = Vec::new();
     for neighbour in session.neighbours() {
@@ -106,7 +106,7 @@ async fn list_file(
     }
     if let Some(pointer) = session.pointers.written(&entry.name) {
         let is_wanted = wanted.is_none_or(|id| session.options.session == id);
-        // One that only memory has is listed already.
+        // A context that is only in memory is listed already.
         return pointer.filter(|_| is_wanted);
     }
     match session.directory.read_head(root, &entry.name).await {

@@ -1,4 +1,4 @@
-//! Loading: from memory where the record is cached, else from the file, which is checked first.
+//! Loads a record: from memory if it is cached, otherwise from its file, which is validated.
 
 use std::{ops::Range, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A context's record, whole.
+/// A whole record.
 ///
 /// # Errors
 /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
@@ -39,7 +39,7 @@ pub(super) async fn load(session: &Arc<Session>, path: &str) -> Result<Held> {
     loaded
 }
 
-/// A record that the memory of this manager has, or only that of another manager of this process.
+/// A record from this manager's memory; or from another manager's of this process, if it has no file.
 pub(super) async fn cached(session: &Arc<Session>, relative: &str) -> Option<Held> {
     if let Some(record) = session.pointers.in_memory(relative) {
         return Some(record);
@@ -54,7 +54,7 @@ pub(super) async fn cached(session: &Arc<Session>, relative: &str) -> Option<Hel
     None
 }
 
-/// Checks that a file holds a whole record; returns where its result is.
+/// Checks that a file has a whole record; returns the range of its result.
 pub(super) fn check(path: &str, bytes: &[u8]) -> Result<Range<usize>> {
     record::check(bytes).map_err(|reason| {
         let reason = match reason {

@@ -1,4 +1,4 @@
-//! What a path means, by its spelling alone.
+//! Resolves paths by their text, without I/O: which file of the directory a caller's path refers to.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,11 +6,11 @@ use storage::layout;
 
 use crate::error::{Error, Result};
 
-/// The path below `directory` that `path` means. `prefix` is the directory with its separator, `root` the
-/// directory without symbolic links.
+/// The path relative to `directory` that `path` refers to. `prefix` is the directory with its separator, `root` its
+/// canonical path.
 ///
 /// # Errors
-/// `OutsideDirectory` when it leads elsewhere.
+/// `OutsideDirectory` if it leads out of the directory.
 pub(super) fn below(
     path: &str,
     directory: &str,
@@ -31,7 +31,7 @@ pub(super) fn below(
     let absolute = if given.is_absolute() || given.starts_with(directory) {
         given.to_owned()
     } else if given.components().count() == 1 {
-        // A bare file name, as `pointer.filename` is one.
+        // A bare file name, such as `pointer.filename`.
         directory.join(given)
     } else {
         std::path::absolute(given).map_err(|_| outside())?
@@ -45,7 +45,7 @@ pub(super) fn below(
     text.map(str::to_owned).ok_or_else(outside)
 }
 
-/// Resolves `.` and `..` by the path's spelling.
+/// Resolves `.` and `..` in the text of the path.
 fn normalise(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {

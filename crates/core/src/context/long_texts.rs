@@ -1,45 +1,45 @@
-//! The strings that make up most of a JSON value: a log in the `stdout` of a shell tool, the text blocks of an MCP
-//! result. A placeholder shows them as texts, each below its JSON path.
+//! Finds the strings that make up most of a JSON value, such as a log in the `stdout` of a shell tool or the text
+//! blocks of an MCP result. `json_preview` shows each below its JSON path.
 
 use std::{cmp::Reverse, fmt::Write, ops::ControlFlow};
 
 use json_text::Token;
 
-/// Shorter strings make up no value, in bytes of JSON.
+/// The shortest string that counts as long, in bytes of JSON.
 const LEAST_LONG: usize = 512;
-/// Strings that are shown by themselves at most.
+/// The most strings that are shown separately.
 const MOST_LONG: usize = 4;
-/// The share of a value that they take together at least.
+/// The least share of the value that the long strings take together.
 const LEAST_SHARE: (usize, usize) = (1, 2);
-/// Of strings that are short, so many are examined for failures.
+/// The most short strings that are examined for failures.
 const MOST_SHORT: usize = 256;
-/// Shorter ones say too little, in bytes of JSON.
+/// The shortest string that is examined, in bytes of JSON.
 const LEAST_SHORT: usize = 16;
-/// Steps of a path at most, and bytes of it: it is written into the placeholder.
+/// The most steps and bytes of a path, which is written into the placeholder.
 const MAX_STEPS: usize = 24;
 const MAX_PATH: usize = 160;
-/// Longer keys are no names, in bytes.
+/// The longest key in a path, in bytes.
 const MAX_KEY: usize = 100;
 
 /// A string within a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundText {
-    /// Where in the value it is, a JSON path.
+    /// Its JSON path in the value.
     pub path: String,
-    /// What it says.
+    /// The decoded string.
     pub text: String,
 }
 
-/// The strings of a value that is made up of few.
+/// The strings of a value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundTexts {
-    /// The longest, in the order of the value; none where they are not most of it.
+    /// The longest, in the order of the value; empty if they are not most of it.
     pub long: Vec<FoundText>,
     /// The first of the others, in the order of the value.
     pub short: Vec<FoundText>,
 }
 
-/// A step into a value that is walked.
+/// A key or an index in the path to the current value.
 #[derive(Debug, Clone, Copy)]
 enum Step<'a> {
     Index(usize),
@@ -53,17 +53,17 @@ struct Candidate<'a> {
     token: &'a [u8],
 }
 
-/// Gathers strings while a text is walked.
+/// Collects strings during the scan.
 #[derive(Default)]
 struct Gathering<'a> {
     /// The step to the current value of each open container, outermost first.
     steps: Vec<Step<'a>>,
-    /// The longest strings, in the order of the text.
+    /// The longest strings so far, in the order of the text.
     long: Vec<Candidate<'a>>,
     short: Vec<Candidate<'a>>,
 }
 
-/// The strings that make up most of a JSON text, whose paths begin with `path`.
+/// The strings that make up most of a JSON text; their paths begin with `path`.
 pub(super) fn texts_within(json: &str, path: &str) -> FoundTexts {
     let mut gathering = Gathering::default();
     let walked = json_text::walk_value(json.as_bytes(), 0, |token| {
@@ -98,7 +98,7 @@ impl<'a> Gathering<'a> {
                     *step = Step::Key(key);
                 }
             }
-            // The first key of an object takes the place of this one.
+            // A placeholder: the object's first key replaces it.
             Token::ObjectStart => self.steps.push(Step::Key(b"")),
             Token::ArrayStart => self.steps.push(Step::Index(0)),
             Token::ObjectEnd | Token::ArrayEnd => {
@@ -113,7 +113,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// After a value: the next element of an array.
+    /// Steps to the next element of an array, after a value.
     fn pass(&mut self) {
         if let Some(Step::Index(index)) = self.steps.last_mut() {
             *index += 1;
@@ -132,7 +132,7 @@ impl<'a> Gathering<'a> {
             self.short.push(Candidate { path, token });
             return;
         }
-        // Of members with one name the last counts, as with `JSON.parse`.
+        // Of members with the same name the last counts, as in `JSON.parse`.
         self.long.retain(|one| one.path != path);
         self.long.push(Candidate { path, token });
         if self.long.len() > MOST_LONG {
@@ -144,7 +144,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// The path of the current value; `None` where a step is no name, or there are too many.
+    /// The path of the current value; `None` if a step is not a plain name, or there are too many.
     fn path(&self, root: &str) -> Option<String> {
         if self.steps.len() > MAX_STEPS {
             return None;
@@ -164,7 +164,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// A path stands outside of a placeholder's tags: no key says more than a name.
+/// Paths are written outside the placeholder's tags, so keys other than plain names are refused.
 fn push_name(path: &mut String, name: &str) -> Option<()> {
     let is_letter = |one: char| one.is_ascii_alphabetic() || one == '_';
     let is_plain = name.starts_with(is_letter)

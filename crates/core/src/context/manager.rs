@@ -1,4 +1,5 @@
-//! `Manager`: the operations of a session's outputs, each of which is a module of its own.
+//! `Manager`, the façade of `ContextManager`: the operations of one session. The addon calls them; each is implemented
+//! in a module of its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -38,17 +39,17 @@ use crate::{
     slices::{Request, Slice},
 };
 
-/// Keeps the tool outputs of one session.
+/// Stores the tool outputs of one session.
 pub struct Manager {
     session: Arc<Session>,
-    /// What others keep in the directory, once a search asked for it.
+    /// The contexts of other sessions, indexed by the first search that covers them.
     others: OnceLock<DirectoryIndex>,
-    /// What all sessions keep there, once a selection asked for it.
+    /// The contexts of all sessions, read by the first selection that covers them.
     view: DirectoryView,
 }
 
 impl Manager {
-    /// A manager; touches no file.
+    /// A manager. Touches no file.
     #[must_use]
     pub fn new(
         options: ManagerOptions,
@@ -59,22 +60,20 @@ impl Manager {
         Arc::new(Self { session, others: OnceLock::new(), view: DirectoryView::default() })
     }
 
-    /// Numbers a save, in the order of the calls; [`Manager::save`] takes the number.
+    /// Assigns a number to a save, in the order of the calls; pass it to [`Manager::save`].
     pub fn begin_save(&self) -> u64 {
         self.session.pointers.begin()
     }
 
-    /// Saves a tool output; returns its path once it is where its durability level says.
+    /// Saves a tool output; returns its path once the record is as durable as the options require.
     ///
     /// # Errors
-    /// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is
-    /// left behind then.
+    /// `TooLarge`, `InvalidArgument` for a value that is not valid, `Redaction`, or `Io`. Nothing is left on disk then.
     pub async fn save(&self, sequence: u64, request: SaveRequest) -> Result<String> {
         self.store(sequence, request).await.map(|saved| saved.stored.path)
     }
 
-    /// As [`Manager::save`]; returns as well what the request's `offload` asks for, and what was
-    /// redacted.
+    /// As [`Manager::save`]; also returns what the request's `offload` asks for, and which secrets were redacted.
     ///
     /// # Errors
     /// As [`Manager::save`].
@@ -83,14 +82,14 @@ impl Manager {
         save::store(&self.session, sequence, request).await
     }
 
-    /// A result that comes piece by piece, of which at most `limit` bytes of JSON are kept. Touches no file; the file system must
-    /// be a disk.
+    /// A result that comes in pieces, of which at most `limit` bytes of JSON are kept. Touches no file. The file system
+    /// must be a disk.
     #[must_use]
     pub fn stream(&self, redaction: Option<Redaction>, limit: usize) -> StreamedResult {
         StreamedResult::new(Arc::clone(&self.session), redaction, limit)
     }
 
-    /// As [`Manager::store`], for what came of a stream: the request's own result is not looked at.
+    /// As [`Manager::store`], with the result from a stream instead of the request's.
     ///
     /// # Errors
     /// As [`Manager::store`].
@@ -105,8 +104,8 @@ impl Manager {
         streamed::store(&self.session, sequence, request, stream, envelope).await
     }
 
-    /// The key with which tools for models sign their answers, as hex digits. Where the directory has none: made with
-    /// `creates`, else `None`.
+    /// The key with which the tools for models sign their answers, as hex digits. If the directory has none, it is
+    /// created if `creates` is set, otherwise `None` is returned.
     ///
     /// # Errors
     /// `UnsafeDirectory`, `Corrupt` or `Io`
@@ -114,14 +113,14 @@ impl Manager {
         answer_key::read(&self.session.directory, creates).await
     }
 
-    /// A record that is in memory, without I/O.
+    /// A record that is cached in memory, without I/O.
     #[must_use]
     pub fn peek(&self, path: &str) -> Option<Held> {
         let relative = self.session.locate_by_spelling(path).ok()?;
         self.session.pointers.in_memory(&relative)
     }
 
-    /// A context's record, whole.
+    /// A whole record.
     ///
     /// # Errors
     /// `NotFound`, `OutsideDirectory`, `Corrupt`, `TooLarge` or `Io`.
@@ -130,20 +129,21 @@ impl Manager {
         load::load(&self.session, path).await
     }
 
-    /// The bytes of a context's result: of each part that its record names, in that order.
+    /// The binary data of a context's result: each part that its record lists, in that order.
     ///
     /// # Errors
-    /// Those of [`Manager::load`]; `Corrupt` when they are not those that were saved, `InvalidArgument` when there are none.
+    /// Those of [`Manager::load`]; `Corrupt` if the data are not those that were saved, `InvalidArgument` if there are
+    /// none.
     pub async fn bytes(&self, path: &str) -> Result<Vec<Vec<u8>>> {
         self.resumed().await;
         bytes::load(&self.session, path).await
     }
 
-    /// Reads a part of a context's result. The record is read and checked as a load does it; only the
-    /// part is handed on. With `sessions`, contexts of others are not found.
+    /// Reads a part of a context's result. The whole record is read and validated. With `sessions`, contexts of other
+    /// sessions are not found.
     ///
     /// # Errors
-    /// Those of [`Manager::load`], and `InvalidArgument` when a JSON path asks for too much work.
+    /// Those of [`Manager::load`], and `InvalidArgument` if evaluating the JSON path takes too much work.
     pub async fn read(
         &self,
         path: &str,
@@ -154,43 +154,41 @@ impl Manager {
         read::read(&self.session, path, request, sessions).await
     }
 
-    /// Finds lines in many contexts.
+    /// Finds matching lines in many contexts.
     ///
     /// # Errors
-    /// `InvalidArgument` when the expression needs too much work.
+    /// `InvalidArgument` if matching the expression takes too much work.
     pub async fn grep(&self, request: GrepRequest) -> Result<Grepped> {
         grep::grep(&self.session, request).await
     }
 
-    /// What was found by the calls behind these paths, in a few words; `None` for those that cannot be read.
+    /// Short descriptions of what these contexts hold; `None` for those that cannot be read.
     pub async fn found(&self, paths: &[String]) -> Vec<Option<String>> {
         found::found(&self.session, paths).await
     }
 
-    /// Every context of the directory, or of one session: from disk, and what only this process's
-    /// memory has. Oldest first.
+    /// All contexts of the directory, or of one session: those on disk, and those that are only in this process's
+    /// memory. Oldest first.
     ///
     /// # Errors
-    /// `Io` when the directory cannot be read.
+    /// `Io` if the directory cannot be read.
     pub async fn list(&self, session: Option<&str>) -> Result<Listing> {
         list::list(&self.session, session).await
     }
 
-    /// The stored outputs that the query finds, best first, each a pointer with its score and its
-    /// snippets, as JSON arrays.
+    /// The stored outputs that match the query, best first, as JSON arrays of pointers with score and snippets.
     ///
     /// # Errors
-    /// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory
-    /// cannot be read.
+    /// `InvalidArgument` for a query without terms or with an invalid time, `Io` if the directory cannot be read.
     pub async fn search(&self, request: &SearchRequest) -> Result<Listing> {
         self.resumed().await;
         search::search(&self.session, &self.others, request).await
     }
 
-    /// Chooses contexts for a question. `vector` is that of the question.
+    /// Selects the contexts that are relevant to a question. `vector` is the question's embedding.
     ///
     /// # Errors
-    /// With `all_sessions`, `UnsafeDirectory`, or `Io` when the directory cannot be read.
+    /// With `all_sessions`: `UnsafeDirectory`, or `Io` if the directory cannot be read.
     pub async fn select(
         &self,
         question: &str,
@@ -205,22 +203,22 @@ impl Manager {
         Ok(selection::select(&self.session, question, selection, vector).await)
     }
 
-    /// The positions of the candidates that share a term with the query, best first; `None` when a
-    /// known candidate was cleared since, so that its text is needed.
+    /// The positions of the candidates that share a term with the query, best first; `None` if a known candidate was
+    /// cleared meanwhile, in which case the caller has to pass its text.
     #[must_use]
     pub fn rank(&self, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
         select::rank(&self.session, query, candidates)
     }
 
-    /// As [`Manager::rank`] for candidates that are all this manager's and stand in the order of
-    /// the calls, as `getAllPointers` gives them: a million need no table.
+    /// As [`Manager::rank`] for candidates of this manager in the order of the calls, as `getAllPointers` returns them.
+    /// No table of positions is needed.
     #[must_use]
     pub fn rank_ascending(&self, query: &str, sequences: &[f64]) -> Option<Vec<usize>> {
         select::rank_ascending(&self.session, query, sequences)
     }
 
-    /// Texts of contexts in question that have no vector and would keep one: at most `limit`, the
-    /// latest first, with the numbers of their calls.
+    /// The texts of admitted contexts that have no vector and would get one: at most `limit`, latest first, with the
+    /// numbers of their calls.
     pub async fn texts_without_vector(
         &self,
         selection: &Selection,
@@ -230,53 +228,51 @@ impl Manager {
         selection::texts_without_vector(&self.session, selection, limit).await
     }
 
-    /// Keeps vectors of contexts. Those of contexts that went meanwhile are dropped.
+    /// Stores vectors of contexts. Vectors of contexts that were removed meanwhile are dropped.
     pub fn add_vectors(&self, vectors: impl Iterator<Item = (u64, Vector)>) {
         let is_known = |sequence| self.session.pointers.contains(sequence);
         self.session.index.add_vectors(vectors, is_known);
     }
 
-    /// Counts and bytes by tier.
+    /// Counts and bytes in memory and on disk.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.session.pointers.stats()
     }
 
-    /// How many saves were called so far.
+    /// The number of saves that were called.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.session.pointers.calls()
     }
 
-    /// How many contexts have a pointer.
+    /// The number of contexts with a pointer.
     #[must_use]
     pub fn len(&self) -> usize {
         self.session.pointers.len()
     }
 
-    /// There is no pointer.
+    /// Whether there is no pointer.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.session.pointers.is_empty()
     }
 
-    /// Another number than before whenever the pointers may have changed.
+    /// A number that changes whenever the pointers may have changed.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.session.pointers.generation()
     }
 
-    /// At most `limit` pointers from call number `start` on, in the order of the calls: their numbers,
-    /// and a JSON array of rows: file name, tool name, description, arguments, task, query, time, size,
-    /// success, whether the arguments are cut, source URLs, and a handle where there is one.
+    /// At most `limit` pointers from call number `start` on, in the order of the calls: their numbers, and a JSON array
+    /// of rows (see `Pointer::write_row`).
     #[must_use]
     pub fn pointers_from(&self, start: u64, limit: usize) -> (Vec<u64>, String) {
         self.session.pointers.rows_from(start, limit)
     }
 
-    /// At most `limit` pointers, newest first, as [`Manager::pointers_from`]: of a tool (a JSON token)
-    /// and of calls before that of a context, when those are given. `None` when this manager has no
-    /// such context.
+    /// At most `limit` pointers, newest first, as [`Manager::pointers_from`]; only those of a tool (a JSON token) and
+    /// those before a context, if given. `None` if this manager has no such context.
     #[must_use]
     pub fn latest_pointers(
         &self,
@@ -303,19 +299,19 @@ impl Manager {
         self.session.pointers.rows_of_task(task)
     }
 
-    /// Forgets one context: memory, index, file. `false` when there is none.
+    /// Removes one context from memory, index and disk; returns `false` if it does not exist.
     ///
     /// # Errors
-    /// `OutsideDirectory`, `Conflict` when it belongs to a session that is alive elsewhere, or `Io`.
+    /// `OutsideDirectory`, `Conflict` if it belongs to a session that is live in another process, or `Io`.
     pub async fn forget(&self, path: &str) -> Result<bool> {
         self.resumed().await;
         lifecycle::forget(&self.session, path).await
     }
 
-    /// Forgets this session's contexts that meet the filter, or those of another session that is over.
+    /// Removes this session's contexts that match the filter, or those of another session that is over.
     ///
     /// # Errors
-    /// `Conflict` when the other session is live or paused: nothing is removed then; `UnsafeDirectory` or `Io`.
+    /// `Conflict` if the other session is live or paused, in which case nothing is removed; `UnsafeDirectory` or `Io`.
     pub async fn forget_matching(
         &self,
         filter: &ContextFilter,
@@ -326,25 +322,24 @@ impl Manager {
         forget::forget_matching(&self.session, filter, session, is_dry_run).await
     }
 
-    /// The pointer of the latest equal call, as JSON; `None` when there is none.
+    /// The pointer of the latest stored output of an equal call, as JSON; `None` if there is none.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that cannot be read, `Redaction`, `UnsafeDirectory` or `Io`.
+    /// `InvalidArgument` for arguments that are not valid, `Redaction`, `UnsafeDirectory` or `Io`.
     pub async fn find(&self, request: FindRequest) -> Result<Option<String>> {
         self.resumed().await;
         find::find(&self.session, request).await
     }
 
-    /// Restores the pointers of the session's earlier processes, where the options ask for that. Returns once they are
-    /// there.
+    /// Restores the pointers of the session's earlier processes, if the options ask for that.
     ///
     /// # Errors
-    /// `UnsafeDirectory`, or `Io` when the directory cannot be read; the next call tries again.
+    /// `UnsafeDirectory`, or `Io` if the directory cannot be read; the next call tries again.
     pub async fn resume(&self) -> Result<()> {
         resume::resume(&self.session).await
     }
 
-    /// Waits for the pointers of earlier processes. Where they cannot be read, [`Manager::resume`] says why.
+    /// Waits for the pointers of earlier processes. [`Manager::resume`] reports errors, so they are ignored here.
     async fn resumed(&self) {
         if let Err(error) = self.resume().await {
             self.session.debug.say(
@@ -354,7 +349,8 @@ impl Manager {
         }
     }
 
-    /// Keeps a context whatever the bounds of the live session are, or no longer. Whether this manager has it.
+    /// Exempts a context from the bounds of the live session, or ends the exemption; returns whether this manager has
+    /// it.
     ///
     /// # Errors
     /// `OutsideDirectory`
@@ -367,16 +363,16 @@ impl Manager {
         }
     }
 
-    /// The sessions of the directory, the latest used first.
+    /// The sessions of the directory, latest used first.
     ///
     /// # Errors
-    /// `UnsafeDirectory`, or `Io` when the directory cannot be read.
+    /// `UnsafeDirectory`, or `Io` if the directory cannot be read.
     pub async fn sessions(&self) -> Result<Vec<SessionInfo>> {
         self.session.directory.sessions().await
     }
 
-    /// Ends a session: what it left stays within the bounds of the retention, as soon as no process holds it. Whether it was
-    /// live or paused.
+    /// Ends a session: once no process holds it, its files are kept within the bounds of the retention policy. Returns
+    /// whether it was live or paused.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -384,62 +380,61 @@ impl Manager {
         self.session.directory.end_session(id).await
     }
 
-    /// Notes which saves a clearing covers: those called before.
+    /// The set of saves that a clearing covers: those that were called before.
     #[must_use]
     pub fn begin_clear(&self) -> Clearing {
         Clearing::begin(&self.session)
     }
 
-    /// Ends the session's contexts: memory and files, of every save called before. The session
-    /// starts anew with the next save.
+    /// Removes the session's contexts, in memory and in files, of all saves that were called before. The next save
+    /// starts the session again.
     ///
     /// # Errors
-    /// `Io` when a file could not be removed; the others are gone all the same.
+    /// `Io` if a file could not be removed; all others are removed nevertheless.
     pub async fn clear(&self, clearing: Clearing) -> Result<Cleared> {
         self.resumed().await;
         lifecycle::clear(&self.session, clearing).await
     }
 
-    /// Drops every pointer and what only memory has, of every save called before; files stay.
+    /// Drops all pointers and the records that are only in memory, of all saves that were called before; keeps files.
     pub fn clear_pointers(&self) {
         lifecycle::clear_pointers(&self.session);
     }
 
-    /// Removes this session's files of saves called before, and those of sessions that are over.
-    /// Pointers stay, what they named on disk is gone. Files of live sessions and of other programs
-    /// stay.
+    /// Removes this session's files of saves that were called before, and the files of sessions that are over. Keeps
+    /// the pointers, whose files no longer exist, and the files of live sessions and of other programs.
     ///
     /// # Errors
-    /// `Io` when a file could not be removed; the others are gone all the same.
+    /// `Io` if a file could not be removed; all others are removed nevertheless.
     pub async fn clear_directory(&self, clearing: Clearing) -> Result<Cleared> {
         lifecycle::clear_directory(&self.session, clearing).await
     }
 
-    /// Removes what dead sessions left behind, within the bounds of the retention. With an injected
-    /// file system, where no locks prove who is alive, nothing is touched.
+    /// Removes the files of dead sessions that exceed the retention policy. With an injected file system, whose locks
+    /// cannot prove which sessions are live, nothing is removed.
     ///
     /// # Errors
-    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
+    /// `UnsafeDirectory`; `Io` if the directory cannot be read; files that cannot be removed are skipped.
     pub async fn sweep(&self) -> Result<SweepReport> {
         bounds::enforce_on_session(&self.session).await;
         self.session.directory.sweep(Mode::Remove).await
     }
 
-    /// What [`Manager::sweep`] would remove of dead sessions, and why.
+    /// What [`Manager::sweep`] would remove, and why.
     ///
     /// # Errors
-    /// `UnsafeDirectory`; `Io` when the directory cannot be read.
+    /// `UnsafeDirectory`; `Io` if the directory cannot be read.
     pub async fn plan_sweep(&self) -> Result<SweepReport> {
         self.session.directory.sweep(Mode::DryRun).await
     }
 
-    /// Waits for the first `calls` saves, then gives the session's lease up: what it wrote stays,
-    /// within the bounds of the retention.
+    /// Waits for the first `calls` saves, then releases the session's lease. Its files are kept within the bounds of
+    /// the retention policy.
     pub async fn close(&self, calls: u64) {
         lifecycle::close(&self.session, calls).await;
     }
 
-    /// Ends the session without waiting for anything; a later save begins it again.
+    /// Ends the session without waiting; a later save starts it again.
     pub fn end(&self) {
         drop(self.session.directory.close());
     }

@@ -1,5 +1,10 @@
-//! `ContextManager`: every tool output of a session, small ones at hand in memory, large ones on
-//! disk, all reachable through light pointers.
+//! `ContextManager`: stores every tool output of a session. Small outputs are cached in memory, large ones are in
+//! files, and a compact pointer to each stays in memory.
+//!
+//! Terms: a *record* is the JSON text of one stored output; a *pointer* is the metadata of a record with its path; a
+//! *handle* is a name derived from a record's content; an *outcome* says how the call ended; a *placeholder* is the
+//! text that replaces an output in a conversation; a *lease* proves that a session is live. `manager` is the façade
+//! that the addon calls.
 
 mod admission;
 mod answer_key;
@@ -99,7 +104,7 @@ use storage::FileError;
 
 use crate::error::Error;
 
-/// A file system's refusal while doing `what` with `path`.
+/// The error for a failed file operation.
 fn refused(what: &str, path: &Path, cause: FileError) -> Error {
     Error::from_file(what, path, "contextDir", cause)
 }

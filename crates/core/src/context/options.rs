@@ -1,55 +1,55 @@
-//! What a manager is told at its construction.
+//! The options of a manager.
 
 use storage::Durability;
 
 use crate::safety::Trust;
 
-/// Bounds of what dead sessions leave behind, and of any single result.
+/// Bounds for the contexts of dead, paused and live sessions, and for a single result.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
-    /// Contexts of dead sessions older than this many ms go.
+    /// The greatest age of a dead session's contexts, in ms.
     pub max_age: i64,
-    /// More contexts of dead sessions than this go, oldest first.
+    /// The most contexts of dead sessions; the oldest are removed first.
     pub max_files: usize,
-    /// Contexts of dead sessions that take more bytes than this go, oldest first.
+    /// The most bytes of dead sessions' contexts; the oldest are removed first.
     pub max_bytes: u64,
-    /// A paused session that was not used for this many ms is over.
+    /// A paused session ends when it was not used for this many ms.
     pub keep_paused: i64,
-    /// Paused sessions whose contexts take more bytes than this end, least recently used first.
+    /// The most bytes of paused sessions' contexts; the least recently used sessions end first.
     pub max_paused_bytes: u64,
-    /// Contexts of this session that take more bytes on disk than this go, least recently used first.
+    /// The most bytes of this session's contexts on disk; the least recently used are removed first.
     pub max_live_bytes: u64,
-    /// More contexts of this session on disk than this go, least recently used first.
+    /// The most contexts of this session on disk; the least recently used are removed first.
     pub max_live_files: usize,
-    /// A result whose JSON is longer than this many bytes is refused.
+    /// The longest result, in bytes of JSON; longer ones are refused.
     pub max_result_bytes: usize,
 }
 
-/// What a manager is told at its construction.
+/// The options of a manager.
 #[derive(Debug, Clone)]
 pub struct ManagerOptions {
     /// The directory, absolute, as the caller spells it.
     pub directory: String,
-    /// The directory with its separator: a context's path is this and its file name.
+    /// The directory with its separator, to which a file name is appended.
     pub prefix: String,
     /// The session's id.
     pub session: String,
-    /// The session's id is the caller's, so that it shows in file names and others may share it.
+    /// Whether the caller chose the session's id: file names show it then, and other processes may share the session.
     pub session_is_named: bool,
-    /// The pointers of the session's earlier processes are restored.
+    /// Whether the pointers of the session's earlier processes are restored.
     pub resumes: bool,
-    /// Results whose JSON takes at least this many bytes are large.
+    /// The least bytes of JSON from which on a result counts as large.
     pub persist_threshold: u64,
-    /// Small outputs are written, too.
+    /// Whether small outputs are written to files, too.
     pub persist_all: bool,
-    /// Bytes of small outputs kept in memory.
+    /// The most bytes of small outputs in memory.
     pub memory_budget: usize,
-    /// Bytes of the index; beyond, the oldest outputs are found by what describes them only.
+    /// The most bytes of the index; beyond, the oldest outputs are found by their metadata only.
     pub index_budget: usize,
-    /// Bounds.
+    /// The retention policy.
     pub retention: Retention,
     /// What an acknowledged save survives.
     pub durability: Durability,
-    /// What the caller vouches for.
+    /// Guarantees by the caller about locks and shared directories.
     pub trust: Trust,
 }

@@ -1,23 +1,23 @@
-//! How a call ended: whether it succeeded, why it failed, what the tool said. For a call without a result this is
-//! all the evidence that there is.
+//! The outcome of a call: whether it succeeded, the error, the tool's message. For a call without a result, searches
+//! and reads use it instead.
 
 use json_text::Members;
 
-/// What pointers and slices hold of an error or a message, in bytes.
+/// The longest error or message in pointers and slices, in bytes.
 const MAX_SHOWN: usize = 512;
-/// An error and a message are indexed up to this many bytes each.
+/// The most bytes of an error and of a message that are indexed.
 const MAX_INDEXED: usize = 8192;
 
-/// How a call ended, as its record says.
+/// The outcome in a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether the tool succeeded.
     pub success: Option<bool>,
-    /// Why it failed.
+    /// The error.
     pub error: Option<String>,
-    /// What the tool said about the call.
+    /// The tool's message about the call.
     pub message: Option<String>,
-    /// The exit code of its process; of a record only.
+    /// The exit code of its process; only in records, not in pointers.
     pub exit_code: Option<i32>,
 }
 
@@ -30,7 +30,7 @@ impl Outcome {
         Self { success, error: text(error), message: text(message), exit_code: None }
     }
 
-    /// From a record, which may be cut short within its result, or lack it.
+    /// From a record, which may end within its result, or have none.
     pub fn of_record(record: &[u8]) -> Self {
         let (mut success, mut error, mut message, mut exit_code) = (None, None, None, None);
         let mut has_arguments = false;
@@ -59,7 +59,7 @@ impl Outcome {
         Self { exit_code: exit_code.and_then(|token| token.parse().ok()), ..outcome }
     }
 
-    /// Error and message, each on lines of its own; empty when there is neither.
+    /// Error and message, each on lines of its own; empty if there is neither.
     pub fn text(&self) -> String {
         let mut text = self.error.clone().unwrap_or_default();
         if let Some(message) = self.message.as_deref().filter(|message| **message != text) {
@@ -71,7 +71,7 @@ impl Outcome {
         text
     }
 
-    /// What is indexed of it.
+    /// The text that is indexed.
     pub fn indexed(&self) -> String {
         let cut = |text: &Option<String>| {
             text.as_ref().map(|text| {
@@ -81,7 +81,7 @@ impl Outcome {
         Self { error: cut(&self.error), message: cut(&self.message), ..Self::default() }.text()
     }
 
-    /// What is shown of it beside other things.
+    /// The outcome with error and message shortened, for pointers and slices.
     #[must_use]
     pub fn shortened(&self) -> Self {
         let cut = |text: &Option<String>| text.as_deref().map(shortened);
@@ -89,7 +89,8 @@ impl Outcome {
     }
 }
 
-/// The text that is evidence of a call: its result, and what its outcome says. Without a result, that only.
+/// The indexed and searched text of a call: its result, followed by the text of its outcome; only the latter if there
+/// is no result.
 pub(super) fn evidence(result: String, outcome: &str) -> String {
     match (outcome, result.as_str()) {
         ("", _) => result,
@@ -98,7 +99,7 @@ pub(super) fn evidence(result: String, outcome: &str) -> String {
     }
 }
 
-/// What is shown of a text.
+/// Shortens an error or a message.
 fn shortened(text: &str) -> String {
     if text.len() <= MAX_SHOWN {
         return text.to_owned();

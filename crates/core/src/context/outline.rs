@@ -1,4 +1,5 @@
-//! The shape of a JSON text: keys, counts and types, of the upper levels alone.
+//! The outline of a JSON text: keys, element counts and types of its upper levels. `placeholder` and `json_preview`
+//! show it.
 
 use std::{fmt::Write, ops::ControlFlow};
 
@@ -6,17 +7,16 @@ use json_text::Token;
 
 use super::delimited::harmless_line;
 
-/// Values nested deeper are counted, not described. An array's elements are one level, their
-/// members another.
+/// Deeper values are counted, not described. An array's elements are one level, their members another.
 const MAX_DEPTH: usize = 3;
-/// Keys of the outermost object that are named, and keys of the others.
+/// The most keys that are named of the outermost object, and of the others.
 const MAX_OUTER_KEYS: usize = 16;
 const MAX_INNER_KEYS: usize = 8;
-/// Longer keys are cut, in bytes.
+/// The longest key, in bytes; longer ones are cut.
 const MAX_KEY: usize = 40;
-/// The size of longer strings is told, in bytes.
+/// The longest string whose size is not given, in bytes.
 const SHORT_STRING: usize = 100;
-/// Longer values are not shown, in bytes.
+/// The longest value that is shown, in bytes.
 pub(super) const MAX_VALUE: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,28 +48,28 @@ impl Kind {
 /// A value that is described.
 struct Node {
     kind: Kind,
-    /// Members or elements; of a string its bytes.
+    /// The number of members or elements; of a string its bytes.
     size: usize,
-    /// Elements of each kind, in the order of [`Kind::ALL`].
+    /// The number of elements of each kind, in the order of [`Kind::ALL`].
     elements: [usize; Kind::ALL.len()],
-    /// Members that are described: their keys and nodes.
+    /// The described members: keys and nodes.
     members: Vec<(String, usize)>,
-    /// An array's first object or array.
+    /// The first object or array in an array.
     sample: Option<usize>,
-    /// What a short scalar says, where that is shown.
+    /// The text of a short scalar, if values are shown.
     value: Option<String>,
 }
 
-/// Gathers the nodes while the text is walked. What is deeper costs one number.
+/// Builds the nodes during the scan. Values below [`MAX_DEPTH`] need no memory.
 #[derive(Default)]
 struct Builder<'a> {
     nodes: Vec<Node>,
-    /// The open containers that are described, outermost first.
+    /// The described open containers, outermost first.
     open: Vec<usize>,
-    /// How many open containers are not.
+    /// The number of open containers that are not described.
     skipped: usize,
     key: &'a [u8],
-    /// What scalars say is kept.
+    /// Whether the values of scalars are kept.
     keeps_values: bool,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Counts a value in its container; its node, when it is described.
+    /// Counts a value in its container; returns its node, if it is described.
     fn child(&mut self, kind: Kind) -> Option<usize> {
         let depth = self.open.len();
         let next = self.nodes.len();
@@ -152,7 +152,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A key as it is shown: plain when it is a name, else as JSON.
+/// A key as shown: plain if it is a name, otherwise as JSON.
 fn key_text(key: &[u8]) -> String {
     let text = json_text::decode_string(key).unwrap_or_default();
     let shown = harmless_line(&text, MAX_KEY);
@@ -171,13 +171,13 @@ fn quoted(text: &str) -> String {
     String::from_utf8(token).unwrap_or_default()
 }
 
-/// The outline of a JSON text in at most `max_bytes` bytes and whole lines, each with its line end.
-/// `None` when the text is no object and no array.
+/// The outline of a JSON text in at most `max_bytes` bytes, in whole lines with line ends. `None` if the text is
+/// neither an object nor an array.
 pub(super) fn outline(text: &[u8], max_bytes: usize) -> Option<String> {
     outline_of(text, max_bytes, Builder::default())
 }
 
-/// As [`outline`], with what short scalars say: `exitCode: number (1)`.
+/// As [`outline`], with the values of short scalars: `exitCode: number (1)`.
 pub(super) fn outline_with_values(text: &[u8], max_bytes: usize) -> Option<String> {
     outline_of(text, max_bytes, Builder { keeps_values: true, ..Builder::default() })
 }
@@ -195,7 +195,7 @@ fn outline_of<'a>(text: &'a [u8], max_bytes: usize, mut builder: Builder<'a>) ->
     Some(write(&builder.nodes, max_bytes))
 }
 
-/// Something to be written: a node with its key, or what was left out.
+/// An item to be written: a node with its key, or a note on omitted members.
 enum Line<'a> {
     Node { key: Option<&'a str>, node: usize },
     Left(usize),
@@ -221,7 +221,7 @@ fn write(nodes: &[Node], max_bytes: usize) -> String {
             }
         }
         text.push('\n');
-        // Room for the cut is kept as long as something may follow.
+        // Keeps space for the note on omitted lines while further lines may follow.
         if out.len() + text.len() + CUT.len() > max_bytes {
             if out.len() + CUT.len() <= max_bytes {
                 out.push_str(CUT);
@@ -242,7 +242,7 @@ fn write(nodes: &[Node], max_bytes: usize) -> String {
     out
 }
 
-/// Describes a value in a line; the object whose members come next, where there is one.
+/// Describes a value in one line; returns the object whose members are described next, if any.
 fn describe<'a>(nodes: &'a [Node], node: &'a Node, out: &mut String) -> Option<&'a Node> {
     let mut node = node;
     loop {

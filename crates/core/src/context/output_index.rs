@@ -1,8 +1,8 @@
-//! The index of a manager's outputs: their words, and the vectors that the caller's model made of them.
+//! The index of a manager's outputs: an inverted index of their texts, and the vectors of the caller's embedding model.
 //!
-//! Short outputs are indexed at once. A long one is announced by what describes it, so that it is found at
-//! once, and its result follows: on the process's indexing thread, or on the thread of a search, which
-//! needs the index complete.
+//! Short outputs are indexed at once. For a long one, a provisional document with its metadata is added, so that
+//! searches can find it, and the text of its result is deferred: the indexing thread adds it later, or the next search
+//! does, which needs the complete index.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,15 +21,16 @@ use crate::{
     context::vectors::{Vector, Vectors},
 };
 
-/// Results of at most so many bytes of JSON are indexed at once: handing them over costs as much.
+/// The longest result that is indexed at once, in bytes of JSON; deferring it would cost as much.
 const AT_ONCE: usize = 4096;
 
-/// Outputs indexed for one manager before the next one's turn.
+/// The quantum of the indexing thread: outputs of one manager that are indexed before it continues with the next
+/// manager.
 const QUANTUM: usize = 64;
 
-/// What outputs are found by, by the numbers of the calls that saved them.
+/// The index. Document ids are the numbers of the calls that saved the outputs.
 pub(super) struct OutputIndex {
-    /// Where a record is read from that did not stay in memory.
+    /// Where records that did not stay in memory are read.
     directory: Arc<ContextDirectory>,
     words: Index,
     backlog: Backlog,
@@ -51,7 +52,7 @@ impl OutputIndex {
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an output: at once when it is short, else by what describes it.
+    /// Adds an output: completely if it is short, otherwise its metadata only at first.
     pub fn add(self: &Arc<Self>, sequence: u64, output: IndexedOutput, text: RecordText) {
         if text.len() <= AT_ONCE {
             let evidence = output.evidence(text.indexed());
@@ -71,7 +72,7 @@ impl OutputIndex {
         self.index_in_background();
     }
 
-    /// Adds an output whose record is in a file: by what describes it at first.
+    /// Adds an output whose record is in a file: its metadata only at first.
     pub fn add_stored(self: &Arc<Self>, sequence: u64, output: IndexedOutput) {
         let output = Arc::new(output);
         let announced = self.words.announce(sequence, &output.document(""), None);
@@ -91,13 +92,13 @@ impl OutputIndex {
         self.vectors().clear();
     }
 
-    /// Resolves once everything that was added before is in the index, whole. Helps with it.
+    /// Completes once all outputs that were added before are indexed completely. Works on the queue itself meanwhile.
     pub async fn complete(&self) {
-        // What is added meanwhile is not waited for.
+        // Outputs that are added meanwhile are not waited for.
         let end = self.backlog.end();
         loop {
             while self.index_next(end).await {
-                // Other tasks run here, and a cancelled caller stops here.
+                // Lets other tasks run; a cancelled caller stops here.
                 tokio::task::yield_now().await;
             }
             if self.backlog.wait_before(end).await {
@@ -106,7 +107,7 @@ impl OutputIndex {
         }
     }
 
-    /// Indexes the next output that waits; `false` when there is none.
+    /// Indexes the next output of the queue; returns `false` if there is none.
     async fn index_next(&self, before: u64) -> bool {
         let Some(running) = self.backlog.take(before) else { return false };
         let Some(job) = running.job() else { return true };
@@ -124,7 +125,7 @@ impl OutputIndex {
         true
     }
 
-    /// What is indexed of the result of a stored output, from its file; `None` when it is gone.
+    /// The text to index of a stored output, from its file; `None` if the file was removed.
     async fn stored_text(&self, output: &IndexedOutput) -> Option<String> {
         let filename = output.stored.as_ref()?;
         let path = self.directory.path_of(filename);
@@ -134,7 +135,7 @@ impl OutputIndex {
         run_long(length, sample).await.ok().flatten()
     }
 
-    /// Leaves to the indexing thread what additions and removals left to do, when that is much.
+    /// Hands pending work to the indexing thread, if there is enough of it.
     pub fn work_in_background(self: &Arc<Self>) {
         if self.words.has_work() {
             self.index_in_background();
@@ -153,7 +154,7 @@ impl Indexing for OutputIndex {
     fn index_some(&self, runtime: Option<&Handle>) -> bool {
         for _ in 0..QUANTUM {
             let is_done = match runtime {
-                // Reading may need JavaScript's answer, or another thread's.
+                // An injected file system reads through JavaScript or other threads, so this waits.
                 Some(runtime) => !runtime.block_on(self.index_next(u64::MAX)),
                 None => true,
             };
@@ -195,14 +196,14 @@ impl OutputIndex {
 
 /// Vectors.
 impl OutputIndex {
-    /// Keeps vectors of outputs that `is_known` knows. Whoever removes an output from what `is_known` asks
-    /// removes it here afterwards.
+    /// Stores vectors of outputs for which `is_known` returns true. To remove an output, remove it from the data that
+    /// `is_known` reads first, and here afterwards.
     pub fn add_vectors(
         &self,
         vectors: impl Iterator<Item = (u64, Vector)>,
         is_known: impl Fn(u64) -> bool,
     ) {
-        // Locked before the look, so that a removal comes before both or after both.
+        // Locked before `is_known` is called, so that a concurrent removal happens before both or after both.
         let mut kept = self.vectors();
         for (sequence, vector) in vectors {
             if is_known(sequence) {
@@ -211,19 +212,19 @@ impl OutputIndex {
         }
     }
 
-    /// At most `limit` of the outputs that have no vector and would keep one.
+    /// At most `limit` of the outputs that have no vector and would get one.
     pub fn without_vector(&self, outputs: impl Iterator<Item = u64>, limit: usize) -> Vec<u64> {
         let vectors = self.vectors();
         outputs.filter(|&sequence| vectors.wants(sequence)).take(limit).collect()
     }
 
-    /// The vectors of outputs that have one of this length.
+    /// The vectors of these outputs, where they have one with this many dimensions.
     pub fn vectors_of(&self, sequences: &[u64], dimensions: usize) -> Vec<Option<Vector>> {
         self.vectors().get(sequences, dimensions)
     }
 
-    /// Drops all vectors when their length is not that of a question's: they come from another model.
-    /// Returns the length that they had.
+    /// Drops all vectors if their number of dimensions differs from the question's, because they are from another
+    /// model. Returns the number that they had.
     pub fn drop_other_dimensions(&self, wanted: usize) -> Option<usize> {
         let mut vectors = self.vectors();
         let found = vectors.dimensions();

@@ -1,7 +1,7 @@
-//! Pointers: what stays in memory of every context, kept compact.
+//! Pointers: the metadata of contexts that stays in memory, in a compact form.
 //!
-//! Strings are kept as JSON tokens, exactly as they will be shown to JavaScript, in one allocation
-//! per pointer; objects are built when somebody asks.
+//! Strings are kept as JSON tokens, exactly as JavaScript gets them, in one allocation per pointer. JavaScript builds
+//! objects from them when they are read.
 
 use std::{
     borrow::Cow, collections::HashMap, fmt::Write, hash::BuildHasher, ops::Range, sync::Arc,
@@ -11,7 +11,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{handle, outcome::Outcome};
 
-/// The parts of a pointer that JavaScript sees, as JSON tokens unless said otherwise.
+/// The parts of a pointer that JavaScript gets, as JSON tokens unless noted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointerParts<'a> {
     /// File name, plain text.
@@ -26,7 +26,7 @@ pub struct PointerParts<'a> {
     pub source_urls: &'a str,
 }
 
-/// What few calls say of themselves.
+/// Optional members that few calls have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallDetails {
     /// `callId` as a JSON token.
@@ -37,12 +37,12 @@ pub struct CallDetails {
     pub exit_code: Option<i32>,
     /// `mediaType` as a JSON token.
     pub media_type: Option<Box<str>>,
-    /// The result is the beginning of what the tool gave.
+    /// Whether the result is only the beginning of what the tool returned.
     pub is_cut: bool,
 }
 
 impl CallDetails {
-    /// The details; `None` when there are none.
+    /// The details; `None` if there are none.
     #[must_use]
     pub fn of(
         id: Option<String>,
@@ -61,7 +61,7 @@ impl CallDetails {
         (details != Self::default()).then_some(details)
     }
 
-    /// Each member with its key, for what is there.
+    /// The present members, each with its key.
     fn members(&self) -> impl Iterator<Item = (&'static str, String)> {
         let exit_code = self.exit_code.map(|code| code.to_string());
         let members = [
@@ -75,7 +75,7 @@ impl CallDetails {
     }
 }
 
-/// A light reference to one stored context.
+/// The metadata of one stored context, with its file name.
 #[derive(Debug, Clone)]
 pub struct Pointer {
     text: Box<str>,
@@ -86,25 +86,25 @@ pub struct Pointer {
     pub query: Option<Arc<str>>,
     /// `sessionId` as a JSON token.
     pub session: Option<Arc<str>>,
-    /// The handle of the output; `None` where a file of an earlier release was not read whole.
+    /// The handle of the output; `None` for a file of an earlier release that was not read completely.
     pub handle: Option<u64>,
-    /// What few calls say of themselves.
+    /// Optional members that few calls have.
     pub call: Option<Box<CallDetails>>,
     /// Time of the call, ms since 1970.
     pub timestamp: i64,
     /// Size of the stored JSON and of the bytes beside it, in bytes.
     pub size: u64,
-    /// Whether the tool succeeded, where that was told.
+    /// Whether the tool succeeded, if the caller reported that.
     pub success: Option<bool>,
-    /// Why the tool failed, as far as pointers hold it: a JSON token.
+    /// The error, shortened: a JSON token.
     error: Option<Box<str>>,
-    /// What the tool said, as far as pointers hold it: a JSON token.
+    /// The tool's message, shortened: a JSON token.
     message: Option<Box<str>>,
-    /// The arguments are cut.
+    /// Whether the arguments are truncated.
     pub arguments_truncated: bool,
-    /// The context is on disk.
+    /// Whether the context is on disk.
     pub on_disk: bool,
-    /// The result holds bytes, which are in a file of their own.
+    /// Whether the result has binary data in a separate file.
     has_bytes: bool,
 }
 
@@ -145,18 +145,18 @@ impl Pointer {
         }
     }
 
-    /// Takes in whether the result holds bytes.
+    /// Sets whether the result has binary data.
     pub fn note_bytes(&mut self, has_bytes: bool) {
         self.has_bytes = has_bytes;
     }
 
-    /// Whether the result holds bytes, which are in a file of their own.
+    /// Whether the result has binary data in a separate file.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
         self.has_bytes
     }
 
-    /// Takes in how the call ended.
+    /// Sets the outcome.
     pub fn note(&mut self, outcome: &Outcome) {
         let Outcome { success, error, message, .. } = outcome.shortened();
         let token =
@@ -185,31 +185,31 @@ impl Pointer {
         self.part(self.end(0)..self.end(1))
     }
 
-    /// What the tool did, a JSON token.
+    /// The description of the call, a JSON token.
     #[must_use]
     pub fn description(&self) -> &str {
         self.part(self.end(1)..self.end(2))
     }
 
-    /// The arguments as far as pointers hold them, JSON.
+    /// The arguments, truncated for pointers, JSON.
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.part(self.end(2)..self.end(3))
     }
 
-    /// What the context was made for, see [`group_of`].
+    /// The group of the context, see [`group_of`].
     #[must_use]
     pub fn group(&self) -> u64 {
         group_of(self.query.as_deref(), self.task.as_deref())
     }
 
-    /// How the call ended, as far as pointers hold it.
+    /// The outcome, with error and message shortened.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         Outcome::of_tokens(self.success, self.error.as_deref(), self.message.as_deref())
     }
 
-    /// What few calls say of themselves and of how they ended: each member with its key.
+    /// The optional members of the call and of its outcome, each with its key.
     fn details(&self) -> impl Iterator<Item = (&'static str, String)> {
         let said = [("error", &self.error), ("message", &self.message)];
         let said =
@@ -217,10 +217,9 @@ impl Pointer {
         said.chain(self.call.iter().flat_map(|call| call.members()))
     }
 
-    /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task,
-    /// query, time, size, success, whether the arguments are cut, source URLs, the handle, and an object with
-    /// what few calls say of themselves. What all pointers of a manager share is left out: rows take half as long to parse as
-    /// objects.
+    /// Appends the pointer as a row, a JSON array: file name, tool name, description, arguments, task, query, time,
+    /// size, success, whether the arguments are truncated, source URLs, the handle, and an object with the optional
+    /// members. Values that all pointers of a manager share are left out. Rows take half as long to parse as objects.
     pub fn write_row(&self, out: &mut String) {
         let [filename, tool, description, arguments] = [0, 1, 2, 3].map(|part| self.end(part));
         let mut numbers = itoa::Buffer::new();
@@ -302,15 +301,14 @@ impl Pointer {
     }
 }
 
-/// The number of what contexts were made for: their query, else their task (JSON tokens); 0 when
-/// nothing is told.
+/// The group of a context: a number for its query, or if it has none for its task (JSON tokens); 0 without either.
 #[must_use]
 pub fn group_of(query: Option<&str>, task: Option<&str>) -> u64 {
     let hash = |key: (u8, &str)| FxBuildHasher.hash_one(key).max(1);
     query.map(|query| (0, query)).or(task.map(|task| (1, task))).map_or(0, hash)
 }
 
-/// A file name for the inside of a JSON string: ours are plain, foreign ones may be anything.
+/// A file name for use in a JSON string. Names made by this package need no escapes, those of other programs may.
 fn escaped(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         return Cow::Borrowed(name);
@@ -320,25 +318,25 @@ fn escaped(name: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(token.get(1..token.len() - 1).unwrap_or_default()).into())
 }
 
-/// Which contexts belong to a query or a task, in the order of the calls.
+/// The contexts of each query or task, in the order of the calls.
 #[derive(Debug, Default)]
 pub struct Groups(HashMap<Arc<str>, Vec<u64>>);
 
 impl Groups {
-    /// Adds a context to its group; returns the group's shared name.
+    /// Adds a context to its group; returns the shared name of the group.
     pub fn insert(&mut self, token: &str, sequence: u64) -> Arc<str> {
         let name = self
             .0
             .get_key_value(token)
             .map_or_else(|| Arc::from(token), |(name, _)| Arc::clone(name));
         let members = self.0.entry(Arc::clone(&name)).or_default();
-        // Saves finish nearly in the order of their calls: the place is at or near the end.
+        // Saves end nearly in the order of their calls, so the position is at or near the end.
         let place = members.iter().rposition(|&other| other < sequence).map_or(0, |at| at + 1);
         members.insert(place, sequence);
         name
     }
 
-    /// Takes a context out of its group.
+    /// Removes a context from its group.
     pub fn remove(&mut self, token: &str, sequence: u64) {
         let Some(members) = self.0.get_mut(token) else { return };
         if let Ok(place) = members.binary_search(&sequence) {
@@ -349,7 +347,7 @@ impl Groups {
         }
     }
 
-    /// Takes out every context of calls below `sequence`.
+    /// Removes all contexts of calls below `sequence`.
     pub fn remove_before(&mut self, sequence: u64) {
         self.0.retain(|_, members| {
             members.drain(..members.partition_point(|&member| member < sequence));

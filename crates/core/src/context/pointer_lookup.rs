@@ -1,4 +1,4 @@
-//! Looking at the pointers of a manager: one by one, in the order of the calls, and as rows for JavaScript.
+//! Read access to a manager's pointers: single ones, ranges in the order of the calls, and rows for JavaScript.
 
 use super::{
     held::Held,
@@ -11,12 +11,12 @@ use super::{
 pub(super) type Rows = (Vec<u64>, String);
 
 impl PointerTable {
-    /// Counts and bytes by tier.
+    /// Counts and bytes in memory and on disk.
     pub fn stats(&self) -> Stats {
         self.state().stats()
     }
 
-    /// How many contexts have a pointer.
+    /// The number of contexts with a pointer.
     pub fn len(&self) -> usize {
         self.state().pointers.len()
     }
@@ -36,7 +36,7 @@ impl PointerTable {
         self.state().pointers.get(&sequence).cloned()
     }
 
-    /// The call under which a file was adopted.
+    /// The call number under which a file of another manager was adopted.
     pub fn adopted(&self, filename: &str) -> Option<u64> {
         self.state().adopted.get(filename).copied()
     }
@@ -53,7 +53,7 @@ impl PointerTable {
         Some(self.state().pointers.get(&sequence)?.size)
     }
 
-    /// The pointer of a call's context, and its record when memory has that.
+    /// The pointer of a call's context, with its record if that is cached.
     pub fn with_cached<R>(
         &self,
         sequence: u64,
@@ -64,8 +64,8 @@ impl PointerTable {
         Some((read, state.memory.get(sequence).cloned()))
     }
 
-    /// The pointer of a file that this manager saved: `None` when there is none, `Some(None)` when the
-    /// context is not on disk.
+    /// The pointer of a file that this manager saved: `None` if there is none, `Some(None)` if the context is not on
+    /// disk.
     pub fn written(&self, filename: &str) -> Option<Option<Pointer>> {
         let state = self.state();
         let sequence = state.sequence_of(filename)?;
@@ -84,7 +84,7 @@ impl PointerTable {
         tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
     }
 
-    /// Calls `visit` with those of the contexts that have a pointer.
+    /// Calls `visit` with the contexts that have a pointer.
     pub fn visit(&self, sequences: &[u64], mut visit: impl FnMut(u64, &Pointer)) {
         let pointers = &self.state().pointers;
         let known = sequences.iter().filter_map(|number| pointers.get_key_value(number));
@@ -111,7 +111,7 @@ impl PointerTable {
         out.last().filter(|_| is_full).map(|last| last + 1)
     }
 
-    /// As [`PointerTable::visit_from`], without contexts of which neither memory nor disk has the record.
+    /// As [`PointerTable::visit_from`], without contexts whose record is neither in memory nor on disk.
     pub fn visit_stored_from(
         &self,
         start: u64,
@@ -132,8 +132,8 @@ impl PointerTable {
         rows(pointers.map(|(&number, pointer)| (number, pointer)))
     }
 
-    /// At most `limit` pointers, newest first: of a tool (a JSON token) and of calls before that of a
-    /// file, when those are given. `None` when this manager has no such file.
+    /// At most `limit` pointers, newest first; only those of a tool (a JSON token) and of calls before that of a file,
+    /// if given. `None` if this manager has no such file.
     pub fn latest_rows(
         &self,
         tool_name: Option<&str>,

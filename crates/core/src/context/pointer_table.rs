@@ -1,5 +1,5 @@
-//! What a manager remembers of its outputs: which calls there were and which of them are in flight, the
-//! pointer of each output, its handle, and the records that the memory cache keeps.
+//! The in-memory state of a manager: the calls and which of them are in flight, the pointer and the handle of each
+//! output, and the memory cache of records.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -21,15 +21,15 @@ use super::{
 
 /// The outputs of one manager, by the numbers of the calls that saved them.
 ///
-/// The state's lock is held for a moment at a time, and never while a file is read or written.
+/// The state's lock is held for short times only, and never during file I/O.
 pub(super) struct PointerTable {
     saves: CallTracker,
     state: Mutex<State>,
-    /// Gives every context the random part of its name.
+    /// The keys of the hash that gives every context the random part of its name.
     identities: RandomState,
-    /// Contexts of calls below this number were cleared.
+    /// Contexts of calls below this number are cleared.
     floor: AtomicU64,
-    /// Grows with every change of the pointers.
+    /// Incremented by every change of the pointers.
     generation: AtomicU64,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct PointerTable {
 pub(super) struct Removed {
     pub sequence: u64,
     pub pointer: Pointer,
-    /// A save is writing the record from memory to disk, and removes the file when it is done.
+    /// Whether a save is writing the record from memory to disk; it removes the file when it has finished.
     pub is_spilling: bool,
 }
 
-/// A record that is to leave the memory cache for the disk.
+/// A record to be evicted from the memory cache, which is written to disk first.
 pub(super) struct Spilling {
     pub sequence: u64,
     pub filename: String,
@@ -49,7 +49,7 @@ pub(super) struct Spilling {
 }
 
 impl PointerTable {
-    /// An empty table whose memory cache keeps at most `memory_budget` bytes. Calls are numbered from `first_call` on.
+    /// An empty table with at most `memory_budget` bytes in the memory cache. Calls are numbered from `first_call` on.
     pub fn new(memory_budget: usize, first_call: u64) -> Self {
         Self {
             saves: CallTracker::starting_at(first_call),
@@ -67,17 +67,17 @@ impl PointerTable {
 
 /// Calls.
 impl PointerTable {
-    /// Numbers a save, in the order of the calls.
+    /// Assigns a number to a save, in the order of the calls.
     pub fn begin(&self) -> u64 {
         self.saves.begin()
     }
 
-    /// Ends the save when what is returned is dropped.
+    /// The save ends when the returned guard is dropped.
     pub fn tracked(&self, sequence: u64) -> TrackedCall {
         self.saves.tracked(sequence)
     }
 
-    /// How many saves were called so far.
+    /// The number of saves that were called.
     pub fn calls(&self) -> u64 {
         self.saves.next()
     }
@@ -92,23 +92,23 @@ impl PointerTable {
         self.saves.wait_for(sequence).await;
     }
 
-    /// Waits for the saves in flight: one of them may be writing the file of a context that is gone, and
-    /// removes it then.
+    /// Waits for the saves in flight: one of them may be writing the file of a context that was removed, and then
+    /// removes it.
     pub async fn wait_for_all(&self) {
         self.saves.wait_for_all().await;
     }
 
-    /// Runs `action` when no save is in flight and no file is left. No save begins meanwhile.
+    /// Runs `action` if no save is in flight and no file is left. No save begins meanwhile.
     pub fn when_unused<R>(&self, action: impl FnOnce() -> R) -> Option<R> {
         self.when(|calls| calls.is_idle() && self.state().disk_files == 0, action)
     }
 
-    /// Runs `action` when no save is in flight and no pointer is left. No save begins meanwhile.
+    /// Runs `action` if no save is in flight and no pointer is left. No save begins meanwhile.
     pub fn when_empty<R>(&self, action: impl FnOnce() -> R) -> Option<R> {
         self.when(|calls| calls.is_idle() && self.is_empty(), action)
     }
 
-    /// Runs `action` when `count` saves were called and no more. No save begins meanwhile.
+    /// Runs `action` if exactly `count` saves were called. No save begins meanwhile.
     pub fn when_called<R>(&self, count: u64, action: impl FnOnce() -> R) -> Option<R> {
         self.when(|calls| calls.count() == count, action)
     }
@@ -121,8 +121,8 @@ impl PointerTable {
 
 /// Names of contexts.
 impl PointerTable {
-    /// The random part of the name of a call's context: made with random keys, so that no other process
-    /// makes the same, and made again from the number alone.
+    /// The random part of the name of a call's context: a keyed hash of the call's number, which no other process
+    /// produces and which need not be stored.
     pub fn identity(&self, sequence: u64) -> u64 {
         self.identities.hash_one(sequence)
     }
@@ -143,7 +143,7 @@ impl PointerTable {
         (self.made(&stamp) && !self.is_cleared(stamp.counter)).then_some(stamp.counter)
     }
 
-    /// The file of the latest context of a handle that is still there.
+    /// The file of the latest existing context with a handle.
     pub fn filename_of(&self, handle: u64) -> Option<String> {
         self.state().filename_of(handle)
     }
@@ -151,8 +151,8 @@ impl PointerTable {
 
 /// Changes.
 impl PointerTable {
-    /// Remembers an output, and its record where memory keeps that. `false` when the call was cleared
-    /// meanwhile: its file stays, without a pointer.
+    /// Inserts an output, with its record if that is to be cached. Returns `false` if the call was cleared meanwhile:
+    /// its file is kept without a pointer.
     pub fn insert(
         &self,
         sequence: u64,
@@ -175,7 +175,7 @@ impl PointerTable {
         true
     }
 
-    /// Notes that the pointer of a call names a file that another manager made.
+    /// Records that the pointer of a call refers to a file of another manager.
     pub fn adopt(&self, filename: &str, sequence: u64) {
         self.state().adopted.insert(filename.into(), sequence);
     }
@@ -192,7 +192,7 @@ impl PointerTable {
         Some(removed)
     }
 
-    /// Takes out everything of calls below `cutoff`.
+    /// Removes everything of calls below `cutoff`.
     pub fn take_before(&self, cutoff: u64) -> Taken {
         self.floor.fetch_max(cutoff, Ordering::AcqRel);
         let taken = self.state().take_before(cutoff);
@@ -200,8 +200,8 @@ impl PointerTable {
         taken
     }
 
-    /// Marks the files of calls below `cutoff` as removed and returns their pointers: their contexts are no
-    /// longer served from memory either.
+    /// Marks the files of calls below `cutoff` as removed and returns their pointers. Their records are no longer
+    /// served from memory either.
     pub fn leave_disk(&self, cutoff: u64) -> Vec<Pointer> {
         let mut state = self.state();
         let state = &mut *state;
@@ -218,22 +218,22 @@ impl PointerTable {
         left
     }
 
-    /// Notes that files may be left that no pointer names.
+    /// Records that files without a pointer may exist.
     pub fn note_unknown_files(&self) {
         self.state().has_unknown_files = true;
     }
 
-    /// Whether files may be left that no pointer names.
+    /// Whether files without a pointer may exist.
     pub fn has_unknown_files(&self) -> bool {
         self.state().has_unknown_files
     }
 
-    /// As [`PointerTable::has_unknown_files`]; the caller looks for them.
+    /// As [`PointerTable::has_unknown_files`], and resets it: the caller looks for them.
     pub fn take_unknown_files(&self) -> bool {
         std::mem::take(&mut self.state().has_unknown_files)
     }
 
-    /// Another number than before whenever the pointers may have changed.
+    /// A number that changes whenever the pointers may have changed.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -245,14 +245,14 @@ impl PointerTable {
 
 /// The memory cache.
 impl PointerTable {
-    /// The record of a file, when memory has it. Counts as a load.
+    /// The record of a file, if cached. Counts as a load.
     pub fn in_memory(&self, filename: &str) -> Option<Held> {
         self.in_memory_if(filename, |_| true)
     }
 
-    /// As [`PointerTable::in_memory`], when this manager made the context and no file has it.
+    /// As [`PointerTable::in_memory`], if this manager made the context and it has no file.
     pub fn in_memory_only(&self, filename: &str) -> Option<Held> {
-        // Decided without the lock: there may be thousands of managers.
+        // Decided without the lock, because there may be thousands of managers.
         let is_ours = self.made(&layout::parse_context(filename)?);
         is_ours.then(|| self.in_memory_if(filename, |pointer| !pointer.on_disk)).flatten()
     }
@@ -267,14 +267,14 @@ impl PointerTable {
         Some(record)
     }
 
-    /// The record of a file, when memory has it. Counts as nothing.
+    /// The record of a file, if cached. Does not count as a load.
     pub fn cached(&self, filename: &str) -> Option<Held> {
         let state = self.state();
         let sequence = state.sequence_of(filename)?;
         state.memory.get(sequence).cloned()
     }
 
-    /// The pointers of what memory alone has.
+    /// The pointers of contexts that are only in memory.
     pub fn unwritten(&self) -> Vec<Pointer> {
         let state = self.state();
         let in_memory = state.pointers.iter().filter(|(sequence, pointer)| {
@@ -283,7 +283,7 @@ impl PointerTable {
         in_memory.map(|(_, pointer)| pointer.clone()).collect()
     }
 
-    /// Counts a load that memory did not serve.
+    /// Counts a load that was not served from memory.
     pub fn count_load(&self, is_found: bool) {
         let mut state = self.state();
         if is_found {
@@ -293,8 +293,8 @@ impl PointerTable {
         }
     }
 
-    /// Lets records go that are on disk already while the cache is over its budget; returns the first that
-    /// has to be written. The caller reports what became of it.
+    /// Evicts records that are on disk while the cache exceeds its budget; returns the first that has to be written
+    /// back. The caller reports the result with [`PointerTable::spilled`] or [`PointerTable::keep`].
     pub fn next_to_spill(&self) -> Option<Spilling> {
         let mut state = self.state();
         loop {
@@ -311,12 +311,12 @@ impl PointerTable {
         }
     }
 
-    /// The record was written. `false` when the context is gone: the file is to be removed.
+    /// Reports that the record was written. Returns `false` if the context was removed: the caller removes the file.
     pub fn spilled(&self, sequence: u64) -> bool {
         self.state().spilled(sequence)
     }
 
-    /// The record could not be written, and stays in memory.
+    /// Reports that the record could not be written: it stays in memory.
     pub fn keep(&self, sequence: u64) {
         self.state().memory.keep(sequence);
     }

@@ -1,4 +1,4 @@
-//! Which of a manager's contexts were used last and which are pinned: what the bounds of a live session leave.
+//! The order in which a manager's contexts on disk were used, and which of them are pinned; `bounds` removes by it.
 
 use super::{
     pointer::Pointer,
@@ -7,12 +7,12 @@ use super::{
 
 /// The bounds of a live session.
 impl PointerTable {
-    /// From now on the order is kept in which contexts on disk are used.
+    /// Starts to record the order of use.
     pub fn keep_order_of_use(&self) {
         self.state().disk_uses.get_or_insert_default();
     }
 
-    /// Notes that a file was read.
+    /// Records that a file was read.
     pub fn touch(&self, filename: &str) {
         let mut state = self.state();
         if state.disk_uses.is_some()
@@ -22,7 +22,7 @@ impl PointerTable {
         }
     }
 
-    /// Keeps a context whatever the bounds are, or no longer. Whether there is one.
+    /// Exempts a context from the bounds, or ends the exemption; returns whether it exists.
     pub fn pin(&self, filename: &str, is_pinned: bool) -> bool {
         let mut state = self.state();
         let Some(sequence) = state.sequence_of(filename) else { return false };
@@ -34,8 +34,8 @@ impl PointerTable {
         true
     }
 
-    /// Removes the pointer of the least recently used context on disk while there are more files or bytes than these. The
-    /// latest stays, and so do pinned ones.
+    /// Removes the pointer of the least recently used context on disk, if there are more files or bytes than allowed.
+    /// Never the latest one, nor a pinned one.
     pub fn take_excess(&self, max_files: usize, max_bytes: u64) -> Option<Removed> {
         let removed = {
             let mut state = self.state();
@@ -52,7 +52,7 @@ impl PointerTable {
                 })
                 .peekable();
             let sequence = candidates.next()?;
-            // The latest use is that of the call that is just ending.
+            // The most recently used context is that of the call that is just ending.
             candidates.peek()?;
             drop(candidates);
             let is_spilling = state.memory.is_leaving(sequence);

@@ -1,4 +1,5 @@
-//! Reading a part of a stored result.
+//! Reads parts of stored results: lines, bytes, matches of a regular expression or a JSON path. Tools for models call
+//! it through `Manager::read`.
 
 use std::sync::Arc;
 
@@ -19,18 +20,18 @@ use crate::{
     slices::{self, Request, Slice, Stored},
 };
 
-/// Where a record is.
+/// The source of a record.
 enum Source {
     Memory(Held),
-    /// A file's bytes, still to be checked.
+    /// The bytes of a file, not yet validated.
     File(Vec<u8>),
 }
 
-/// Reads a part of a context's result, or where it has none of its error and message. The record is read and checked as a load
-/// does it; only the part is handed on.
+/// Reads a part of a context's result, or of its error and message if it has no result. The whole record is read and
+/// validated.
 ///
 /// # Errors
-/// Those of [`load::load`], and `InvalidArgument` when a JSON path asks for too much work.
+/// Those of [`load::load`], and `InvalidArgument` if evaluating the JSON path takes too much work.
 pub(super) async fn read(
     session: &Arc<Session>,
     path: &str,
@@ -54,8 +55,8 @@ pub(super) async fn read(
     }
 }
 
-/// Hands over a context's result, or where it is null its error and message, with how the call ended, on a thread that may
-/// work long.
+/// Calls `look` with a context's result, or its error and message if the result is null, and with the outcome, on a
+/// thread for long work.
 ///
 /// # Errors
 /// Those of [`load::load`], and those of `look`.
@@ -68,7 +69,7 @@ pub(super) async fn with_stored<T: Send + 'static>(
         .await
 }
 
-/// As [`with_stored`], with what the record says of its bytes.
+/// As [`with_stored`], with the parts of the record's binary data.
 async fn with_parts<T: Send + 'static>(
     session: &Arc<Session>,
     path: &str,
@@ -113,7 +114,7 @@ async fn with_parts<T: Send + 'static>(
     .await
 }
 
-/// A context of a session that is not among those given is not found.
+/// Contexts of other sessions than those given are reported as not found.
 async fn check_session(
     session: &Arc<Session>,
     path: &str,
@@ -138,7 +139,7 @@ async fn check_session(
     ))
 }
 
-/// What was checked is UTF-8.
+/// The text of a validated record, which is UTF-8.
 fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str> {
     str::from_utf8(bytes).map_err(|_| Error::corrupt(path, "not UTF-8"))
 }

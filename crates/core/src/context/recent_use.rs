@@ -1,4 +1,4 @@
-//! The order in which things were last used.
+//! The order of last use of numbered items, for least-recently-used eviction.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) struct RecentUse {
 }
 
 impl RecentUse {
-    /// Notes a use: it is the latest.
+    /// Records a use of any number.
     pub fn touch(&mut self, number: u64) {
         self.uses += 1;
         if let Some(before) = self.last.insert(number, self.uses) {
@@ -22,14 +22,14 @@ impl RecentUse {
         self.order.insert(self.uses, number);
     }
 
-    /// Notes a use of what is known.
+    /// Records a use, if the number is present.
     pub fn touch_known(&mut self, number: u64) {
         if self.last.contains_key(&number) {
             self.touch(number);
         }
     }
 
-    /// Forgets a number.
+    /// Removes a number.
     pub fn remove(&mut self, number: u64) {
         if let Some(before) = self.last.remove(&number) {
             self.order.remove(&before);

@@ -1,5 +1,5 @@
-//! A stored context: one JSON object whose keys stand in a fixed order, everything a pointer needs
-//! before the result, so that a directory can be listed without reading results.
+//! The record: the text of a stored context. It is one JSON object with a fixed order of keys; everything that a
+//! pointer needs is before the result, so that directories are listed without reading results.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use json_text::{Members, ScanError};
 
 use super::handle;
 
-/// Pointers hold at most this many bytes of arguments.
+/// The most bytes of arguments in a pointer.
 pub const MAX_POINTER_ARGUMENTS: usize = 4096;
-/// A description shows at most this many characters of a value, as JavaScript counts them.
+/// The most characters of a value in a description, in UTF-16 units.
 const MAX_DESCRIBED: usize = 50;
 
 const HANDLE_KEY: &str = ",\"handle\":";
 const ARGUMENTS_KEY: &str = ",\"args\":";
 const RESULT_KEY: &str = ",\"result\":";
 
-/// What a record says, as JSON tokens.
+/// The members of a record, as JSON tokens.
 #[derive(Debug, Default)]
 pub struct RecordParts<'a> {
     /// `toolName`.
@@ -50,14 +50,14 @@ pub struct RecordParts<'a> {
     pub span: Option<&'a str>,
     /// `mediaType`.
     pub media_type: Option<&'a str>,
-    /// `cut`: the result is the beginning of what the tool gave.
+    /// `cut`: whether the result is only the beginning of what the tool returned.
     pub is_cut: bool,
     /// `args`.
     pub arguments: &'a [u8],
 }
 
-/// Writes everything of a record up to its result, whose text the caller appends, followed by `}`. Returns where the
-/// handle belongs, which depends on the result: the caller writes it over what is there, which is as long.
+/// Writes a record up to its result; the caller appends the result and `}`. Returns the position of the handle, which
+/// depends on the result: the caller overwrites the placeholder there, which has the same length.
 pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) -> Range<usize> {
     let time = format!("\"{}\"", iso(parts.timestamp));
     let success = parts.success.map(|success| if success { "true" } else { "false" });
@@ -99,8 +99,8 @@ pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) -> Range<usize> {
     handle_at
 }
 
-/// Adds `bytes` to a record whose head [`write_head`] wrote, before its arguments, which take `arguments` bytes. `result` is where the
-/// result begins; returns where it begins then.
+/// Inserts the member `bytes` into a record whose head [`write_head`] wrote, before its arguments, which take
+/// `arguments` bytes. `result` is the position of the result; returns its new position.
 pub fn insert_bytes(text: &mut Vec<u8>, result: usize, arguments: usize, token: &str) -> usize {
     let tail = ARGUMENTS_KEY.len() + arguments + RESULT_KEY.len();
     let at = result.saturating_sub(tail);
@@ -109,7 +109,7 @@ pub fn insert_bytes(text: &mut Vec<u8>, result: usize, arguments: usize, token: 
     result + member.len()
 }
 
-/// A time as ISO 8601 with milliseconds, as JavaScript's `toISOString` gives it.
+/// A time as ISO 8601 with milliseconds, like JavaScript's `toISOString`.
 #[must_use]
 pub fn iso(timestamp: i64) -> String {
     DateTime::from_timestamp_millis(timestamp)
@@ -117,8 +117,8 @@ pub fn iso(timestamp: i64) -> String {
         .to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// What the tool did, for people and rankers: `tool: value` of the first argument when that is a
-/// non-empty string, `tool with N argument(s)` when it is not, `tool` without arguments.
+/// Describes a call, for people and ranking: `tool: value` with the first argument if that is a non-empty string,
+/// otherwise `tool with N argument(s)`, or `tool` without arguments.
 #[must_use]
 pub fn describe(tool_name: &str, arguments: &[u8]) -> String {
     let mut members = match Members::new(arguments, 0) {
@@ -141,7 +141,7 @@ pub fn describe(tool_name: &str, arguments: &[u8]) -> String {
             return format!("{tool_name}: {}", String::from_utf16_lossy(&units));
         }
         let kept = units.get(..MAX_DESCRIBED).unwrap_or_default();
-        // A cut surrogate pair is left out whole.
+        // A surrogate pair is not split.
         let kept = match kept.split_last() {
             Some((&last, rest)) if (0xD800..0xDC00).contains(&last) => rest,
             _ => kept,
@@ -151,10 +151,10 @@ pub fn describe(tool_name: &str, arguments: &[u8]) -> String {
     format!("{tool_name} with {count} argument(s)")
 }
 
-/// Where in a record's text its parts stand.
+/// The positions of a record's members in its text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// `toolName`, always there.
+    /// `toolName`, always present.
     pub tool_name: Range<usize>,
     /// `toolDescription`.
     pub tool_description: Option<Range<usize>>,
@@ -192,19 +192,19 @@ pub struct Head {
     pub arguments: Option<Range<usize>>,
 }
 
-/// Why a text is no record.
+/// Why a text is not a valid record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoRecord {
-    /// The text ends too early: cut short, or more of the file is to be read.
+    /// The text ends too early: it is truncated, or more of the file has to be read.
     Incomplete,
     /// It is not JSON.
     NotJson,
-    /// It is JSON but lacks what makes a context record.
+    /// It is JSON without the members of a record.
     Foreign,
 }
 
 impl NoRecord {
-    /// The reason in words.
+    /// The reason as text.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -224,30 +224,29 @@ impl From<ScanError> for NoRecord {
     }
 }
 
-/// Reads a record's head, from no more of its text than needed: when the keys stand in our order,
-/// the result is not looked at.
+/// Parses a record's head. With the keys in this package's order, the text from the result on is not read.
 ///
 /// # Errors
-/// [`NoRecord`] when this is none, or needs more text.
+/// [`NoRecord`] if the text is not a record, or more text is needed.
 pub fn parse_head(text: &[u8]) -> Result<Head, NoRecord> {
     read_members(text, false).map(|(head, _)| head)
 }
 
-/// Where the result of a record begins that may be cut short after that; `None` when it has none.
+/// The position of the result of a record, which may be truncated after that; `None` if it has no result.
 #[must_use]
 pub fn result_start(text: &[u8]) -> Option<usize> {
     read_members(text, false).ok().map(|(_, result)| result.start)
 }
 
-/// Checks a whole record; returns where its result stands.
+/// Validates a whole record; returns the range of its result.
 ///
 /// # Errors
-/// [`NoRecord`] when this is none, or was cut.
+/// [`NoRecord`] if it is not valid or truncated.
 pub fn check(text: &[u8]) -> Result<Range<usize>, NoRecord> {
     read_members(text, true).map(|(_, result)| result)
 }
 
-/// The head, and where the result stands; only where it begins unless the whole text is read.
+/// The head and the range of the result; unless `whole` is set, only the start of the range is valid.
 fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoRecord> {
     let start = json_text::skip_whitespace(text, 0);
     match text.get(start) {
@@ -311,7 +310,7 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoReco
     }
 }
 
-/// A record's time in ms since 1970.
+/// Parses a record's time; ms since 1970.
 #[must_use]
 pub fn parse_time(token: &[u8]) -> Option<i64> {
     let text = json_text::decode_string(token)?;

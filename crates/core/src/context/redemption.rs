@@ -1,7 +1,8 @@
-//! What a handle means: the latest context of this directory whose content has it.
+//! Resolves a handle to the latest context of the directory with that handle.
 //!
-//! A manager knows the handles of its own outputs. Others are looked up in the directory's table; a directory whose files
-//! the table does not name is read first. What is found is believed only when its content has the handle.
+//! A manager knows the handles of its own outputs. Others are looked up in the directory's table of handles; if rows
+//! are missing, the directory's files are read first. A context is only used if the handle computed from its content
+//! matches.
 
 use std::{path::Path, sync::Arc};
 
@@ -19,17 +20,17 @@ use super::{
 };
 use crate::{blocking::run_long, error::Result};
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
-/// How often a table is made again that is damaged, by others or by the medium.
+/// How often a table is rebuilt that is damaged again and again, by other programs or a bad disk.
 const ATTEMPTS: usize = 3;
-/// Longer records are no contexts of ours.
+/// The longest record, in bytes.
 const MAX_RECORD: u64 = super::context_files::MAX_TEXT;
 
-/// The file of the latest context of a handle.
+/// The file of the latest context with a handle.
 ///
 /// # Errors
-/// `NotFound`, which says what is known of a context that went.
+/// `NotFound`, which says why a known context was removed.
 pub(super) async fn filename_of(session: &Arc<Session>, handle: u64) -> Result<String> {
     if let Some(filename) = known_to(session, handle).await {
         return Ok(filename);
@@ -61,18 +62,18 @@ pub(super) async fn filename_of(session: &Arc<Session>, handle: u64) -> Result<S
     Err(handle::missing(handle, reason, &session.options.directory))
 }
 
-/// The file of the manager's latest context of a handle, when the context is there.
+/// The file of this manager's latest context with a handle, if it still exists.
 async fn known_to(session: &Session, handle: u64) -> Option<String> {
     let filename = session.pointers.filename_of(handle)?;
     let is_on_disk = session.pointers.written(&filename).is_some_and(|pointer| pointer.is_some());
     (!is_on_disk || session.directory.has_file(&filename).await).then_some(filename)
 }
 
-/// What became of a handle.
+/// The result of a lookup.
 enum Found {
-    /// Its latest context is in this file.
+    /// The file of the latest context.
     At(String),
-    /// Its latest context was removed.
+    /// The latest context was removed.
     Gone(Mark),
     Nowhere,
 }
@@ -85,16 +86,16 @@ async fn in_table(
 ) -> FileResult<Found> {
     for _ in 0..ATTEMPTS {
         let found = first_match(session, table, root, handle).await?;
-        // Its content has the handle. A file that the table does not name could only have the same content.
+        // The content matches the handle. A file without a row could only have the same content.
         if matches!(found, Found::At(_)) {
             return Ok(found);
         }
-        // A process that ended between its save and its row is found by its record alone.
+        // If a process ended between writing a record and adding its row, the record has no row.
         add_unnamed(&session.directory, table, root).await?;
         table.note_compared();
-        // Another call may have added the row.
+        // Another call may have added the row meanwhile.
         let found = first_match(session, table, root, handle).await?;
-        // A table that was found damaged is made again.
+        // If the table was found damaged, it is rebuilt.
         let (_, is_compared) = table.find(handle)?;
         if is_compared || matches!(found, Found::At(_)) {
             return Ok(found);
@@ -123,7 +124,7 @@ async fn first_match(
     Ok(gone)
 }
 
-/// Adds rows for the contexts that have none.
+/// Adds rows for the contexts without one.
 async fn add_unnamed(
     directory: &ContextDirectory,
     table: &HandleTable,
@@ -135,7 +136,7 @@ async fn add_unnamed(
     });
     for (number, name) in unnamed.iter().enumerate() {
         if number % BATCH == BATCH - 1 {
-            // Other tasks run here.
+            // Lets other tasks run.
             tokio::task::yield_now().await;
         }
         if let Some(handle) = noted_handle(directory, root, name).await {
@@ -145,7 +146,7 @@ async fn add_unnamed(
     Ok(())
 }
 
-/// The handle that a record notes; of an earlier release's record, which notes none, that of its content.
+/// The handle in a record; for a record of an earlier release without one, the handle of its content.
 async fn noted_handle(directory: &ContextDirectory, root: &Path, name: &str) -> Option<u64> {
     let head: FileHead = directory.read_head(root, name).await.ok()?;
     match head.handle() {
@@ -154,7 +155,7 @@ async fn noted_handle(directory: &ContextDirectory, root: &Path, name: &str) -> 
     }
 }
 
-/// The handle of a record's content.
+/// The handle computed from a record's content.
 pub(super) async fn content_handle(
     directory: &ContextDirectory,
     root: &Path,
@@ -167,7 +168,7 @@ pub(super) async fn content_handle(
     bytes::are_stored(directory, root, name, parts).await.then_some(handle)
 }
 
-/// The handle of a whole record, and the parts of its bytes; `None` when it is none.
+/// The handle of a whole record, and the parts of its binary data; `None` if it is not valid.
 fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
     let result = record::check(record).ok()?;
     let head = record::parse_head(record).ok()?;
@@ -180,7 +181,7 @@ fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
     Some((handle, bytes.map(bytes::parts_of).unwrap_or_default()))
 }
 
-/// Looks through a directory that has no table, once for each manager: an injected file system cannot add to a file.
+/// Searches a directory without a table, once for each manager: an injected file system cannot append to files.
 async fn in_listing(session: &Session, handle: u64) -> FileResult<Found> {
     let directory = &session.directory;
     let known = directory.listed_handles.get_or_try_init(|| list_handles(directory)).await?;
@@ -193,7 +194,7 @@ async fn in_listing(session: &Session, handle: u64) -> FileResult<Found> {
     Ok(Found::Nowhere)
 }
 
-/// The files of each handle, the latest first.
+/// The files of each handle, latest first.
 pub(super) type ListedHandles = rustc_hash::FxHashMap<u64, Vec<String>>;
 
 async fn list_handles(directory: &ContextDirectory) -> FileResult<ListedHandles> {

@@ -1,4 +1,5 @@
-//! Resuming a session: the pointers that its earlier processes left, in the order of their calls.
+//! Resumes a session: restores the pointers of its earlier processes, in the order of their calls, and adopts contexts
+//! of other managers.
 
 use std::sync::Arc;
 
@@ -15,9 +16,9 @@ use super::{
 };
 use crate::error::Result;
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
-/// The calls of a resumed session are numbered from here on: below are its earlier ones.
+/// The first call number of a resumed session: earlier calls get smaller numbers.
 const FIRST_CALL: u64 = 1 << 32;
 
 /// The number of a manager's first call.
@@ -25,10 +26,10 @@ pub(super) const fn first_call(options: &ManagerOptions) -> u64 {
     if options.resumes { FIRST_CALL } else { 0 }
 }
 
-/// Restores the session's pointers, where its options ask for that. Returns once they are there.
+/// Restores the session's pointers, if its options ask for that.
 ///
 /// # Errors
-/// `UnsafeDirectory`, or `Io` when the directory cannot be read; the next call tries again.
+/// `UnsafeDirectory`, or `Io` if the directory cannot be read; the next call tries again.
 pub(super) async fn resume(session: &Arc<Session>) -> Result<()> {
     if !session.options.resumes {
         return Ok(());
@@ -41,7 +42,7 @@ async fn restore(session: &Arc<Session>) -> Result<()> {
     if find(session).await?.is_empty() {
         return Ok(());
     }
-    // Held before the listing that counts: no sweep removes what it shows.
+    // The lease is taken before the listing that counts, so no sweep removes the listed files.
     session.directory.hold().await?;
     let mut pointers = find(session).await?;
     pointers.sort_by_cached_key(|pointer| {
@@ -54,17 +55,17 @@ async fn restore(session: &Arc<Session>) -> Result<()> {
     Ok(())
 }
 
-/// Takes in the pointer of a file that another manager made, as the output of a call.
+/// Inserts the pointer of a file that another manager wrote, as the output of a call.
 pub(super) fn adopt(session: &Arc<Session>, sequence: u64, pointer: Pointer) {
     session.pointers.adopt(pointer.filename(), sequence);
-    // The index first: readers that see the pointer find it there.
+    // The index before the pointer, so that readers who see the pointer find it in the index.
     session.index.add_stored(sequence, indexed(&pointer));
     if !session.pointers.insert(sequence, pointer, None, 0) {
         session.index.remove(sequence);
     }
 }
 
-/// The session's contexts in the directory.
+/// The pointers of the session's contexts in the directory.
 async fn find(session: &Session) -> Result<Vec<Pointer>> {
     let id = &session.options.session;
     let directory = &session.directory;
@@ -83,7 +84,7 @@ async fn find(session: &Session) -> Result<Vec<Pointer>> {
                 found.push(from_head(entry, &file));
             }
             Ok(_) => {}
-            // It was removed meanwhile.
+            // The file was removed meanwhile.
             Err(NoHead::Unreadable(error)) if error.is_not_found() => {}
             Err(reason) => {
                 skipped(&session.debug, &directory.path_of(&entry.name), &reason.reason());
@@ -93,7 +94,7 @@ async fn find(session: &Session) -> Result<Vec<Pointer>> {
     Ok(found)
 }
 
-/// What is indexed of a stored output before its result is read.
+/// The indexed metadata of a stored output, before its result is read.
 fn indexed(pointer: &Pointer) -> IndexedOutput {
     let text = |token: &str| {
         json_text::decode_string(token.as_bytes()).map(|text| text.into_owned()).unwrap_or_default()

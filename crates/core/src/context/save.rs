@@ -1,4 +1,4 @@
-//! Saving: canonical arguments, record, durable write, then memory.
+//! Saving a tool output: redacts it, builds the record, writes it durably, and then updates pointers, cache and index.
 
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// A context ready to be written. Nothing in it was not redacted.
+/// A context that is ready to be written; all of it is redacted.
 pub(super) struct Prepared {
     pub tool_name: String,
     pub report: Report,
     pub filename: String,
     pub contents: Contents,
-    /// What is indexed of it.
+    /// The text that is indexed.
     pub text: RecordText,
-    /// What memory keeps of it; `None` where it is large.
+    /// The form that the memory cache keeps; `None` for a large output.
     pub held: Option<Held>,
     pub pointer: Pointer,
     pub is_large: bool,
@@ -48,28 +48,27 @@ pub(super) struct Prepared {
     pub leaves: Vec<Option<String>>,
     pub parts: Vec<SavedPart>,
     pub if_absent: bool,
-    /// Bytes of what was kept of a stream.
+    /// The size of a streamed result in bytes.
     pub stream_bytes: Option<u64>,
 }
 
-/// What is written of a context.
+/// The contents of a context's files.
 pub(super) enum Contents {
-    /// Its record, and the file of its bytes.
+    /// The record, and the file of its binary data.
     Whole {
         /// The record.
         record: Payload,
         /// The file.
         bytes: Option<Payload>,
     },
-    /// What came of a stream.
+    /// A streamed result.
     Streamed(Box<StreamedFile>),
 }
 
-/// Saves a tool output under the number of its call; returns once it is where its durability level says.
+/// Saves a tool output under the number of its call; returns once the record is as durable as the options require.
 ///
 /// # Errors
-/// `TooLarge`, `InvalidArgument` for a value that cannot be read, `Redaction`, or `Io`. Nothing is left
-/// behind then.
+/// `TooLarge`, `InvalidArgument` for a value that is not valid, `Redaction`, or `Io`. Nothing is left on disk then.
 pub(super) async fn store(
     session: &Arc<Session>,
     sequence: u64,
@@ -82,7 +81,7 @@ pub(super) async fn store(
     finish(session, sequence, prepared).await
 }
 
-/// Writes what was prepared, and remembers it.
+/// Writes a prepared context, then inserts it into pointers, cache and index.
 pub(super) async fn finish(
     session: &Arc<Session>,
     sequence: u64,
@@ -127,15 +126,15 @@ pub(super) async fn finish(
     })
 }
 
-/// A context of this session that is there already.
+/// An existing context of this session.
 enum Present {
     /// This manager has its pointer.
     Known(String),
-    /// Another manager of the session made it.
+    /// Another manager of the session wrote it.
     Other(Pointer),
 }
 
-/// The session's latest context with the handle whose file, or record in memory, is there.
+/// The session's latest context with the handle, if its file or its record in memory exists.
 async fn present(session: &Arc<Session>, handle: u64) -> Option<Present> {
     let filename = redemption::filename_of(session, handle).await.ok()?;
     if let Some(pointer) = session.pointers.pointer_of(&filename) {
@@ -146,7 +145,7 @@ async fn present(session: &Arc<Session>, handle: u64) -> Option<Present> {
     (pointer.session.as_deref() == Some(&*session.token)).then_some(Present::Other(pointer))
 }
 
-/// What a save comes to whose output is there already.
+/// The result of a save whose output is stored already.
 fn saved_before(
     session: &Arc<Session>,
     sequence: u64,
@@ -185,7 +184,7 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     drop(result);
     let given_size =
         said.details.bytes.iter().flat_map(|given| &given.parts).map(|part| part.contents.len());
-    // Twice: what is too large need not be looked through, and may have grown by it.
+    // The size is checked before redaction, to save its work, and after it, because redaction may add bytes.
     check_size(session, &said.tool_name, text.len() - head + given_size.sum::<usize>())?;
     let taken = bytes::take(&mut text, head, said.details.bytes.take(), &mut pass)?;
     let taken_size = taken.as_ref().map_or(0, Taken::size);
@@ -260,7 +259,8 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     })
 }
 
-/// The placeholders of texts within an output. One that is not stored at its path has none: it could not be read there.
+/// The placeholders of texts within an output. A text that is not stored at its path gets none, because it could not be
+/// read there.
 fn placeholders_of_leaves(
     whole: &Replaced<'_>,
     stored: &[u8],
@@ -323,15 +323,15 @@ fn remember(session: &Session, sequence: u64, prepared: Prepared, redactions: u6
         group: pointer.group(),
         stored: pointer.on_disk.then_some(filename),
     };
-    // The index first: readers that see the pointer find it there.
+    // The index before the pointer, so that readers who see the pointer find it in the index.
     session.index.add(sequence, output, text);
     if !session.pointers.insert(sequence, pointer, held, redactions) {
         session.index.remove(sequence);
     }
 }
 
-/// Brings the memory cache back within its budget: records that are on disk already are dropped, the
-/// others are written first.
+/// Evicts from the memory cache until it is within its budget: records that are on disk are dropped, others are written
+/// back first.
 async fn spill(session: &Session) {
     while let Some(spilling) = session.pointers.next_to_spill() {
         let Spilling { sequence, filename, file } = spilling;
@@ -343,7 +343,7 @@ async fn spill(session: &Session) {
             );
             return;
         }
-        // The context may have been forgotten while it was written.
+        // The context may have been removed while it was written.
         if !session.pointers.spilled(sequence)
             && session.directory.remove(&filename, file.bytes.is_some()).await.is_err()
         {

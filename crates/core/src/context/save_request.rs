@@ -1,4 +1,4 @@
-//! What is asked of a save, and what came of it.
+//! The arguments and the result of a save.
 
 use json_text::Encoded;
 use redaction::{Redaction, RedactionSession};
@@ -6,12 +6,12 @@ use redaction::{Redaction, RedactionSession};
 use super::{bytes::GivenBytes, leaves::Step, placeholder::Kind};
 use crate::error::Result;
 
-/// One tool output as it comes from JavaScript. Tokens are JSON.
+/// A tool output from JavaScript. Tokens are JSON.
 #[derive(Debug)]
 pub struct SaveRequest {
     /// The tool's name, plain.
     pub tool_name: String,
-    /// The arguments, an object.
+    /// The arguments, a JSON object.
     pub arguments: Encoded,
     /// The result.
     pub result: Encoded,
@@ -21,19 +21,19 @@ pub struct SaveRequest {
     pub task: Option<String>,
     /// `queryId`, a token.
     pub query: Option<String>,
-    /// What few calls say.
+    /// Optional members that few calls have.
     pub details: Option<Box<Details>>,
-    /// Takes the secrets out of all of it; `None`: everything is stored as it is.
+    /// The redaction of all parts; `None` stores everything unchanged.
     pub redaction: Option<Redaction>,
 }
 
 impl SaveRequest {
-    /// About how many bytes its arguments and its result take as JSON.
+    /// The approximate size of arguments and result as JSON, in bytes.
     pub(super) fn length_hint(&self) -> usize {
         self.arguments.length_hint() + self.result.length_hint()
     }
 
-    /// What describes the output, redacted. Arguments and result become text first.
+    /// Redacts the metadata. Arguments and result are only encoded as JSON text.
     pub(super) fn redacted(mut self, pass: &mut RedactionSession) -> Result<Self> {
         pass.text(&mut self.tool_name)?;
         for token in [&mut self.task, &mut self.query].into_iter().flatten() {
@@ -55,10 +55,10 @@ impl SaveRequest {
     }
 }
 
-/// What few calls of a save say.
+/// Optional members that few calls have.
 #[derive(Debug, Default)]
 pub struct Details {
-    /// A description that replaces ours, plain.
+    /// A description that replaces the generated one, plain text.
     pub description: Option<String>,
     /// `sourceUrls`, a token.
     pub source_urls: Option<String>,
@@ -78,68 +78,68 @@ pub struct Details {
     pub span: Option<String>,
     /// `mediaType`, a token.
     pub media_type: Option<String>,
-    /// The result is the beginning of what the tool gave.
+    /// Whether the result is only the beginning of what the tool returned.
     pub is_cut: bool,
-    /// Writes nothing where the session has an output of the same handle already.
+    /// Writes nothing if the session has an output with the same handle already.
     pub if_absent: bool,
-    /// Overrides the threshold.
+    /// Overrides the threshold for large results.
     pub is_large: Option<bool>,
-    /// The output is one of a conversation.
+    /// Asks for the placeholder of an output in a conversation.
     pub offload: Option<OffloadRequest>,
-    /// Bytes that the result holds, of which its JSON has markers.
+    /// Binary data of the result, which has markers in its place.
     pub bytes: Option<GivenBytes>,
 }
 
-/// What a conversation needs of an output beside its handle.
+/// What is returned for an output that a conversation refers to.
 #[derive(Debug, Clone, Default)]
 pub struct OffloadRequest {
-    /// Bytes of the placeholder's preview; without it there is no placeholder.
+    /// The size of the placeholder's preview in bytes; `None` for no placeholder.
     pub preview: Option<usize>,
-    /// What the output is to the conversation.
+    /// The role of the output in the conversation.
     pub kind: Kind,
-    /// What the names of the tools that read it begin with, plain.
+    /// The prefix in the names of the tools that read it, plain text.
     pub prefix: String,
     /// Texts within the output that get placeholders of their own.
     pub leaves: Vec<Leaf>,
-    /// Previews show what was stored as it was before redaction.
+    /// Previews show the text before redaction.
     pub shows_raw: bool,
 }
 
-/// A text within an output.
+/// A text within an output that gets a placeholder of its own.
 #[derive(Debug, Clone)]
 pub struct Leaf {
-    /// The steps that lead to it.
+    /// The path to it.
     pub steps: Vec<Step>,
     /// The same as a JSON path without `"` and `\`.
     pub path: String,
-    /// Bytes of its placeholder's preview.
+    /// The size of its placeholder's preview in bytes.
     pub preview: usize,
 }
 
-/// Bytes within an output that are stored beside its record.
+/// Binary data within an output, stored beside its record.
 #[derive(Debug, Clone)]
 pub struct SavedPart {
-    /// The steps that lead to them, JSON.
+    /// The path to it, JSON.
     pub steps: String,
-    /// Size, media type and dimensions in words.
+    /// Size, media type and dimensions as text.
     pub description: String,
 }
 
-/// What came of a save.
+/// The result of a save.
 #[derive(Debug)]
 pub struct Saved {
     /// The context's path.
     pub path: String,
-    /// Names the call and its output: the same for the same.
+    /// The handle, which is the same for the same call and output.
     pub handle: String,
-    /// The text for the conversation, where the request's `offload` asked for it.
+    /// The placeholder, if the request's `offload` asked for it.
     pub placeholder: Option<String>,
-    /// The placeholders of the request's leaves; `None` for one that is no text in what is stored.
+    /// The placeholders of the request's leaves; `None` for one that is not a text in the stored output.
     pub leaves: Vec<Option<String>>,
-    /// The bytes within the output, where the request's `offload` asked for a conversation.
+    /// The binary data within the output, if the request has `offload`.
     pub parts: Vec<SavedPart>,
-    /// The tool's name as it is stored.
+    /// The tool's name as stored.
     pub tool_name: String,
-    /// Bytes of what was kept of a stream: of the text, of the bytes, or of the JSON of anything else.
+    /// The size of a streamed result: of the text, of the bytes, or of the JSON of other values.
     pub stream_bytes: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! Searching the texts of stored outputs: candidates from the index, best first, then the texts
-//! themselves, for what the index cannot tell and for what is shown.
+//! Full-text search of stored outputs: takes candidates from the index, best first, and reads the texts where the index
+//! cannot decide and for snippets.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,49 +22,49 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Candidates that are asked for at first.
+/// The number of candidates in the first round.
 const FIRST_CANDIDATES: usize = 64;
-/// Text of candidates that is read for one search, in bytes.
+/// The most text of candidates that one search reads, in bytes.
 const MAX_EXAMINED: u64 = 1024 * 1024 * 1024;
-/// Text that is read for one search where no index tells what has it, in bytes.
+/// The most text that one search reads without the help of an index, in bytes.
 const MAX_SCANNED: u64 = 256 * 1024 * 1024;
-/// What is similar to what is searched for is worth so much of it.
+/// The share of its score that a match of a similar word gets.
 const FUZZY_SHARE: f32 = 0.5;
-/// Looking through a longer record takes long, in bytes.
+/// Records from this size on are searched on a thread for long work, in bytes.
 const LONG_TEXT: u64 = 256 * 1024;
 
-/// What is searched for, as it comes from JavaScript. Checked there.
+/// The arguments of a search, which JavaScript has checked.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchRequest {
-    /// What the caller wrote.
+    /// The query as the caller wrote it.
     pub query: String,
-    /// Every context of the directory, not this manager's alone.
+    /// Searches all contexts of the directory, not only this manager's.
     pub all_sessions: bool,
-    /// At most this many hits.
+    /// The most hits.
     pub limit: usize,
-    /// At most this many snippets of each.
+    /// The most snippets of each hit.
     pub snippets: usize,
-    /// Characters of a snippet, about.
+    /// The approximate length of a snippet in characters.
     pub snippet_length: usize,
-    /// Which contexts come into question.
+    /// The filter.
     #[serde(default)]
     pub filter: ContextFilter,
 }
 
-/// A context that was found.
+/// A matching context.
 struct Hit {
     pointer: Pointer,
     score: f32,
-    /// There is a result, or nothing that takes its place.
+    /// Whether there is a result, or neither a result nor an outcome.
     has_result: bool,
-    /// Found by words that are similar to those of the query.
+    /// Whether it matched by words similar to those of the query.
     is_fuzzy: bool,
     number: u64,
     examined: Examined,
 }
 
-/// A snippet as JavaScript takes it.
+/// A snippet in the form for JavaScript.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownSnippet<'s> {
@@ -77,12 +77,11 @@ struct ShownSnippet<'s> {
     byte_offset: Option<usize>,
 }
 
-/// The stored outputs that the query finds, best first, each a pointer with its score and its snippets, as
-/// JSON arrays. `others` indexes what others keep in the directory.
+/// The stored outputs that match the query, best first, as JSON arrays of pointers with score and snippets. `others`
+/// indexes the contexts of other sessions.
 ///
 /// # Errors
-/// `InvalidArgument` for a query that says nothing or names no time, `Io` when the directory cannot be
-/// read.
+/// `InvalidArgument` for a query without terms or with an invalid time, `Io` if the directory cannot be read.
 pub(super) async fn search(
     session: &Arc<Session>,
     others: &OnceLock<DirectoryIndex>,
@@ -143,7 +142,7 @@ pub(super) async fn search(
     Ok(list::arrays(hits, |hit, array| write_hit(&hit, prefix, array)))
 }
 
-/// Appends a pointer; the score and the snippets are further members of it.
+/// Appends a pointer, with the score and the snippets as additional members.
 fn write_hit(hit: &Hit, prefix: &str, array: &mut String) {
     hit.pointer.write_json(prefix, array);
     array.pop();
@@ -154,7 +153,7 @@ fn write_hit(hit: &Hit, prefix: &str, array: &mut String) {
     array.push_str(&format!(",\"score\":{}{fuzzy},\"snippets\":{snippets}}}", hit.score));
 }
 
-/// Places are those that `readContext` counts: in the result, or in the outcome where there is no result.
+/// Positions are those that `readContext` uses: in the result, or in the outcome if there is no result.
 fn shown((field, snippet): &(Field, Snippet), has_result: bool) -> ShownSnippet<'_> {
     let (field, has_place) = match field {
         Field::Result => ("result", has_result),
@@ -170,19 +169,19 @@ fn shown((field, snippet): &(Field, Snippet), has_result: bool) -> ShownSnippet<
     }
 }
 
-/// A search under way.
+/// A search in progress.
 struct Searching<'m> {
     collection: Collection<'m>,
     search: TextSearch,
     admission: Admission,
     limit: usize,
     hits: Vec<Hit>,
-    /// What was looked at, a hit or not.
+    /// The contexts that were examined, hits or not.
     examined: FxHashSet<u64>,
 }
 
 impl Searching<'_> {
-    /// Finds what the query says.
+    /// Finds the hits.
     async fn find(&mut self) {
         let indexes = self.collection.indexes();
         if !self.search.is_indexed() {
@@ -191,7 +190,7 @@ impl Searching<'_> {
         }
         self.find_indexed(&indexes).await;
         let is_full = self.hits.len() >= self.limit;
-        // What the index has of a long text may lack a word that few others have.
+        // The indexed part of a long text may lack a rare word.
         if self.search.note_rare(self.limit) || !is_full {
             let ranked = self.hits.len();
             self.scan(is_full).await;
@@ -199,7 +198,7 @@ impl Searching<'_> {
         }
     }
 
-    /// The candidates of the indexes, best first, until enough are hits.
+    /// Examines the candidates of the indexes, best first, until there are enough hits.
     async fn find_indexed(&mut self, indexes: &[&Index]) {
         let admitted = if self.admission.is_open() {
             None
@@ -241,7 +240,7 @@ impl Searching<'_> {
         }
     }
 
-    /// Reads texts that the indexes do not have, or not whole, the latest first.
+    /// Reads texts that are not or not completely indexed, latest first.
     async fn scan(&mut self, needs_rare: bool) {
         let is_indexed = self.search.is_indexed();
         let chosen = self.collection.choose(|pointer, is_partial| {
@@ -270,7 +269,7 @@ impl Searching<'_> {
         }
     }
 
-    /// Scores what was found by reading, from `first` on, as the index would.
+    /// Scores the hits from `first` on, which were found by reading, as the index would.
     fn score_scanned(&mut self, indexes: &[&Index], first: usize) {
         let Some(scanned) = self.hits.get_mut(first..) else { return };
         let decoded = |token: &str| {
@@ -301,7 +300,7 @@ impl Searching<'_> {
         }
     }
 
-    /// A search for what may be meant by words that occur nowhere, where there is room for more hits.
+    /// A search for words similar to those of the query that occur nowhere, if there is space for more hits.
     async fn similar(&self, syntax: &SearchSyntax) -> Option<TextSearch> {
         if self.hits.len() >= self.limit || !syntax.is_positive() {
             return None;
@@ -310,7 +309,7 @@ impl Searching<'_> {
         in_place(|| self.search.similar(syntax, &indexes)).await
     }
 
-    /// The latest that come into question and have nothing that is excluded.
+    /// For a query with only exclusions and filters: the latest contexts that match.
     async fn newest(&mut self) {
         let chosen = self.collection.choose(|pointer, _| self.admission.admits(pointer)).await;
         let mut bytes_left = MAX_EXAMINED;
@@ -346,7 +345,7 @@ impl Searching<'_> {
         is_known: bool,
         needs_rare: bool,
     ) -> Option<Hit> {
-        // Others get their turn, and a cancelled search stops here.
+        // Lets other tasks run; a cancelled search stops here.
         tokio::task::yield_now().await;
         let text = self.collection.text(number, &pointer).await?;
         let decoded = |token: &str| {
@@ -364,7 +363,7 @@ impl Searching<'_> {
         Some(Hit { score, pointer, has_result, is_fuzzy: false, number, examined })
     }
 
-    /// The hits, best first. Equal ones stay in the order in which they came.
+    /// The hits, best first. Equal ones keep the order in which they were found.
     fn into_hits(mut self) -> Vec<Hit> {
         self.hits.sort_by(|left, right| right.score.total_cmp(&left.score));
         self.hits.truncate(self.limit);

@@ -1,23 +1,23 @@
-//! Choosing what a question needs.
+//! Synchronous ranking of given pointers for a question, for `selectRelevantContexts`.
 //!
-//! Nothing here takes a lock that a save holds: the index publishes snapshots, and whether a path is
-//! this manager's can be told from the path itself.
+//! It takes no lock that a save holds: the index publishes snapshots, and a path shows by itself whether it is this
+//! manager's.
 
 use rustc_hash::FxHashSet;
 use text_index::{Boosts, Document, Question, Scored, Which, boost};
 
 use super::{output_index::OutputIndex, pointer::group_of, session::Session};
 
-/// One pointer to choose from.
+/// A pointer to rank.
 #[derive(Debug, Clone)]
 pub enum Candidate {
     /// A context of this manager, by the number of its call.
     Known(u64),
-    /// A pointer that comes with its text.
+    /// A pointer of another manager, with its text.
     Foreign(ForeignPointer),
 }
 
-/// A pointer that this manager may not know: what it says of itself.
+/// A pointer that this manager may not know, with its members.
 #[derive(Debug, Clone, Default)]
 pub struct ForeignPointer {
     /// `filepath`.
@@ -49,8 +49,8 @@ impl ForeignPointer {
     }
 }
 
-/// The positions of the candidates that share a term with the query, best first; `None` when a known
-/// candidate was cleared since, so that its text is needed.
+/// The positions of the candidates that share a term with the query, best first; `None` if a known candidate was
+/// cleared meanwhile, in which case the caller has to pass its text.
 pub(super) fn rank(session: &Session, query: &str, candidates: &[Candidate]) -> Option<Vec<usize>> {
     let mut known = Vec::new();
     let mut foreign = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn rank(session: &Session, query: &str, candidates: &[Candidate]) -> 
             Candidate::Foreign(pointer) => session.recognise(&pointer.path),
         };
         match (sequence, candidate) {
-            // A context that is offered twice is chosen once.
+            // A context that is given twice is ranked once.
             (Some(sequence), _) if seen.insert(sequence) => known.push((sequence, position)),
             (None, Candidate::Foreign(pointer)) => foreign.push((pointer, position)),
             _ => {}
@@ -82,8 +82,8 @@ pub(super) fn rank(session: &Session, query: &str, candidates: &[Candidate]) -> 
     Some(ranked.into_iter().filter_map(|position| order.get(position).copied()).collect())
 }
 
-/// As [`rank`] for candidates that are all this manager's and stand in the order of the calls, as
-/// `getAllPointers` gives them: a million need no table.
+/// As [`rank`] for candidates of this manager in the order of the calls, as `getAllPointers` returns them. No table of
+/// positions is needed.
 pub(super) fn rank_ascending(
     session: &Session,
     query: &str,
@@ -101,7 +101,7 @@ pub(super) fn rank_ascending(
     Some(rank_documents(&session.index, query, &position, &[], sequences.len()))
 }
 
-/// The place of a number in an ascending list. Where no call is missing it is the distance from the first.
+/// The position of a number in an ascending list. If no call is missing, it is the difference to the first number.
 pub(super) fn ascending_position<N>(numbers: &[N], number: N) -> Option<usize>
 where
     N: Copy + PartialOrd + std::ops::Sub<Output = N> + AsPlace,
@@ -109,7 +109,7 @@ where
     let distance = (number - *numbers.first().filter(|first| **first <= number)?).into_place();
     match numbers.get(..=distance) {
         Some([.., last]) if *last == number => Some(distance),
-        // Missing calls only move the others forward.
+        // Missing calls only move later numbers forward.
         within => {
             let within = within.unwrap_or(numbers);
             let place = within.partition_point(|other| *other < number);
@@ -118,9 +118,9 @@ where
     }
 }
 
-/// A number that can be a place in a list.
+/// A number that can be a list position.
 pub(super) trait AsPlace {
-    /// The place; the greatest where the number is greater.
+    /// The position; the maximum if the number is greater.
     fn into_place(self) -> usize;
 }
 
@@ -136,7 +136,7 @@ impl AsPlace for f64 {
     }
 }
 
-/// The places of documents in the order of the candidates, which `position` gives, best first.
+/// The positions of documents, best first; `position` gives each document's position.
 fn rank_documents(
     index: &OutputIndex,
     query: &str,
@@ -156,9 +156,8 @@ fn rank_documents(
     scored.into_iter().map(|hit| hit.position).collect()
 }
 
-/// Puts candidates in the order in which things happened, wherever that is known: this manager's by
-/// their calls, others by their times. Each kind keeps the places that it has. Positions become those
-/// in that order; what they were is returned.
+/// Sorts candidates by time where it is known: this manager's by call number, others by timestamp, each kind among the
+/// positions that it has. Returns the former positions.
 fn in_order(
     known: &mut [(u64, usize)],
     foreign: &mut [(&ForeignPointer, usize)],

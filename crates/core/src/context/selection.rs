@@ -1,4 +1,5 @@
-//! Choosing among a manager's contexts, with filters, budgets and vectors.
+//! Selects the contexts that are relevant to a question, with filters, budgets, neighbours and vectors: the
+//! asynchronous form of `selectRelevantContexts`.
 
 use std::fmt::Write;
 
@@ -18,40 +19,41 @@ use super::{
 };
 use crate::context::vectors::{Vector, add_nearness, cosine, nearness};
 
-/// Pointers looked at with the state's lock held.
+/// Pointers that are examined with the state's lock held.
 const BATCH: usize = 4096;
-/// Chosen contexts are handed over in texts of about this many bytes.
+/// The approximate size of a text of results, in bytes.
 const TEXT: usize = 64 * 1024;
 
-/// What is wanted.
+/// The arguments of a selection.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Selection {
-    /// Which contexts come into question.
+    /// The filter.
     pub filter: ContextFilter,
-    /// Contexts of other sessions as well; the filter says of which.
+    /// Whether contexts of other sessions are included, as far as the filter admits them.
     pub all_sessions: bool,
-    /// Those behind these paths alone; others are ignored.
+    /// Only the contexts with these paths.
     pub paths: Option<Vec<String>>,
-    /// Hits with a lower score are left out.
+    /// The least score of a hit.
     pub min_score: f32,
-    /// How much may be taken.
+    /// The budget.
     pub bounds: Bounds,
-    /// How much the latest contexts are preferred.
+    /// How much newer contexts are preferred.
     pub recency_weight: Option<f32>,
-    /// How many contexts from before and after a strong hit come with it.
+    /// The number of contexts before and after a strong hit that are added.
     pub neighbours: usize,
-    /// After what matches come the others, the latest first; some of the latest earlier, in a small store.
+    /// Whether contexts that do not match are added after the hits, latest first. In a small store, some of the latest
+    /// are placed among the hits.
     pub fill: bool,
-    /// Tell which terms counted.
+    /// Whether to return the terms that matched.
     pub explain: bool,
-    /// Name all that may be taken, best first, a neighbour after each of its hits: the caller takes what
-    /// fits. Nothing is bounded then.
+    /// Whether to return all candidates, best first, with neighbours after each of their hits, and without a budget:
+    /// the caller takes what fits.
     pub is_open: bool,
 }
 
 impl Selection {
-    /// How many of those that match are needed, where no more than the best can be chosen.
+    /// The number of hits that are needed, if only the best ones can be chosen.
     fn best_alone(&self) -> Option<usize> {
         let Bounds { limit, max_bytes, max_tokens } = self.bounds;
         let needs_more = self.fill
@@ -63,17 +65,17 @@ impl Selection {
     }
 }
 
-/// What was chosen.
+/// The result of a selection.
 #[derive(Debug)]
 pub struct Selected {
-    /// Something matched. All candidates are offered where nothing did: in their order, or, when the
-    /// caller takes what fits or wants others than matches, the latest first.
+    /// Whether any context matched. If none did, all candidates are returned: latest first if `is_open` or `fill` is
+    /// set, otherwise in their order.
     pub is_matched: bool,
     /// JSON arrays of `[row, score, isNeighbour, explanation, session, parts]`, see [`Pointer::write_row`].
     pub texts: Vec<String>,
 }
 
-/// The contexts in question, in the order of the calls.
+/// The admitted contexts, in the order of the calls.
 #[derive(Default)]
 struct Candidates {
     sequences: Vec<u64>,
@@ -87,7 +89,7 @@ impl Candidates {
     }
 }
 
-/// Chooses contexts for a question. `vector` is that of the question.
+/// Selects contexts for a question. `vector` is the question's embedding.
 pub(super) async fn select(
     session: &Session,
     question: &str,
@@ -109,7 +111,7 @@ pub(super) async fn select(
     } else if selection.min_score > 0.0 {
         Vec::new()
     } else {
-        // The latest are the best guess, and are given in the order in which they were saved.
+        // The latest contexts are the best guess; they are returned in the order of the calls.
         let latest_first = (0..candidates.sequences.len()).rev();
         let choice = |position| Choice { position, ..Choice::default() };
         let mut chosen = take(session, latest_first.map(choice), selection, &candidates);
@@ -130,8 +132,8 @@ pub(super) async fn select(
     Selected { is_matched, texts }
 }
 
-/// Texts of contexts in question that have no vector and would keep one: at most `limit`, the latest
-/// first, with the numbers of their calls.
+/// The texts of admitted contexts that have no vector and would get one: at most `limit`, latest first, with the
+/// numbers of their calls.
 pub(super) async fn texts_without_vector(
     session: &Session,
     selection: &Selection,
@@ -166,10 +168,10 @@ fn take(
     })
 }
 
-/// What the selection leaves in question.
+/// The contexts that the selection's conditions admit.
 async fn candidates(session: &Session, selection: &Selection, needs_groups: bool) -> Candidates {
     let (mut sequences, mut groups, mut timestamps) = (Vec::new(), Vec::new(), Vec::new());
-    // Other tasks need the lock, too, and a cancelled selection stops at a pause.
+    // Other tasks need the lock too, and a cancelled selection stops at a yield.
     if selection.paths.is_none() && selection.filter.is_empty() && !needs_groups {
         let mut next = Some(0);
         while let Some(start) = next {
@@ -202,7 +204,7 @@ async fn candidates(session: &Session, selection: &Selection, needs_groups: bool
     Candidates { sequences, groups: Groups::new(groups), timestamps }
 }
 
-/// Contexts among which the filter need only look, ascending; `None` means all.
+/// The contexts that can meet the filter, ascending; `None` for all.
 fn offered(session: &Session, selection: &Selection) -> Option<Vec<u64>> {
     let mut offered: Vec<u64> = if let Some(paths) = &selection.paths {
         paths.iter().filter_map(|path| session.sequence_of(path)).collect()
@@ -268,7 +270,7 @@ async fn ranking(
     with_others(matching, count, worth)
 }
 
-/// What made a score, each part by `scale`. `group` is the share that the group's score counts.
+/// The components of a score, each multiplied by `scale`. `group` is the weight of the group's score.
 fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
     let group = group * hit.group_score;
     let text = hit.score - hit.near - hit.beside - hit.recent - group;
@@ -281,15 +283,15 @@ fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
     }
 }
 
-/// From a score to a share from 0 to 1: of the greatest that is possible by terms. Where the best hit is nearer
-/// by its vector than by its terms, it is as good as it is near.
+/// The factor that turns scores into values from 0 to 1, relative to the greatest possible score by terms. If the best
+/// hit is nearer by its vector than by its terms, its similarity is used.
 fn scale(best: f32, maximum: f32, nearest: f32) -> f32 {
     let by_terms = if maximum > 0.0 { (best / maximum).clamp(0.0, 1.0) } else { 0.0 };
     if best > 0.0 { by_terms.max(nearest.clamp(0.0, 1.0)) / best } else { 0.0 }
 }
 
-/// Puts the candidates that do not match among those that do, the latest first: each before what is less than
-/// its worth.
+/// Merges the candidates that do not match into those that do, latest first, each before the hits with a lower score
+/// than it gets for its age.
 fn with_others(
     matching: Vec<Choice>,
     candidates: usize,
@@ -313,17 +315,17 @@ fn with_others(
     all
 }
 
-/// Vectors of another length than a question's come from another model: they go.
+/// Drops vectors whose number of dimensions differs from the question's, because they are from another model.
 fn check_dimensions(session: &Session, wanted: usize) {
     if let Some(found) = session.index.drop_other_dimensions(wanted) {
         session.debug.say(
-            "The vectors of contexts are not as long as the query's: they will be made anew",
+            "The vectors of contexts are not as long as the query's: they will be computed again",
             || json!({ "length": found, "queryLength": wanted }),
         );
     }
 }
 
-/// How near each candidate is to the question; `None` where no candidate has a vector of its length.
+/// The similarity of each candidate to the question; `None` if no candidate has a vector with as many dimensions.
 async fn cosines(
     session: &Session,
     vector: &Vector,
@@ -339,7 +341,7 @@ async fn cosines(
     cosines.iter().any(Option::is_some).then_some(cosines)
 }
 
-/// What was chosen as JSON; what went meanwhile is left out.
+/// The selected contexts as JSON, without those that were removed meanwhile.
 fn show_chosen(
     session: &Session,
     chosen: &[(u64, Choice)],
@@ -371,7 +373,7 @@ fn show_chosen(
     texts
 }
 
-/// What a term contributed, as JavaScript is told.
+/// The contribution of a term, in the form for JavaScript.
 #[derive(Serialize)]
 struct MatchedTerm<'a> {
     term: &'a str,

@@ -1,4 +1,4 @@
-//! One session's outputs in one directory: the parts of a manager, and the managers beside it.
+//! The shared state of a session's operations in one directory, and the list of all sessions of this process.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{debug::Debug, error::Result};
 
-/// The parts that the operations of a manager work on. None of them knows another, except that the index
-/// reads records from the directory.
+/// The parts that the operations of a manager work on. They do not depend on each other, except that the index reads
+/// records from the directory.
 pub(super) struct Session {
     pub options: Arc<ManagerOptions>,
     /// The session's id as a JSON token.
@@ -21,11 +21,11 @@ pub(super) struct Session {
     pub directory: Arc<ContextDirectory>,
     pub pointers: PointerTable,
     pub index: Arc<OutputIndex>,
-    /// Set when the pointers of the session's earlier processes are there, where they were asked for.
+    /// Set once the pointers of the session's earlier processes are restored, if the options ask for that.
     pub resumed: OnceCell<()>,
 }
 
-/// This process's sessions, for what only memory knows, with the scopes of their disks.
+/// All sessions of this process with the scopes of their disks, to find records that are only in memory.
 type Sessions = Mutex<Vec<(u64, Weak<Session>)>>;
 
 fn sessions() -> &'static Sessions {
@@ -34,7 +34,7 @@ fn sessions() -> &'static Sessions {
 }
 
 impl Session {
-    /// A session; touches no file. Others of this process find it.
+    /// A session, listed for the others of this process. Touches no file.
     pub fn new(
         options: ManagerOptions,
         file_system: Arc<dyn FileSystem>,
@@ -46,7 +46,7 @@ impl Session {
         }
         if let Some(scope) = session.directory.scope() {
             let mut sessions = sessions().lock().unwrap_or_else(PoisonError::into_inner);
-            // Only when the list would grow: looking through it at every construction is quadratic.
+            // Only when the list would grow: doing this for each new session would take quadratic time.
             if sessions.len() == sessions.capacity() {
                 sessions.retain(|(_, session)| session.strong_count() > 0);
             }
@@ -55,7 +55,7 @@ impl Session {
         session
     }
 
-    /// A session that looks at contexts of others and saves none.
+    /// A session that reads contexts of others and saves none.
     pub fn unlisted(
         options: ManagerOptions,
         file_system: Arc<dyn FileSystem>,
@@ -75,8 +75,7 @@ impl Session {
         })
     }
 
-    /// This process's sessions on the same disk, this one among them; with an injected file system this
-    /// one only.
+    /// This process's sessions on the same disk, including this one; with an injected file system only this one.
     pub fn neighbours(self: &Arc<Self>) -> Vec<Arc<Self>> {
         let Some(own) = self.directory.scope() else { return vec![Arc::clone(self)] };
         let sessions = sessions().lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,10 +83,9 @@ impl Session {
         same_disk.filter_map(|(_, session)| session.upgrade()).collect()
     }
 
-    /// The path below the directory that `path` means, which may be a handle as well.
+    /// Converts a path or a handle to a path relative to the directory.
     ///
-    /// # Errors
-    /// `OutsideDirectory` when it leads elsewhere, `NotFound` for a handle that is not known.
+    /// # Errors `OutsideDirectory` if the path leads out of the directory, `NotFound` for an unknown handle.
     pub async fn locate(self: &Arc<Self>, path: &str) -> Result<String> {
         match handle::parse(path) {
             Some(handle) => redemption::filename_of(self, handle).await,
@@ -95,7 +93,7 @@ impl Session {
         }
     }
 
-    /// As [`Session::locate`], without I/O: symbolic links are not followed.
+    /// As [`Session::locate`], without I/O: symbolic links are not resolved.
     ///
     /// # Errors
     /// As [`Session::locate`].
@@ -108,12 +106,12 @@ impl Session {
         }
     }
 
-    /// The number of the call that saved the context at `path`, from the path alone: it takes no lock.
+    /// The number of the call that saved the context at `path`, derived from the path without a lock.
     pub fn recognise(&self, path: &str) -> Option<u64> {
         self.pointers.recognise(self.directory.filename_in(path)?)
     }
 
-    /// Whether there is more on disk than the session's bounds allow.
+    /// Whether the session's contexts on disk exceed its bounds.
     pub fn is_over_bounds(&self) -> bool {
         let retention = &self.options.retention;
         let stats = self.pointers.stats();
@@ -121,15 +119,16 @@ impl Session {
             || stats.disk_bytes > retention.max_live_bytes
     }
 
-    /// As [`Session::recognise`], also of a context that another process of the session saved. Takes the lock of the pointers.
+    /// As [`Session::recognise`], also for adopted contexts of other processes of the session. Takes the lock of the
+    /// pointers.
     pub fn sequence_of(&self, path: &str) -> Option<u64> {
         let filename = self.directory.filename_in(path)?;
         self.pointers.recognise(filename).or_else(|| self.pointers.adopted(filename))
     }
 
-    /// Gives the session's lease up when nothing needs it: no save is in flight and no file is left.
+    /// Releases the session's lease if no save is in flight and no file is left.
     pub fn release_when_unused(&self) {
-        // The lease ends after the lock on the calls: it touches files.
+        // The lease is dropped after the lock on the calls, because that touches files.
         let released = self.pointers.when_unused(|| self.directory.close());
         drop(released);
     }

@@ -1,5 +1,5 @@
-//! The record of a session that its caller named: while the record exists, the session is live or paused, and others keep
-//! its contexts. A session without one is over when no process holds it.
+//! The record of a session whose id the caller chose. While it exists, the session is live or paused and its contexts
+//! are kept. A session without a record is over when no process holds its lease.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,33 +9,33 @@ use storage::{
     DirectorySync, Durability, FileResult, FileSystem, Payload, Target, layout, replace_file,
 };
 
-/// A record that is younger is not written again, in ms.
+/// A record that is younger than this is not written again, in ms.
 const FRESH: i64 = 30_000;
-/// A record is no longer than this, in bytes.
+/// The longest record, in bytes.
 const MAX_LENGTH: u64 = 4096;
 
-/// What is known of a session while no process holds it.
+/// The contents of a session's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SessionRecord {
     pub id: String,
-    /// When it began, ms since 1970.
+    /// When the session began, ms since 1970.
     pub created_at: i64,
-    /// When a process last began to use it or paused it, ms since 1970.
+    /// When a process last began to use the session or paused it, ms since 1970.
     pub last_used_at: i64,
-    /// How long it stays paused after its last use, in ms.
+    /// How long the session stays paused after its last use, in ms.
     pub keep_paused: i64,
 }
 
 impl SessionRecord {
-    /// Whether nothing used the session for as long as it wants to be kept. `last_used` is when its latest context was
-    /// made: a process that was killed did not note its last use.
+    /// Whether the session was not used for `keep_paused`. `last_used` is the time of its latest context, because a
+    /// process that was killed did not update the record.
     pub fn is_expired(&self, last_used: i64, now: i64) -> bool {
         now.saturating_sub(self.last_used_at.max(last_used)) > self.keep_paused
     }
 }
 
-/// The record of a session; `None` when there is none.
+/// The record of a session; `None` if there is none.
 pub(super) async fn read(
     file_system: &dyn FileSystem,
     root: &Path,
@@ -45,7 +45,7 @@ pub(super) async fn read(
     (record.id == id).then_some(record)
 }
 
-/// The record in a file of the directory; `None` when it holds none.
+/// The record in a file of the directory; `None` if the file is not a valid record.
 pub(super) async fn read_named(
     file_system: &dyn FileSystem,
     root: &Path,
@@ -55,7 +55,8 @@ pub(super) async fn read_named(
     serde_json::from_slice(&contents.bytes).ok()
 }
 
-/// Notes that a session is used now. `temporary` is a name under the process's lease: no sweep takes it for a leftover.
+/// Updates the time of the session's last use. `temporary` is a name under the process's lease, so that no sweep
+/// removes it.
 ///
 /// # Errors
 /// The file system's.
@@ -96,7 +97,7 @@ async fn write(
     replace_file(file_system, target, Payload::new(text), Durability::Process, &sync).await
 }
 
-/// Removes the record of a session; whether there was one.
+/// Removes the record of a session; returns whether it existed.
 ///
 /// # Errors
 /// The file system's.

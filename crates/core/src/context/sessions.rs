@@ -1,4 +1,4 @@
-//! The sessions of a directory: who is live, paused or over, and what they left.
+//! The sessions of a directory: lists them with their state, ends them, and sweeps the files of those that are over.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,18 +22,18 @@ use super::{
 };
 use crate::error::Result;
 
-/// Files between two pauses.
+/// Files that are read between two yields.
 const BATCH: usize = 64;
 
-/// Whether a session's contexts are kept for it.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionState {
-    /// A process holds it, or may hold it.
+    /// A process holds its lease, or may hold it.
     Live,
-    /// No process holds it; it stays for when it is resumed.
+    /// No process holds its lease; its contexts are kept until it is resumed.
     Paused,
-    /// It is over; what it left is kept within the bounds of the retention.
+    /// The session is over; its contexts are kept within the bounds of the retention policy.
     Ended,
 }
 
@@ -43,17 +43,17 @@ pub enum SessionState {
 pub struct SessionInfo {
     /// Its id.
     pub id: String,
-    /// Whether its contexts are kept for it.
+    /// Its state.
     pub state: SessionState,
-    /// When it began, ms since 1970; where that was not noted, when its first context was made.
+    /// When it began, ms since 1970; the time of its first context, if the record does not say.
     pub created_at: i64,
     /// When it was last used, ms since 1970.
     pub last_used_at: i64,
-    /// Its contexts on disk.
+    /// The number of its contexts on disk.
     pub contexts: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// The processes that hold it.
+    /// The number of processes that hold it.
     pub processes: u64,
 }
 
@@ -71,9 +71,9 @@ impl SessionInfo {
     }
 }
 
-/// The handles of the directory, where the disk can keep a table.
+/// The table of handles, on disks that can have one.
 impl ContextDirectory {
-    /// The table of the directory, and the directory without symbolic links; `None` where it is not there or has none.
+    /// The table and the canonical path of the directory; `None` if the directory does not exist or has no table.
     pub async fn handles(&self) -> Option<(Arc<HandleTable>, PathBuf)> {
         if let Some(opened) = self.opened() {
             let (shared, _) = opened.shared.as_ref()?;
@@ -82,7 +82,7 @@ impl ContextDirectory {
         let disk = self.disk.as_ref()?;
         let root = self.file_system.canonical(self.path()).await.ok()?;
         let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        // Kept: reading the table again for each handle would take long.
+        // Kept open, because reading the whole table for each handle would take long.
         let shared = match looked_at.take().filter(|shared| shared.path() == root) {
             Some(shared) => shared,
             None => SharedDirectory::shared(disk, &root),
@@ -93,12 +93,12 @@ impl ContextDirectory {
     }
 }
 
-/// The end of the table.
+/// Removal of the table.
 impl ContextDirectory {
-    /// Removes the table of handles where none of its files is there any more.
+    /// Removes the table of handles if none of its files exists any more.
     pub async fn remove_unneeded_table(&self) {
         if let Some((table, _)) = self.handles().await {
-            // One that stays names files that are gone.
+            // If this fails, the table only names removed files.
             let _ = table.remove_when_unneeded();
         }
     }
@@ -106,13 +106,13 @@ impl ContextDirectory {
 
 /// Single contexts.
 impl ContextDirectory {
-    /// Whether the file is there.
+    /// Whether the file exists.
     pub async fn has_file(&self, filename: &str) -> bool {
         let Ok(root) = self.root(filename).await else { return false };
         self.read(&root, filename, 0).await.is_ok()
     }
 
-    /// The pointer that a file gives; `None` when it is no context.
+    /// The pointer of a file; `None` if it is no valid context.
     pub async fn pointer_of_file(&self, filename: &str) -> Option<Pointer> {
         let root = self.root(filename).await.ok()?;
         let file = self.read_head(&root, filename).await.ok()?;
@@ -123,7 +123,7 @@ impl ContextDirectory {
 
 /// Sessions.
 impl ContextDirectory {
-    /// Whether the session is over: no process holds it, and it is not paused.
+    /// Whether the session is over: no process holds its lease, and it is not paused.
     pub async fn is_over(&self, root: &Path, session: &str) -> bool {
         let Some(disk) = self.disk.as_deref() else { return false };
         let is_live = storage::live_sessions(disk, root, self.options.trust.locks)
@@ -131,11 +131,11 @@ impl ContextDirectory {
         !is_live && session_record::read(self.file_system.as_ref(), root, session).await.is_none()
     }
 
-    /// The sessions of the directory, the latest used first. With an injected file system, where no locks prove who is alive,
-    /// those that left contexts count as live.
+    /// The sessions of the directory, latest used first. With an injected file system, whose locks cannot prove which
+    /// sessions are live, all sessions with contexts count as live.
     ///
     /// # Errors
-    /// `UnsafeDirectory`, or `Io` when the directory cannot be read.
+    /// `UnsafeDirectory`, or `Io` if the directory cannot be read.
     pub async fn sessions(&self) -> Result<Vec<SessionInfo>> {
         self.check()?;
         self.list_sessions()
@@ -185,15 +185,15 @@ impl ContextDirectory {
         Ok(sessions)
     }
 
-    /// Notes that the session was used until now. It is paused when its last process is gone.
+    /// Records that the session was used until now. It is paused once its last process has ended.
     pub async fn pause(&self) {
         let Some(opened) = self.opened().filter(|_| self.is_pausable()) else { return };
         let id = &self.options.session;
-        // A session that was ended meanwhile stays ended.
+        // A session that was ended meanwhile is not paused.
         if session_record::read(self.file_system.as_ref(), &opened.root, id).await.is_some()
             && let Err(error) = self.touch_session(&opened).await
         {
-            // It was noted when the directory was opened: only the time is missing.
+            // The record exists since the directory was opened; only its time is outdated.
             self.debug.say(
                 "Failed to note a session's last use",
                 || serde_json::json!({ "sessionId": id, "error": error.to_string() }),
@@ -201,12 +201,12 @@ impl ContextDirectory {
         }
     }
 
-    /// Ends the session of this manager. It begins again at once where a save holds it.
+    /// Ends the session of this manager. A save in flight starts it again.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
     pub async fn end_own_session(&self) -> Result<()> {
-        // Another manager may have named the session that this one did not.
+        // Another manager may have used the id as that of a named session.
         if self.disk.is_none() {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl ContextDirectory {
         Ok(())
     }
 
-    /// Ends a session: no process that pauses it later keeps it. Whether it was live or paused.
+    /// Ends a session: a process that still holds it cannot pause it later. Returns whether it was live or paused.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -238,11 +238,11 @@ impl ContextDirectory {
 
 /// Sweeping.
 impl ContextDirectory {
-    /// Removes what dead sessions left behind, within the bounds of the retention. With an injected file
-    /// system, where no locks prove who is alive, nothing is touched.
+    /// Removes the files of dead sessions that exceed the retention policy. With an injected file system, whose locks
+    /// cannot prove which sessions are live, nothing is removed.
     ///
     /// # Errors
-    /// `UnsafeDirectory`; `Io` when the directory cannot be read; single files that resist are left.
+    /// `UnsafeDirectory`; `Io` if the directory cannot be read; files that cannot be removed are skipped.
     pub async fn sweep(&self, mode: Mode) -> Result<SweepReport> {
         self.check()?;
         let swept = match self.file_system.canonical(self.path()).await {
@@ -256,7 +256,7 @@ impl ContextDirectory {
         swept.map_err(|error| refused("sweep the context directory", self.path(), error))
     }
 
-    /// Removes every context of sessions that are over; returns how many, and the first failure.
+    /// Removes all contexts of sessions that are over; returns their number and the first error.
     pub async fn remove_dead(&self) -> (u64, Option<(PathBuf, FileError)>) {
         if let Ok(root) = self.file_system.canonical(self.path()).await
             && let Some(sweeper) = self.sweeper(&root)
@@ -266,7 +266,7 @@ impl ContextDirectory {
         (0, None)
     }
 
-    /// Sweeps in the background when that is due.
+    /// Starts a background sweep if one is due.
     pub(super) fn sweep_in_background(&self, opened: &Opened) {
         if let Some((shared, _)) = &opened.shared
             && shared.claim_background_sweep()
@@ -276,7 +276,7 @@ impl ContextDirectory {
         }
     }
 
-    /// Sweeps `root`, the directory without symbolic links; `None` where no locks prove who is alive.
+    /// A sweeper for `root`, the canonical path; `None` if no locks prove which sessions are live.
     fn sweeper(&self, root: &Path) -> Option<Sweeper> {
         let disk = self.disk.as_ref()?;
         Some(Sweeper {

@@ -1,24 +1,24 @@
-//! A preview of a text as it is written: its parts, and how much is left out between them.
+//! Writes the preview of a text: the outline, the parts, and notes on the omitted text between them.
 
 use super::{
     delimited::harmless,
     preview::{Preview, left_out},
 };
 
-/// The middle of an output that does not fit into memory.
+/// The omitted middle of an output that does not fit into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// Where in the text of what is there it is.
+    /// Its position in the text that is present.
     pub at: usize,
-    /// How many bytes are missing.
+    /// The number of missing bytes.
     pub bytes: usize,
-    /// How many line ends these hold.
+    /// The number of line ends in them.
     pub line_ends: usize,
-    /// The shape of JSON: that of its parts cannot be read.
+    /// The outline of the whole JSON, which cannot be read from its parts.
     pub outline: String,
 }
 
-/// What is shown: the outline, the parts, and what is left out between them.
+/// The preview's text.
 pub(super) fn write(shown: &Preview, text: &str, gap: Option<&Gap>, mark: &str) -> String {
     let mut out = shown.outline.clone();
     if shown.pieces.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn write(shown: &Preview, text: &str, gap: Option<&Gap>, mark: &str) 
             out.push_str(&left_out(bytes, mark));
         }
     };
-    // Before each piece, what is missing there beside the text.
+    // Before each part, the bytes that are missing there beside the omitted text.
     let at = gap.map_or(usize::MAX, |gap| gap.at);
     let mut missing = gap.map_or(0, |gap| gap.bytes);
     let mut end = 0;
@@ -54,7 +54,7 @@ pub(super) fn write(shown: &Preview, text: &str, gap: Option<&Gap>, mark: &str) 
     out
 }
 
-/// The parameter with which reading goes on where the beginning ends.
+/// The tool parameter with which reading continues after the shown beginning.
 pub(super) fn next(shown: &Preview, text: &str) -> String {
     let end = shown.pieces.first().filter(|piece| piece.start == 0).map_or(0, |piece| piece.end);
     let head = text.get(..end).unwrap_or_default();
@@ -65,7 +65,7 @@ pub(super) fn next(shown: &Preview, text: &str) -> String {
     format!("\"from_byte\":{end}")
 }
 
-/// Lines as editors count them.
+/// The number of lines, counted as editors do.
 pub(super) fn lines(text: &str, gap: Option<&Gap>) -> String {
     let ends =
         memchr::memchr_iter(b'\n', text.as_bytes()).count() + gap.map_or(0, |gap| gap.line_ends);

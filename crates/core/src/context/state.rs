@@ -1,4 +1,5 @@
-//! What changes with every save: pointers, groups, the memory tier and the counts.
+//! The state that every save changes, behind one lock: pointers, groups, the memory cache and the counts.
+//! `pointer_table` wraps it.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +13,22 @@ use super::{
     tiers::MemoryTier,
 };
 
-/// What changes with every save.
+/// The state that every save changes.
 pub(super) struct State {
     pub pointers: BTreeMap<u64, Pointer>,
     pub by_query: Groups,
     pub by_task: Groups,
     pub by_handle: HandleGroups,
-    /// The calls of contexts whose files another manager named.
+    /// The call numbers of contexts that another manager saved.
     pub adopted: FxHashMap<Box<str>, u64>,
     pub memory: MemoryTier,
-    /// The order in which contexts on disk were last used, where their number or bytes are bounded.
+    /// The order of use of contexts on disk, if their number or size is bounded.
     pub disk_uses: Option<RecentUse>,
-    /// Contexts that no bound removes.
+    /// Contexts that the bounds do not remove.
     pub pinned: FxHashSet<u64>,
     pub disk_files: u64,
     pub disk_bytes: u64,
-    /// Pointers went while their files stayed.
+    /// Whether pointers were removed while their files were kept.
     pub has_unknown_files: bool,
     pub memory_hits: u64,
     pub disk_hits: u64,
@@ -93,7 +94,7 @@ impl State {
         Some(pointer)
     }
 
-    /// Notes that a context on disk is used.
+    /// Records a use of a context on disk.
     pub fn touch(&mut self, sequence: u64) {
         if let Some(uses) = &mut self.disk_uses {
             uses.touch(sequence);
@@ -107,7 +108,7 @@ impl State {
         }
     }
 
-    /// Takes out everything of calls below `sequence`.
+    /// Removes everything of calls below `sequence`.
     pub fn take_before(&mut self, sequence: u64) -> Taken {
         let has_spilling = self.memory.has_leaving();
         let later = self.pointers.split_off(&sequence);
@@ -148,7 +149,7 @@ impl State {
         }
     }
 
-    /// A record left memory for the disk. `false` when the context is gone.
+    /// A record was written from memory to disk. Returns `false` if the context was removed.
     pub fn spilled(&mut self, sequence: u64) -> bool {
         let Some(pointer) = self.pointers.get_mut(&sequence) else { return false };
         pointer.on_disk = true;
@@ -175,7 +176,7 @@ impl State {
         pointers.next().map(|(&sequence, _)| sequence)
     }
 
-    /// The number of the call that made the context, when this manager made it or adopted it.
+    /// The number of the call that saved or adopted the context.
     pub fn sequence_of(&self, relative: &str) -> Option<u64> {
         if let Some(&adopted) = self.adopted.get(relative) {
             return Some(adopted);
@@ -185,7 +186,7 @@ impl State {
         (pointer.filename() == relative).then_some(sequence)
     }
 
-    /// The file of the latest context of a handle that is still there.
+    /// The file of the latest existing context with a handle.
     pub fn filename_of(&self, handle: u64) -> Option<String> {
         let latest = self.by_handle.latest(handle)?;
         Some(self.pointers.get(&latest)?.filename().to_owned())
@@ -207,10 +208,10 @@ impl State {
     }
 }
 
-/// What was taken out of a state, to be dropped outside its lock: freeing much takes long.
+/// What was removed from a state. The caller drops it outside the lock, because freeing much memory takes long.
 pub(super) struct Taken {
     pub pointers: BTreeMap<u64, Pointer>,
-    /// Some may be on their way from memory to disk: files that whoever writes them removes again.
+    /// Whether some records are being written to disk; the writer removes their files afterwards.
     pub has_spilling: bool,
     _memory: MemoryTier,
     _groups: [Groups; 2],
@@ -218,27 +219,27 @@ pub(super) struct Taken {
     _adopted: FxHashMap<Box<str>, u64>,
 }
 
-/// Counts and bytes by tier.
+/// Counts and bytes in memory and on disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stats {
-    /// Contexts that have a pointer.
+    /// The number of contexts with a pointer.
     pub contexts: usize,
-    /// Contexts in memory.
+    /// The number of contexts in the memory cache.
     pub memory_contexts: usize,
-    /// Bytes of the memory tier.
+    /// The size of the memory cache in bytes.
     pub memory_bytes: usize,
-    /// Contexts on disk.
+    /// The number of contexts on disk.
     pub disk_contexts: u64,
-    /// Bytes on disk.
+    /// Their size in bytes.
     pub disk_bytes: u64,
     /// Loads served from memory.
     pub memory_hits: u64,
     /// Loads served from disk.
     pub disk_hits: u64,
-    /// Loads that found nothing whole.
+    /// Loads that found no valid record.
     pub misses: u64,
-    /// Small outputs that the budget pushed out of memory.
+    /// Small outputs that were written to disk because the memory cache exceeded its budget.
     pub spills: u64,
-    /// Secrets that were replaced in what was saved.
+    /// Secrets that were redacted in saves.
     pub redactions: u64,
 }

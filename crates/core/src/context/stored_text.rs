@@ -1,4 +1,4 @@
-//! The texts of a stored output: its arguments and its result, as they are searched and shown.
+//! The texts of a stored output (arguments, result, outcome) in the forms that searches, snippets and the index need.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,28 +13,28 @@ use super::{
     record::{self, NoRecord},
 };
 
-/// A stored output at hand.
+/// The texts of a stored output, decoded on demand.
 pub(super) struct StoredText {
-    /// The record, or what it has beside its result.
+    /// The record, or the part of it without the result.
     record: Payload,
     arguments: Option<Range<usize>>,
     result: ResultText,
-    /// Error and message.
+    /// The text of error and message.
     outcome: String,
 }
 
-/// A result that is a text, or the JSON of another.
+/// The result.
 enum ResultText {
-    /// The text itself.
+    /// A text, decoded.
     Plain(Payload),
-    /// A string within the record, decoded.
+    /// A string of the record, decoded.
     Decoded(String),
-    /// JSON within the record.
+    /// The range of another JSON value in the record.
     Json(Range<usize>),
 }
 
 impl StoredText {
-    /// Of a record in memory.
+    /// From a cached record.
     pub fn of_held(held: Held) -> Option<Self> {
         match held {
             Held::Whole(record) | Held::WithBytes { record, .. } => Self::of_record(record).ok(),
@@ -46,10 +46,10 @@ impl StoredText {
         }
     }
 
-    /// Of a record's JSON, which is checked.
+    /// From a record's JSON, which is validated.
     ///
     /// # Errors
-    /// [`NoRecord`] when it is none.
+    /// [`NoRecord`] if it is not valid.
     pub fn of_record(record: Payload) -> Result<Self, NoRecord> {
         let range = record::check(&record)?;
         let token = record.get(range.clone()).unwrap_or_default();
@@ -75,23 +75,23 @@ impl StoredText {
         }
     }
 
-    /// What error and message say.
+    /// The text of error and message.
     pub fn outcome(&self) -> &str {
         &self.outcome
     }
 
-    /// There is a result, or nothing that takes its place.
+    /// Whether there is a result, or no outcome that takes its place.
     pub fn has_result(&self) -> bool {
         let is_null = matches!(self.result, ResultText::Json(_)) && self.result() == "null";
         self.outcome.is_empty() || !is_null
     }
 
-    /// What the arguments say, with everything at its place.
+    /// The arguments as plain text of the same length: positions in it are those in the JSON.
     pub fn plain_arguments(&self) -> Cow<'_, str> {
         unescaped_in_place(self.arguments())
     }
 
-    /// What the result says, with everything at its place.
+    /// The result as plain text of the same length.
     pub fn plain_result(&self) -> Cow<'_, str> {
         match &self.result {
             ResultText::Json(_) => unescaped_in_place(self.result()),
@@ -99,7 +99,7 @@ impl StoredText {
         }
     }
 
-    /// Hands over all texts.
+    /// Calls `read` with all texts.
     pub fn with_texts<R>(
         &self,
         name: &str,
@@ -116,8 +116,7 @@ impl StoredText {
         })
     }
 
-    /// Appends the words of the result for an index: at most `max_bytes` of text. `true` when that
-    /// is all.
+    /// Appends the indexed text of the result, at most `max_bytes`. Returns whether that is all of it.
     pub fn append_result(&self, out: &mut String, max_bytes: usize) -> bool {
         let whole = self.result();
         match &self.result {
@@ -138,7 +137,7 @@ impl StoredText {
     }
 }
 
-/// Where the arguments stand in a record, or in one without its result.
+/// The range of the arguments in a record, or in one without its result.
 fn arguments_of(record: &[u8]) -> Option<Range<usize>> {
     let mut members = Members::new(record, json_text::skip_whitespace(record, 0)).ok()?;
     while let Some(key) = members.next_key().ok()? {
@@ -150,8 +149,7 @@ fn arguments_of(record: &[u8]) -> Option<Range<usize>> {
     None
 }
 
-/// The text at the beginning of a record's result, of which at most `max_bytes` are looked at. The
-/// record may be cut short there.
+/// The text at the beginning of a record's result, read from at most `max_bytes`. The record may be truncated there.
 pub(super) fn beginning_of_result(record: &[u8], max_bytes: usize) -> String {
     let rest = record::result_start(record).and_then(|start| record.get(start..));
     let rest = rest.unwrap_or_default();
@@ -162,11 +160,11 @@ pub(super) fn beginning_of_result(record: &[u8], max_bytes: usize) -> String {
     text
 }
 
-/// Ends a string that the end of the text cuts off, between two characters.
+/// Closes a string that the end of the text cuts off, after the last whole character.
 fn close_string(text: &mut Vec<u8>) {
     let mut opening = None;
     let mut at = 0;
-    // Where the last whole character of the string ends.
+    // The end of the string's last whole character.
     let mut end = 0;
     while let Some(&byte) = text.get(at) {
         let length = match (opening, byte) {

@@ -1,4 +1,5 @@
-//! The sweep: what dead sessions left behind goes, within the bounds of the retention.
+//! The sweep: removes the contexts of dead sessions that exceed the retention policy, ends paused sessions that were
+//! not used for long, and removes unfinished files.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,31 +27,31 @@ use crate::{
     safety::{Inspection, is_reachable},
 };
 
-/// The background sweep leaves the first saves of a process alone.
+/// The delay of the background sweep, so that it does not slow a process's first saves.
 const BACKGROUND_DELAY: Duration = Duration::from_secs(1);
-/// Other work of the thread pool gets its turn after this many files.
+/// Files between two yields to other tasks.
 const BATCH: usize = 64;
 
-/// What a sweep found and did, or would do.
+/// The report of a sweep or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Contexts removed.
+    /// The number of contexts that were removed.
     pub deleted_files: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub deleted_bytes: u64,
-    /// Unfinished files of dead processes removed.
+    /// The number of unfinished files of dead processes that were removed.
     pub deleted_temporaries: u64,
-    /// Contexts of dead sessions that stay within the bounds.
+    /// The number of contexts of dead sessions that were kept.
     pub kept_files: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub kept_bytes: u64,
-    /// Sessions that are alive in the directory, or count as alive.
+    /// The number of sessions that are live in the directory, or count as live.
     pub live_sessions: u64,
-    /// Sessions that no process holds, and that stay for when they are resumed.
+    /// The number of paused sessions.
     pub paused_sessions: u64,
-    /// The bytes of their contexts.
+    /// The size of their contexts in bytes.
     pub paused_bytes: u64,
-    /// What a sweep would remove that removes nothing.
+    /// The files that a dry run would remove.
     pub removals: Vec<Removal>,
 }
 
@@ -59,39 +60,39 @@ pub struct SweepReport {
 pub struct Removal {
     /// The file's name.
     pub name: String,
-    /// Whose it is; `None` for an unfinished file.
+    /// The session's id; `None` for an unfinished file.
     pub session: Option<String>,
-    /// Its bytes, where they are known.
+    /// Its size in bytes, if known.
     pub bytes: u64,
-    /// Why it goes.
+    /// The reason.
     pub reason: &'static str,
 }
 
 /// Whether a sweep removes what it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It does.
+    /// The files are removed.
     Remove,
-    /// It only reports.
+    /// The sweep only reports them.
     DryRun,
 }
 
-/// What a sweep of one directory needs.
+/// The dependencies of a sweep of one directory.
 pub(super) struct Sweeper {
     pub file_system: Arc<dyn FileSystem>,
     pub disk: Arc<dyn Disk>,
-    /// The directory without symbolic links.
+    /// The canonical path.
     pub root: PathBuf,
     pub retention: Retention,
-    /// A free lock proves that a session is over, whatever its lease says.
+    /// Whether a free lock proves that a session is over, even if its lease is of another host or mount.
     pub trusts_locks: bool,
     pub inspection: Arc<Inspection>,
-    /// Where the handles of what goes are noted.
+    /// The table in which removals are recorded.
     pub handles: Arc<HandleTable>,
     pub debug: Debug,
 }
 
-/// What a look at the directory found.
+/// The result of examining the directory.
 struct Survey {
     /// Contexts of sessions that are over.
     left: Vec<Left>,
@@ -99,23 +100,24 @@ struct Survey {
     ended: Vec<SessionRecord>,
     /// Contexts of all sessions.
     contexts: usize,
-    /// Leases of sessions that may live on another host or mount, and are older than is kept.
+    /// Leases of sessions that may be live on another host or mount, and that are older than the retention policy
+    /// allows.
     outlived: Vec<String>,
     report: SweepReport,
 }
 
-/// A context of a session that no process holds.
+/// A context of a dead session.
 struct Left {
     name: String,
     session: String,
     handle: Option<u64>,
-    /// Of its record, and of the bytes beside it.
+    /// The size of the record and its binary data.
     length: u64,
     has_bytes: bool,
     timestamp: i64,
 }
 
-/// A session that no process holds and that has a record.
+/// A session with a record that no process holds.
 struct Paused {
     record: SessionRecord,
     contexts: Vec<Left>,
@@ -143,10 +145,10 @@ fn unfinished(entry: &FileEntry) -> Removal {
 }
 
 impl Sweeper {
-    /// Sweeps once the process's first saves are through.
+    /// Sweeps after the process's first saves.
     pub async fn sweep_in_background(self) {
         tokio::time::sleep(BACKGROUND_DELAY).await;
-        // One process at a time: another's sweep does for this one.
+        // One process at a time: the sweep of another process is enough.
         let Ok(Some(_turn)) = self.handles.try_lock() else { return };
         match self.sweep(Mode::Remove).await {
             Ok(report) if report.deleted_files + report.deleted_temporaries > 0 => {
@@ -164,10 +166,10 @@ impl Sweeper {
         }
     }
 
-    /// Removes what dead sessions left behind, within the bounds of the retention.
+    /// Removes the files of dead sessions that exceed the retention policy.
     ///
     /// # Errors
-    /// When the directory cannot be read; single files that resist are left.
+    /// If the directory cannot be read; files that cannot be removed are skipped.
     pub async fn sweep(&self, mode: Mode) -> FileResult<SweepReport> {
         let Survey { mut left, ended, outlived, contexts, mut report } = self.survey(mode).await?;
         left.sort_by_key(|context| std::cmp::Reverse(context.timestamp));
@@ -194,17 +196,17 @@ impl Sweeper {
         if mode == Mode::Remove {
             let records = ended.iter().map(|record| layout::session(&record.id));
             for name in outlived.into_iter().chain(records) {
-                // One that stays is found again.
+                // If this fails, the next sweep finds the file again.
                 let _ = self.file_system.remove(&self.root.join(name)).await;
             }
             let kept = contexts.saturating_sub(report.deleted_files as usize);
-            // The table is a cache: one that stays as it was costs space alone.
+            // The table is a cache: one that is not compacted only takes more space.
             let _ = self.handles.shrink(kept);
         }
         Ok(report)
     }
 
-    /// Why a context goes; `None` when it stays beside those that are kept already.
+    /// Why a context is removed; `None` if it is kept within the bounds.
     fn excess(&self, context: &Left, report: &SweepReport) -> Option<&'static str> {
         let bytes = report.kept_bytes.saturating_add(context.length);
         if self.is_old(context.timestamp) {
@@ -221,17 +223,18 @@ impl Sweeper {
     async fn remove(&self, context: &Left) -> FileResult<bool> {
         let removed = self.remove_files(context).await?;
         if let Some(handle) = context.handle {
-            // Only the explanation of a missing context is lost without it.
+            // A failure costs only the reason in a later error message.
             let _ = self.handles.add(handle, Mark::DeletedByRetention, &context.name);
         }
         Ok(removed)
     }
 
-    /// Removes a context's file, and then that of its bytes.
+    /// Removes a context's file, then the file of its binary data.
     async fn remove_files(&self, context: &Left) -> FileResult<bool> {
         let removed = self.file_system.remove(&self.root.join(&context.name)).await?;
         if context.has_bytes {
-            // A loss of power does not bring a record back without its bytes.
+            // The removal of the record is durable first, so that a power failure does not restore a record without its
+            // bytes.
             self.file_system.sync_directory(&self.root).await?;
             let name = layout::bytes_of(&context.name);
             self.file_system.remove(&self.root.join(name)).await?;
@@ -239,8 +242,8 @@ impl Sweeper {
         Ok(removed)
     }
 
-    /// Removes every context of sessions that are over; returns how many, and the first failure: one
-    /// that resists does not keep the others.
+    /// Removes all contexts of sessions that are over; returns their number and the first error. A file that cannot be
+    /// removed does not keep the others.
     pub async fn remove_dead(&self) -> (u64, Option<(PathBuf, FileError)>) {
         let Survey { left, ended, .. } = match self.survey(Mode::Remove).await {
             Ok(survey) => survey,
@@ -257,20 +260,20 @@ impl Sweeper {
             }
         }
         for record in ended {
-            // One that stays is found again.
+            // If this fails, the next sweep finds the record again.
             let _ = session_record::remove(&self.file_system, &self.root, &record.id).await;
         }
         (deleted, failure)
     }
 
-    /// Whether something of that time, ms since 1970, is older than is kept.
+    /// Whether a time, ms since 1970, is older than the retention policy allows.
     fn is_old(&self, time: i64) -> bool {
         Utc::now().timestamp_millis().saturating_sub(time) > self.retention.max_age
     }
 
-    /// Finds what dead sessions left. The listing comes first, then the question who is alive: a
-    /// session has its lease before its first file, so no live session's file is taken for a dead
-    /// one's. What may belong to a session on another host or mount is left only when it is old.
+    /// Finds the files of dead sessions. The directory is listed before the live sessions are determined: a session
+    /// takes its lease before it writes its first file, so the listing has no file of a live session that looks dead.
+    /// Files of sessions that may be live on another host or mount are only included if they are old.
     async fn survey(&self, mode: Mode) -> FileResult<Survey> {
         let entries = self.file_system.list(&self.root).await?;
         self.report_exposed(&entries);
@@ -323,7 +326,7 @@ impl Sweeper {
                 match live.liveness(&context.session) {
                     Liveness::Over => left.push(context),
                     Liveness::Unproven if is_old => left.push(context),
-                    // Its session wrote lately, and keeps its leases.
+                    // Its session wrote recently, so its leases are kept.
                     _ if !is_old => outlived.retain(|lease| !lease.contains(&context.session)),
                     Liveness::Unproven | Liveness::Alive => {}
                 }
@@ -334,7 +337,7 @@ impl Sweeper {
         Ok(Survey { left, ended, outlived, contexts, report })
     }
 
-    /// The sessions that have a record and that no process holds.
+    /// The sessions with a record that no process holds.
     async fn records(
         &self,
         entries: &[FileEntry],
@@ -355,8 +358,8 @@ impl Sweeper {
         paused
     }
 
-    /// Ends the paused sessions that were not used for long, and the least recently used that are too much together: what
-    /// they left goes into `left`. Returns their records.
+    /// Ends the paused sessions that were not used for long, and the least recently used ones if they exceed the
+    /// bounds; their contexts are added to `left`. Returns their records.
     fn end_excess(
         &self,
         paused: FxHashMap<String, Paused>,
@@ -400,7 +403,7 @@ impl Sweeper {
         Ok(ended)
     }
 
-    /// Reports the first context that others may read, or that is another user's.
+    /// Reports the first context that other users can read, or that another user owns.
     fn report_exposed(&self, entries: &[FileEntry]) {
         let Some(user) = self.disk.user() else { return };
         let is_reachable = is_reachable(self.disk.as_ref(), &self.root);
@@ -430,8 +433,8 @@ impl Sweeper {
         }
     }
 
-    /// Whether bytes are there without a record, of a session that is over. Asked after the question who is alive: a session that is over
-    /// writes no record any more.
+    /// Whether the file has the binary data of a missing record of a dead session. The live sessions must be determined
+    /// before: a dead session does not write the record later.
     async fn is_left_over(&self, name: &str, context: &str, live: &LiveSessions) -> bool {
         let read = |name, limit| self.file_system.read(&self.root, Path::new(name), limit);
         let Ok(beginning) = read(name, bytes::MAX_LINE).await else { return false };
@@ -440,12 +443,13 @@ impl Sweeper {
             && matches!(read(context, 1).await, Err(error) if error.is_not_found())
     }
 
-    /// A context and its session. Only what has the name of a context, is one, and says which session
-    /// made it, can be ours.
+    /// A context with its session. Only a file with a context's name and a valid record that names its session is
+    /// considered.
     async fn context_of(&self, entry: &FileEntry) -> Option<Left> {
         let stamp = layout::parse_context(&entry.name)?;
         let file = read_head(self.file_system.as_ref(), &self.root, &entry.name).await.ok()?;
-        // The younger of what the name and the file system say: a clock that jumped deletes nothing.
+        // The later of the times in the name and in the file system, so that a clock that was set wrong removes
+        // nothing.
         let timestamp = stamp.timestamp.max(entry.modified.unwrap_or_default());
         Some(Left {
             name: entry.name.clone(),

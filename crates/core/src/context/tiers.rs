@@ -1,18 +1,18 @@
-//! The memory tier: small outputs in memory, within a budget of bytes, least recently used out first.
+//! The memory cache of small outputs: within a budget of bytes, with least-recently-used eviction. `state` owns it.
 
 use std::collections::BTreeMap;
 
 use super::{held::Held, recent_use::RecentUse};
 
-/// What an entry costs beside its bytes.
+/// The cost of an entry beside its record, in bytes.
 const OVERHEAD: usize = 128;
 
-/// Records in memory, by the numbers of their calls.
+/// Cached records, by the numbers of their calls.
 #[derive(Debug)]
 pub struct MemoryTier {
     budget: usize,
     bytes: usize,
-    /// Bytes of entries on their way out.
+    /// The size of entries that are being written back.
     leaving: usize,
     entries: BTreeMap<u64, Entry>,
     uses: RecentUse,
@@ -31,13 +31,13 @@ impl Entry {
 }
 
 impl MemoryTier {
-    /// An empty tier for at most `budget` bytes.
+    /// An empty cache for at most `budget` bytes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
         Self { budget, bytes: 0, leaving: 0, entries: BTreeMap::new(), uses: RecentUse::default() }
     }
 
-    /// Keeps a record.
+    /// Inserts a record.
     pub fn insert(&mut self, sequence: u64, held: Held) {
         self.remove(sequence);
         let entry = Entry { held, is_leaving: false };
@@ -46,19 +46,19 @@ impl MemoryTier {
         self.uses.touch(sequence);
     }
 
-    /// A record, when it is here; it is the last to go then.
+    /// A cached record, which becomes the most recently used.
     pub fn take_up(&mut self, sequence: u64) -> Option<&Held> {
         self.uses.touch_known(sequence);
         self.get(sequence)
     }
 
-    /// A record, when it is here.
+    /// A cached record.
     #[must_use]
     pub fn get(&self, sequence: u64) -> Option<&Held> {
         self.entries.get(&sequence).map(|entry| &entry.held)
     }
 
-    /// Lets a record go.
+    /// Removes a record.
     pub fn remove(&mut self, sequence: u64) -> Option<Held> {
         let entry = self.entries.remove(&sequence)?;
         self.uses.remove(sequence);
@@ -69,8 +69,8 @@ impl MemoryTier {
         Some(entry.held)
     }
 
-    /// The least recently used record while the tier is over its budget. It stays until it is removed, but is
-    /// not named again: the caller brings it elsewhere first.
+    /// The least recently used record, if the cache exceeds its budget. The record stays cached until it is removed,
+    /// but is returned only once: the caller writes it to disk and then removes it.
     pub fn next_over_budget(&mut self) -> Option<(u64, Held)> {
         if self.bytes - self.leaving <= self.budget {
             return None;
@@ -84,7 +84,7 @@ impl MemoryTier {
         Some((sequence, entry.held.clone()))
     }
 
-    /// Takes back a record that could not be brought elsewhere: the next to go again.
+    /// Keeps a record that could not be written to disk: it may be returned again.
     pub fn keep(&mut self, sequence: u64) {
         if let Some(entry) = self.entries.get_mut(&sequence)
             && entry.is_leaving
@@ -94,13 +94,13 @@ impl MemoryTier {
         }
     }
 
-    /// Whether the record is on its way elsewhere.
+    /// Whether the record is being written back.
     #[must_use]
     pub fn is_leaving(&self, sequence: u64) -> bool {
         self.entries.get(&sequence).is_some_and(|entry| entry.is_leaving)
     }
 
-    /// Whether any record is on its way elsewhere.
+    /// Whether any record is being written back.
     #[must_use]
     pub const fn has_leaving(&self) -> bool {
         self.leaving > 0
@@ -112,13 +112,13 @@ impl MemoryTier {
         self.budget
     }
 
-    /// How many records are here.
+    /// The number of records.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many bytes they take.
+    /// Their size in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes

@@ -1,24 +1,24 @@
-//! Vectors of documents that somebody else made, and how near they are to a question.
+//! Vectors of documents from the caller's embedding model, and their similarity to a question.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashMap;
 use text_index::Scored;
 
-/// Bytes of vectors kept. The oldest leave first.
+/// The most bytes of vectors; the oldest are dropped first.
 const CAPACITY: usize = 64 * 1024 * 1024;
-/// What a vector costs beside its numbers, in bytes.
+/// The cost of a vector beside its numbers, in bytes.
 const OVERHEAD: usize = 64;
-/// The nearest document counts in full from so many standard deviations above the mean on: where none is
-/// out, none counts much.
+/// The number of standard deviations above the mean from which on the nearest document gets its full weight. If no
+/// document is that far above the mean, similarity counts less.
 const OUTSTANDING: f32 = 6.0;
-/// What the nearest document gets on top of its terms, as a share of what the best by terms has.
+/// What the nearest document's score gains, relative to the best score by terms.
 const NEAREST: f32 = 1.0;
 
-/// A vector of length 1, or of zeros.
+/// A vector of length 1 or 0.
 pub type Vector = Arc<[f32]>;
 
-/// The vectors of documents, by their sequences: all of one length, within a bound of bytes.
+/// The vectors of documents, by their sequences: all with the same number of dimensions, within a budget of bytes.
 #[derive(Debug)]
 pub struct Vectors {
     dimensions: usize,
@@ -33,7 +33,7 @@ impl Default for Vectors {
 }
 
 impl Vectors {
-    /// Keeps a vector. One of another length comes from another model: the others go.
+    /// Inserts a vector. If its number of dimensions differs, it is from another model, and all others are dropped.
     pub fn insert(&mut self, sequence: u64, vector: Vector) {
         if vector.len() != self.dimensions {
             self.entries.clear();
@@ -47,7 +47,7 @@ impl Vectors {
         }
     }
 
-    /// Whether a document has no vector, and would keep one.
+    /// Whether a document has no vector and would get one.
     pub fn wants(&self, sequence: u64) -> bool {
         let oldest = self.entries.first_key_value().map(|(&oldest, _)| oldest);
         let has_room =
@@ -55,24 +55,24 @@ impl Vectors {
         has_room && !self.entries.contains_key(&sequence)
     }
 
-    /// Drops a document's vector.
+    /// Removes a document's vector.
     pub fn remove(&mut self, sequence: u64) {
         self.entries.remove(&sequence);
     }
 
-    /// Drops all vectors.
+    /// Removes all vectors.
     pub fn clear(&mut self) {
         *self = Self { capacity: self.capacity, ..Self::default() };
     }
 
-    /// The vectors of documents that have one, when they have `dimensions` numbers.
+    /// The vectors of these documents, if vectors have `dimensions` numbers.
     pub fn get(&self, sequences: &[u64], dimensions: usize) -> Vec<Option<Vector>> {
         let has_length = dimensions == self.dimensions;
         let vector = |sequence| self.entries.get(sequence).filter(|_| has_length).map(Arc::clone);
         sequences.iter().map(vector).collect()
     }
 
-    /// The length of all vectors; 0 when there is none.
+    /// The number of dimensions; 0 without vectors.
     pub fn dimensions(&self) -> usize {
         if self.entries.is_empty() { 0 } else { self.dimensions }
     }
@@ -82,7 +82,7 @@ impl Vectors {
     }
 }
 
-/// The vector with length 1; `None` when it is empty or not all of it are numbers.
+/// The vector scaled to length 1; `None` if it is empty or has a value that is not finite.
 pub fn normalised(vector: &[f32]) -> Option<Vector> {
     let squares: f64 = vector.iter().map(|&number| f64::from(number).powi(2)).sum();
     if vector.is_empty() || !squares.is_finite() {
@@ -95,7 +95,7 @@ pub fn normalised(vector: &[f32]) -> Option<Vector> {
 
 /// The cosine of the angle between two vectors of length 1.
 pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
-    // several sums at once, which the processor adds side by side
+    // several sums at once, which the processor computes in parallel
     const LANES: usize = 8;
     let (ones, ones_rest) = one.as_chunks::<LANES>();
     let (others, others_rest) = other.as_chunks::<LANES>();
@@ -109,16 +109,16 @@ pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// How much nearer than usual each candidate is, from 0 to 1: what its cosine has above the mean, in standard
-/// deviations, as a share of the most, cubed, so that only the nearest count.
+/// The similarity of each candidate relative to the others, from 0 to 1: the distance of its cosine from the mean in
+/// standard deviations, divided by the greatest, cubed so that only the nearest count.
 ///
-/// `cosines` has one for each candidate with a vector.
+/// `cosines` has `None` for candidates without a vector.
 pub fn nearness(cosines: &[Option<f32>]) -> Vec<f32> {
     let count = cosines.iter().flatten().count().max(1) as f32;
     let mean = cosines.iter().flatten().sum::<f32>() / count;
     let squares = cosines.iter().flatten().map(|cosine| (cosine - mean).powi(2));
     let deviation = (squares.sum::<f32>() / count).sqrt();
-    // Equal cosines say nothing, rounding aside.
+    // Equal cosines, apart from rounding, do not distinguish the candidates.
     if deviation < 1e-5 {
         return vec![0.0; cosines.len()];
     }
@@ -130,8 +130,8 @@ pub fn nearness(cosines: &[Option<f32>]) -> Vec<f32> {
     near
 }
 
-/// Adds nearness, one number for each candidate, to what matches by terms. What is near matches as well.
-/// `groups` and `timestamps` have those of each candidate.
+/// Adds nearness, one number for each candidate, to the scores by terms. A near candidate counts as a match. `groups`
+/// and `timestamps` are those of the candidates.
 pub fn add_nearness(scored: &mut Vec<Scored>, near: &[f32], groups: &[u64], timestamps: &[i64]) {
     let best = scored.iter().map(|hit| hit.score).fold(0.0, f32::max);
     let nearest = NEAREST * if best > 0.0 { best } else { 1.0 };

@@ -1,5 +1,5 @@
-//! Histories that compact themselves: an append that finds the log beyond a bound starts a compaction in
-//! the background. No append waits for it.
+//! Bounds of a history: an append that finds the log beyond a bound starts a compaction in the background.
+//! The append does not wait for it.
 
 use std::sync::{
     Arc,
@@ -12,19 +12,19 @@ use storage::{FileLock, LockGuard};
 use super::{CompactReport, History, Policy};
 use crate::error::{Code, Result};
 
-/// A compaction leaves this part of a bound, in percent, so that not every append starts one.
+/// The size that a compaction aims at, as a percentage of the bound, so that not every append starts one.
 const TARGET: u64 = 80;
-/// Entries are counted after so many appends of a history: this part of the bound.
+/// Entries are counted when this fraction of the bound was appended.
 const COUNTED: u64 = 16;
-/// Compactions that other changes of the log get ahead of.
+/// The most attempts, if other changes of the log keep a compaction from being applied.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Bounds within which a history keeps itself.
+/// The bounds that a history keeps itself within.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds {
-    /// Bytes of the log.
+    /// The size of the log in bytes.
     pub max_bytes: Option<u64>,
-    /// Entries of the log.
+    /// The number of entries of the log.
     pub max_entries: Option<u64>,
 }
 
@@ -40,16 +40,16 @@ impl Bounds {
     }
 }
 
-/// What a history knows of its compactions in the background.
+/// The state of a history's background compactions.
 pub(super) struct Housekeeper {
     is_running: AtomicBool,
-    /// Compacting is refused here.
+    /// Whether a compaction was refused as unsupported.
     is_refused: AtomicBool,
-    /// Appends since the entries were counted.
+    /// The number of appends since the entries were counted.
     appends: AtomicU64,
-    /// A log of so many bytes cannot be made much shorter.
+    /// A log size at which a compaction would gain little.
     settled: AtomicU64,
-    /// Held by the process that compacts in the background.
+    /// The lock that a process holds during a background compaction.
     lock: Option<Arc<FileLock>>,
 }
 
@@ -58,7 +58,7 @@ impl Housekeeper {
         Self {
             is_running: AtomicBool::new(false),
             is_refused: AtomicBool::new(false),
-            // The first append counts what is there.
+            // Makes the first append count the entries.
             appends: AtomicU64::new(u64::MAX / 2),
             settled: AtomicU64::new(0),
             lock: lock.map(Arc::new),
@@ -67,7 +67,7 @@ impl Housekeeper {
 }
 
 impl History {
-    /// Called after each append.
+    /// Checks the bounds; called after each append.
     pub(super) fn keep_within_bounds(self: &Arc<Self>) {
         let Bounds { max_bytes, max_entries } = self.options.bounds;
         if max_bytes.is_none() && max_entries.is_none() {
@@ -77,14 +77,14 @@ impl History {
         if !self.claims_compaction() {
             return;
         }
-        // `close` waits for it as for the append.
+        // `close` waits for the compaction as for an append.
         let (history, call) = (Arc::clone(self), self.appends.track());
         tokio::spawn(async move {
             let _call = call;
             loop {
                 history.compact_in_background().await;
                 history.housekeeper.is_running.store(false, Ordering::SeqCst);
-                // Appends that came meanwhile started none.
+                // Appends during the compaction did not start another one, so the bounds are checked again.
                 if !history.claims_compaction() {
                     break;
                 }
@@ -92,7 +92,7 @@ impl History {
         });
     }
 
-    /// Whether the log may be beyond a bound and no other task of this history looks after it.
+    /// Whether the log may be beyond a bound, and no other task of this history is compacting.
     fn claims_compaction(&self) -> bool {
         let Bounds { max_bytes, max_entries } = self.options.bounds;
         let keeper = &self.housekeeper;
@@ -108,7 +108,7 @@ impl History {
     async fn compact_in_background(self: &Arc<Self>) {
         self.housekeeper.appends.store(0, Ordering::SeqCst);
         let outcome = match self.compaction_lock() {
-            // Another process does it.
+            // Another process is compacting.
             Ok(None) => {
                 self.settle(self.log.length());
                 return;
@@ -140,14 +140,15 @@ impl History {
         }
     }
 
-    /// `None`: another process compacts. Where there are no locks there is nothing to hold.
+    /// Takes the lock for compactions; `None` if another process holds it. On file systems without locks, the
+    /// inner value is `None`.
     fn compaction_lock(&self) -> Result<Option<Option<LockGuard>>> {
         let Some(lock) = &self.housekeeper.lock else { return Ok(Some(None)) };
         let guard = lock.try_acquire().map_err(|error| self.failed("compact", error.into()))?;
         Ok(guard.map(Some))
     }
 
-    /// `None`: the log is within its bounds.
+    /// Compacts the log; `None` if it is within its bounds.
     async fn compact_to_bounds(self: &Arc<Self>) -> Result<Option<CompactReport>> {
         let Bounds { max_bytes, max_entries } = self.options.bounds;
         let mut attempts = 0;
@@ -172,7 +173,8 @@ impl History {
         }
     }
 
-    /// The next compaction for the log's bytes is worth its work when the log has grown by a part of its bound.
+    /// Sets the size from which on the next compaction is worthwhile: the log has to grow by a part of its
+    /// bound.
     fn settle(&self, length: u64) {
         let step = self.options.bounds.max_bytes.unwrap_or_default() / 100 * (100 - TARGET);
         self.housekeeper.settled.store(length.saturating_add(step), Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Compaction in two halves: a plan, made without a lock, and its execution, which keeps whatever was
-//! appended since. Between them the caller may fold what is dropped into a summary.
+//! Compaction of a history log in two steps: [`History::plan`] decides which entries are dropped, without a
+//! lock, and [`History::compact`] rewrites the log, keeping entries that were appended in between. Before the
+//! second step, the caller may write a summary of the dropped entries.
 //!
-//! An entry with an operation id leaves an operation record at the log's head, one line without its
-//! parameters and result, so that the operation is known after its entry went. The latest ones stay,
-//! within bounds.
+//! A dropped entry with an operation id leaves an *operation record* at the head of the log: a line without
+//! parameters and result, so that the id stays known. The latest ones are kept, within bounds.
 
 use std::{ops::Range, sync::Arc};
 
@@ -21,60 +21,60 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Operation records that stay: so many, of so many bytes together.
+/// The most operation records that are kept, and their total size in bytes.
 const MAX_OPERATIONS: usize = 10_000;
 const MAX_OPERATION_BYTES: u64 = 2 * 1024 * 1024;
-/// Of a policy's `max_bytes`, operation records may take this part besides.
+/// Beside a policy's `max_bytes`, operation records may take one part in this many of it.
 const OPERATIONS_SHARE: u64 = 8;
 
-/// What stays: entries that every bound allows.
+/// What is kept: the entries that all bounds allow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
-    /// At most this many, the most recent ones.
+    /// The most entries; the latest are kept.
     pub keep_last: Option<u64>,
-    /// None older than this, in ms. Entries without a time have no age.
+    /// The greatest age, in ms. Entries without a time have no age.
     pub max_age: Option<i64>,
-    /// At most so many bytes of lines, the most recent ones.
+    /// The most bytes of lines; the latest are kept.
     pub max_bytes: Option<u64>,
-    /// The latest entry stays whatever the bounds are.
+    /// Whether the latest entry is kept even if it exceeds the bounds.
     pub keeps_latest: bool,
 }
 
-/// What would go and what would stay.
+/// The result of planning a compaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// Entries that stay.
+    /// The number of kept entries.
     pub kept_entries: u64,
-    /// Entries that go.
+    /// The number of dropped entries.
     pub dropped_entries: u64,
-    /// Lines without an entry that go: those before the first entry that stays.
+    /// The number of dropped lines without an entry, which are those before the first kept entry.
     pub dropped_bad_lines: u64,
     identity: u64,
     length: u64,
     tail: Vec<u8>,
     kept: Vec<Range<u64>>,
-    /// The lines of the operation records that come first.
+    /// The lines of the operation records, which come first.
     operations: String,
 }
 
-/// The entry that stands for those that go.
+/// An entry that summarises the dropped ones.
 #[derive(Debug)]
 pub struct Summary {
-    /// A whole line as it is to stand on disk.
+    /// The whole line to be written.
     pub line: String,
-    /// Takes the secrets out of the line; `None`: it is written as it is.
+    /// The redaction of the line; `None` writes it unchanged.
     pub redaction: Option<Redaction>,
 }
 
-/// What a compaction did.
+/// The report of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Entries that stayed, without those that were appended meanwhile.
+    /// The number of kept entries, not counting those that were appended meanwhile.
     pub kept_entries: u64,
-    /// Entries that went.
+    /// The number of dropped entries.
     pub dropped_entries: u64,
-    /// Lines without an entry that went.
+    /// The number of dropped lines without an entry.
     pub dropped_bad_lines: u64,
     /// The log's length when the plan was made.
     pub bytes_before: u64,
@@ -82,21 +82,20 @@ pub struct CompactReport {
     pub bytes_after: u64,
 }
 
-/// A line as far as a plan needs it.
+/// The properties of a line that a plan needs.
 struct Seen {
     range: Range<u64>,
-    /// An entry's time, where it has one; `None`: no entry.
+    /// The entry's time, if it has one; `None` if the line has no entry.
     entry: Option<Option<i64>>,
-    /// It is a blank line or an operation record, which are no bad lines.
+    /// Whether it is a blank line or an operation record, which do not count as bad lines.
     is_silent: bool,
     has_operation: bool,
 }
 
 impl History {
-    /// Decides what would go. With `wants_entries` also returns the entries that would.
+    /// Decides which entries would be dropped. With `wants_entries`, also returns them.
     ///
-    /// # Errors
-    /// `Io` when the log cannot be read.
+    /// # Errors `Io` if the log cannot be read.
     pub async fn plan(
         self: &Arc<Self>,
         policy: Policy,
@@ -135,7 +134,7 @@ impl History {
             let is_record = parsed.as_ref().is_some_and(Entry::is_operation_record);
             let entry = parsed.filter(|_| !is_record).map(|entry| entry.time());
             if !line.is_terminated && entry.is_none() {
-                // Somebody is writing it: it counts as appended later.
+                // Another process is writing the line, so it counts as appended after the plan.
                 break;
             }
             length = line.end();
@@ -163,7 +162,7 @@ impl History {
         Ok((plan, texts(dropped)))
     }
 
-    /// The operation records of the lines that go, oldest first.
+    /// The operation records for the dropped lines, oldest first.
     fn operation_records(
         &self,
         reader: &LogReader,
@@ -180,7 +179,7 @@ impl History {
             let mut lines = LinesForwards::new(reader, line.range.start, max_line);
             let Some(bytes) = lines.next_line()?.and_then(|line| line.bytes) else { continue };
             let Ok(entry) = Entry::parse_any(trim(&bytes)) else { continue };
-            // JSON that is no UTF-8 is not copied, nor is what would be too long to be read.
+            // Records that are not UTF-8, or too long to be read later, are left out.
             let Ok(record) = String::from_utf8(entry.operation_record()) else { continue };
             if record.len() > max_line {
                 continue;
@@ -196,14 +195,14 @@ impl History {
         Ok(records.concat())
     }
 
-    /// Does what the plan says; the summary comes first, and is returned where secrets were taken out
-    /// of it. What was appended since the plan stays. Readers see the old log or the new one.
+    /// Carries out a plan. The summary becomes the first entry; it is returned if secrets in it were
+    /// redacted. Entries that were appended since the plan are kept. Readers see either the old or the new
+    /// log.
     ///
-    /// # Errors
-    /// `Redaction`, `TooLarge` or `InvalidArgument` for a summary that cannot be written; `Conflict`
-    /// when the log is not the planned one any more, `LockTimeout`, `Unsupported` where
-    /// there are no locks, or `Io`. The log is as it was then; where only the new one's way to the
-    /// medium failed, it is the new one.
+    /// # Errors `Redaction`, `TooLarge` or `InvalidArgument` for a summary that cannot be written; `Conflict`
+    /// if the log was replaced since the plan, `LockTimeout`, `Unsupported` on file systems without locks, or
+    /// `Io`. The log is unchanged then, unless only synchronising its directory failed: then it is the new
+    /// one.
     pub async fn compact(
         &self,
         plan: Plan,
@@ -247,7 +246,7 @@ impl History {
     }
 }
 
-/// Which lines stay, decided from the most recent on.
+/// Decides which lines are kept, starting with the latest.
 fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
     let now = Utc::now().timestamp_millis();
     let (mut entries, mut bytes, mut is_full) = (0, 0_u64, false);
@@ -276,7 +275,7 @@ fn keep(seen: &[Seen], policy: &Policy) -> Vec<bool> {
     keeps.reverse();
     let is_kept = |(line, keeps): (&Seen, &bool)| line.entry.is_some() && *keeps;
     let first = seen.iter().zip(&keeps).position(is_kept).unwrap_or(seen.len());
-    // What holds no entry stays only behind one that stays.
+    // A line without an entry is kept only after a kept entry.
     for slot in keeps.iter_mut().take(first) {
         *slot = false;
     }

@@ -1,4 +1,4 @@
-//! One line of a history: what it says, and the object that JavaScript gets for it.
+//! The format of a history's lines, and the JSON object that JavaScript gets for an entry.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use json_text::Members;
 use sha2::{Digest, Sha256};
 
-/// Keys as they stand on disk.
+/// The keys in the file.
 const TOOL_NAME: &str = "tool_name";
 const PARAMS: &str = "params";
 const RESULT: &str = "result";
@@ -15,15 +15,17 @@ const SUMMARY: &str = "summary";
 const TIMESTAMP: &str = "timestamp";
 const ID: &str = "id";
 const OPERATION_ID: &str = "operationId";
-/// In place of [`TOOL_NAME`]: the line is the operation record of an entry that was compacted away.
+/// The key of operation records, instead of [`TOOL_NAME`]: the line remains of an entry that was dropped by a
+/// compaction.
 const COMPACTED: &str = "compacted";
-/// What [`TOOL_NAME`] is called in JavaScript.
+/// The name of [`TOOL_NAME`] in JavaScript.
 const PUBLIC_TOOL_NAME: &str = "toolName";
 
-/// Why an operation record is no entry. Such lines are hidden from readers, and are no bad lines.
+/// The reason for which [`Entry::parse`] refuses operation records. Readers skip such lines, and do not count
+/// them as bad.
 pub(super) const OPERATION_RECORD: &str = "the operation record of a compacted entry";
 
-/// A line that holds an entry. Everything is a part of the line; nothing is changed.
+/// A parsed line. All members are slices of the line.
 pub(super) struct Entry<'a> {
     line: &'a [u8],
     tool_name: Range<usize>,
@@ -35,27 +37,27 @@ pub(super) struct Entry<'a> {
     id: Option<Range<usize>>,
     operation_id: Option<Range<usize>>,
     is_compacted: bool,
-    /// Keys and values of members that we do not know.
+    /// Keys and values of unknown members.
     others: Vec<(&'a [u8], Range<usize>)>,
 }
 
-/// What of a line is looked at: lines of others may end with a carriage return or begin with a
-/// byte-order mark.
+/// A line without surrounding white space: lines of other programs may end with a carriage return or begin
+/// with a byte-order mark.
 pub(super) fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
 }
 
 impl<'a> Entry<'a> {
-    /// The entry in a trimmed line.
+    /// Parses a trimmed line.
     ///
     /// # Errors
-    /// Why there is none, in a few words.
+    /// The reason, as a short text.
     pub fn parse(line: &'a [u8]) -> Result<Self, &'static str> {
         let entry = Self::parse_any(line)?;
         if entry.is_compacted { Err(OPERATION_RECORD) } else { Ok(entry) }
     }
 
-    /// As [`Entry::parse`]; an operation record counts as an entry, too.
+    /// As [`Entry::parse`], but accepts operation records too.
     ///
     /// # Errors
     /// Those of [`Entry::parse`].
@@ -78,7 +80,7 @@ impl<'a> Entry<'a> {
         let mut tool_name = None;
         let mut compacted = None;
         while let Some(key) = members.next_key().map_err(|_| NOT_JSON)? {
-            // The last byte of a member at the very end of the text is its object's brace.
+            // If a member ends at the very end of the text, the object's closing brace is missing.
             let value = members.skip_value().map_err(|_| NOT_JSON)?;
             let token = line.get(value.clone()).unwrap_or_default();
             let text = token.starts_with(b"\"").then(|| value.clone());
@@ -90,7 +92,7 @@ impl<'a> Entry<'a> {
                 Some(SUMMARY) => entry.summary = text,
                 Some(TIMESTAMP) => entry.timestamp = text,
                 Some(ID) => entry.id = text,
-                // They would hide what we call so.
+                // A member with this name would hide the one that JavaScript gets under it.
                 Some(PUBLIC_TOOL_NAME) => {}
                 name => {
                     match name {
@@ -127,7 +129,7 @@ impl<'a> Entry<'a> {
         self.text(Some(&self.tool_name)).unwrap_or_default()
     }
 
-    /// The entry's id; of a line without one, derived from its content.
+    /// The entry's id; for a line without one, an id derived from its content.
     pub fn id(&self) -> String {
         self.text(self.id.as_ref()).unwrap_or_else(|| id_of(self.line))
     }
@@ -142,13 +144,13 @@ impl<'a> Entry<'a> {
         self.operation_id.is_some()
     }
 
-    /// Whether the line is the operation record of an entry that was compacted away.
+    /// Whether the line is an operation record, which a compaction wrote.
     pub fn is_operation_record(&self) -> bool {
         self.is_compacted
     }
 
-    /// The line of the entry's operation record, with its newline character: what a compaction leaves of
-    /// an entry with an operation id.
+    /// The entry's operation record as a line with its newline character, which a compaction keeps of an
+    /// entry with an operation id.
     pub fn operation_record(&self) -> Vec<u8> {
         let mut line = format!("{{\"{COMPACTED}\":").into_bytes();
         line.extend_from_slice(self.token(Some(&self.tool_name)));
@@ -162,16 +164,15 @@ impl<'a> Entry<'a> {
         line
     }
 
-    /// Whether the tool succeeded; a line that does not say so means yes.
+    /// Whether the tool succeeded; true if the line does not say.
     pub fn success(&self) -> bool {
         self.success
     }
 
-    /// The time of the call in ms since 1970, where the line has one that can be read. A time
-    /// without a zone means UTC.
+    /// The time of the call in ms since 1970, if the line has a valid one. A time without a zone is UTC.
     pub fn time(&self) -> Option<i64> {
         let text = self.text(self.timestamp.as_ref())?;
-        // ISO 8601 allows a comma, and more ways to write a zone than RFC 3339.
+        // ISO 8601 allows a comma, and more forms of zones than RFC 3339.
         let text = text.trim().replace(',', ".").replacen(' ', "T", 1);
         if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
             return Some(time.timestamp_millis());
@@ -188,22 +189,22 @@ impl<'a> Entry<'a> {
         Some(midnight.and_utc().timestamp_millis())
     }
 
-    /// The timestamp as it stands in the line, a JSON token.
+    /// The timestamp in the line, a JSON token.
     pub fn timestamp(&self) -> &'a [u8] {
         self.token(self.timestamp.as_ref())
     }
 
-    /// What the parameters say, in at most `max_bytes` bytes of plain text.
+    /// The text of the parameters, in at most `max_bytes` bytes.
     pub fn params_text(&self, max_bytes: usize) -> String {
         self.plain(self.params.as_ref(), max_bytes)
     }
 
-    /// What the result says, as [`Entry::params_text`].
+    /// The text of the result, as [`Entry::params_text`].
     pub fn result_text(&self, max_bytes: usize) -> String {
         self.plain(self.result.as_ref(), max_bytes)
     }
 
-    /// What the summary says, as [`Entry::params_text`].
+    /// The text of the summary, as [`Entry::params_text`].
     pub fn summary_text(&self, max_bytes: usize) -> String {
         self.plain(self.summary.as_ref(), max_bytes)
     }
@@ -224,7 +225,7 @@ impl<'a> Entry<'a> {
             .any(|range| self.plain(Some(range), usize::MAX).to_lowercase().contains(needle))
     }
 
-    /// Appends the entry as JavaScript sees it.
+    /// Appends the entry as the JSON object for JavaScript.
     pub fn write_public(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
         match &self.id {
@@ -261,7 +262,7 @@ fn write_member(key: &str, token: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(token);
 }
 
-/// The id of a line that has none: the same for the same line, in the form of a UUID (version 8).
+/// An id for a line without one: a UUID (version 8) derived from the line.
 fn id_of(line: &[u8]) -> String {
     let hash = Sha256::digest(line);
     let bytes = hash.first_chunk::<16>().copied().unwrap_or_default();
@@ -327,7 +328,7 @@ mod tests {
             json!({"id":id,"toolName":"grep","params":null,"result":null,"success":false,"summary":null,
                 "timestamp":"2025-12-18","operationId":"o1","compacted":true})
         );
-        // Beside a tool's name it is a member like any other.
+        // Beside a tool's name, it is an ordinary member.
         let entry = public(r#"{"tool_name":"x","compacted":"y"}"#).unwrap();
         assert_eq!((&entry["toolName"], &entry["compacted"]), (&json!("x"), &json!("y")));
     }

@@ -1,29 +1,29 @@
-//! Which entries are looked for.
+//! Query filters for entries.
 
 use redaction::{Redaction, RedactionSession};
 
 use super::entry::Entry;
 use crate::error::Result;
 
-/// What entries have to be like; absent conditions hold for all.
+/// The conditions of a search; absent conditions admit all entries.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// One of these tools.
+    /// Of one of these tools.
     pub tool_names: Option<Vec<String>>,
-    /// How the call ended.
+    /// Whether the call succeeded.
     pub success: Option<bool>,
-    /// Not before this time, ms since 1970.
+    /// Called at this time or later, ms since 1970.
     pub since: Option<i64>,
-    /// Not after this time, ms since 1970.
+    /// Called at this time or earlier, ms since 1970.
     pub until: Option<i64>,
-    /// Text in the tool's name, the parameters, the result or the summary, whatever its case.
+    /// Text in the tool's name, the parameters, the result or the summary, ignoring case.
     pub text: Option<String>,
-    /// At most this many, the most recent ones; of a ranking the best ones.
+    /// The most entries: the latest ones, or for a ranked search the best ones.
     pub limit: usize,
 }
 
 impl Filter {
-    /// Names that hold secrets are written without them: they are looked for as that, too.
+    /// Redacts the tool names of the filter, because entries are stored redacted.
     ///
     /// # Errors
     /// `Redaction`
@@ -34,13 +34,13 @@ impl Filter {
         Ok(self)
     }
 
-    /// The filter with its text in lower case, as it is compared.
+    /// The filter with its text in lower case, for the comparison.
     pub(super) fn prepared(mut self) -> Self {
         self.text = self.text.map(|text| text.to_lowercase()).filter(|text| !text.is_empty());
         self
     }
 
-    /// Whether an index can tell some of the entries that do not match.
+    /// Whether the index can rule out some entries.
     pub(super) fn is_indexed(&self) -> bool {
         self.tool_names.is_some()
             || self.success.is_some()
@@ -58,7 +58,7 @@ impl Filter {
         }
     }
 
-    /// Whether one of several entries may match whose times are between these; `None`: none has a time.
+    /// Whether an entry with a time in this range may match; `None` if no entry has a time.
     pub(super) fn matches_any_time(&self, times: Option<(i64, i64)>) -> bool {
         match times {
             Some((earliest, latest)) => {

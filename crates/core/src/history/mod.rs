@@ -1,4 +1,16 @@
-//! `ContextHistory`: an append-only log of tool invocations, one JSON object per line.
+//! `ContextHistory`: an append-only log of tool invocations, one JSON object per line, that several processes
+//! share.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `entry` | the format of a line |
+//! | `record` | appending |
+//! | `recall`, `filter`, `ranked` | reading, searching, ranked search |
+//! | `index` | the offset index that speeds up searches |
+//! | `operations` | idempotent appends by operation id |
+//! | `compact`, `bounds` | compaction on request, and in the background |
+//! | `tail` | following a log |
+//! | `verify` | checking every line and the index |
 
 mod bounds;
 mod compact;
@@ -42,20 +54,20 @@ use bounds::Housekeeper;
 use index::Index;
 use operations::Operations;
 
-/// What a history is told at its construction.
+/// The options of a history.
 #[derive(Debug, Clone)]
 pub struct HistoryOptions {
-    /// Where the log is.
+    /// The path of the log.
     pub path: LogPath,
     /// What an acknowledged entry survives.
     pub durability: Durability,
-    /// How long a call waits for other processes.
+    /// How long a call waits for another process's lock.
     pub lock_timeout: Duration,
-    /// Entries whose line has more bytes are refused, and skipped when they are read.
+    /// The longest line, in bytes: longer entries are refused when written, and skipped when read.
     pub max_entry_bytes: usize,
-    /// Bounds within which the history compacts itself.
+    /// Bounds beyond which the history compacts itself.
     pub bounds: Bounds,
-    /// What the caller vouches for.
+    /// Guarantees by the caller about locks and shared directories.
     pub trust: Trust,
 }
 
@@ -69,7 +81,7 @@ pub struct History {
     index_sizes: IndexSizes,
     operations: Arc<Operations>,
     housekeeper: Housekeeper,
-    /// Held while the index is extended, by threads that may block.
+    /// Held while a thread extends the index.
     indexing: Mutex<()>,
     appends: CallTracker,
     told_unlocked: AtomicBool,
@@ -79,7 +91,7 @@ pub struct History {
 static LOGS: LogRegistry<Error> = LogRegistry::new();
 
 impl History {
-    /// A history; touches no file. All that name the same file in this process share its queue.
+    /// A history. Touches no file. All histories of the same file in this process share a queue of appends.
     #[must_use]
     pub fn new(
         options: HistoryOptions,
@@ -89,7 +101,7 @@ impl History {
         Self::with_index(options, IndexSizes::default(), file_system, debug)
     }
 
-    /// As [`History::new`], with other sizes of the index.
+    /// As [`History::new`], with other size parameters of the index.
     #[must_use]
     pub fn with_index(
         options: HistoryOptions,
@@ -126,12 +138,12 @@ impl History {
         })
     }
 
-    /// The log's file, for messages.
+    /// The path of the log, for messages.
     fn path(&self) -> PathBuf {
         self.options.path.file()
     }
 
-    /// Checks the owners and the modes of the directory and the files.
+    /// Checks owners and modes of the directory and the files.
     ///
     /// # Errors
     /// `UnsafeDirectory`
@@ -147,8 +159,8 @@ impl History {
         self.inspection.check(disk, &place, self.options.trust, &self.debug)
     }
 
-    /// Creates the directory and checks its owner. A directory that cannot be created is reported by the
-    /// write that follows.
+    /// Creates the directory and checks its owner. If the directory cannot be created, the following write
+    /// reports the error.
     fn prepare_directory(&self) -> Result<()> {
         if self.inspection.is_done() {
             return Ok(());
@@ -172,8 +184,7 @@ impl History {
         Error::from_file("read the history", &self.path(), "path", error)
     }
 
-    /// Waits for every append queued so far, and for a compaction in the background that one of those that
-    /// ended has started.
+    /// Waits for all queued appends, and for the background compaction that one of them may have started.
     pub async fn close(&self) {
         self.appends.wait_for_all().await;
     }

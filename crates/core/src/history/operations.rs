@@ -1,8 +1,9 @@
-//! The operation ids of a log: an append with an id that the log has already returns the first entry.
+//! Operation ids of a log, which make appends idempotent: an append with an id that the log has returns the
+//! existing entry.
 //!
-//! A process reads a log for its ids once, before the first append that has one, and then only what was
-//! appended since. It knows a hash and an offset for each id; the line at the offset decides. A compaction
-//! leaves operation records at the log's head, so that ids of entries that went are known as well.
+//! A process reads the log's ids before its first append with one, and later only the appended lines. It
+//! keeps a hash and an offset for each id, and verifies a match against the line. A compaction leaves
+//! operation records, so that the ids of dropped entries stay known.
 
 use std::{
     collections::HashMap,
@@ -16,19 +17,19 @@ use storage::{FileResult, LinesForwards, LogSnapshot, ReadAt, Registry};
 
 use super::entry::{Entry, trim};
 
-/// So many of a log's latest operation ids are known at least, and at most twice as many.
+/// The least number of latest operation ids that are kept; at most twice as many.
 const MAX_KNOWN: usize = 1 << 18;
-/// Every line with an operation id contains this.
+/// Every line with an operation id contains this text.
 const KEY: &[u8] = b"\"operationId\"";
-/// The log may be replaced between the search in memory and the look at the line.
+/// The log may be replaced between the lookup in memory and reading the line.
 const MAX_ATTEMPTS: usize = 3;
 
-/// The file system's scope, the log's file, and the longest line that is read of it.
+/// The file system's scope, the log's path, and the longest line that is read.
 type Key = (u64, PathBuf, usize);
 
 static OPERATIONS: Registry<Key, Operations> = Registry::new();
 
-/// The operation ids of one log. The histories of a process that use the log share it.
+/// The operation ids of one log, shared by all histories of a process that use it.
 pub(super) struct Operations {
     max_line: usize,
     known: Mutex<Known>,
@@ -39,15 +40,15 @@ struct Known {
     /// The part of the log that was read.
     snapshot: Option<LogSnapshot>,
     hasher: RandomState,
-    /// Offsets of lines by the hash of their operation id. The older map is dropped when the recent one is full.
+    /// Line offsets by the hash of the operation id. When the recent map is full, it replaces the older one.
     recent: HashMap<u64, u64>,
     older: HashMap<u64, u64>,
-    /// The same of a last line without its newline character, which is not part of what was read.
+    /// The same for a last line without a newline character, which is not part of `snapshot`.
     open: Option<(u64, u64)>,
 }
 
 impl Operations {
-    /// Those of a log. Touches no file.
+    /// The operation ids of a log. Touches no file.
     pub fn of(scope: u64, path: PathBuf, max_line: usize) -> Arc<Self> {
         let make = || Arc::new(Self { max_line, known: Mutex::default() });
         OPERATIONS.get_or_insert_with((scope, path, max_line), make)
@@ -57,22 +58,22 @@ impl Operations {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the log was read before, so that only what was appended since is left to read.
+    /// Whether the log was read before, so that only appended lines are left to read.
     pub fn is_ready(&self) -> bool {
         self.known.try_lock().is_ok_and(|known| known.snapshot.is_some())
     }
 
-    /// Forgets what is known: the log was replaced.
+    /// Drops all ids, because the log was replaced.
     pub fn forget(&self) {
         *self.known() = Known::default();
     }
 
-    /// Reads what was appended to the log since.
+    /// Reads the lines that were appended since the last call.
     pub fn update<S: ReadAt + ?Sized>(&self, source: &S, identity: u64) -> FileResult<()> {
         self.known().update(source, identity, self.max_line)
     }
 
-    /// The first entry with this operation id, as JavaScript sees it.
+    /// The first entry with this operation id, in the form for JavaScript.
     pub fn find<S: ReadAt + ?Sized>(
         &self,
         source: &S,
@@ -92,7 +93,7 @@ impl Operations {
                 entry.write_public(&mut public);
                 return Ok(Some(public));
             }
-            // Another log than the one that was read.
+            // The log was replaced.
             *known = Known::default();
         }
         Ok(None)
@@ -126,7 +127,7 @@ impl Known {
                 finder.find(bytes).and_then(|_| Entry::parse_any(trim(bytes)).ok()?.operation_id());
             let known = id.map(|id| (self.hasher.hash_one(&id), line.offset));
             if !line.is_terminated {
-                // Another program may be writing it still.
+                // Another program may still be writing the line.
                 self.open = known;
                 break;
             }

@@ -1,4 +1,4 @@
-//! Searching with a question: entries ranked by how well they answer it.
+//! Ranked search: the latest entries that pass a filter, ordered by how well they match its text.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use super::{
 };
 use crate::error::Result;
 
-/// So many entries are ranked, the most recent ones that pass the filter…
+/// The most entries that are ranked: the latest ones that pass the filter, …
 const WINDOW: usize = 10_000;
-/// … and no more than have so many bytes of text.
+/// … as long as their text does not exceed this many bytes.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
-/// No more bytes of text are looked at in each field.
+/// The most bytes of text of each field.
 const MAX_SUMMARY: usize = 4 * 1024;
 const MAX_PARAMS: usize = 8 * 1024;
 const MAX_RESULT: usize = 32 * 1024;
-/// The log may be cut while it is read (a failed append is taken back), not for ever.
+/// The most attempts, if the log is truncated while it is read because a failed append is rolled back.
 const MAX_ATTEMPTS: usize = 10;
 
-/// What is ranked of an entry, and where it stands.
+/// The ranked text of an entry, and the position of its line.
 pub(super) struct Candidate {
     offset: u64,
     length: u64,
@@ -54,7 +54,7 @@ impl Candidate {
     }
 }
 
-/// The most recent entries that pass the filter.
+/// Collects the latest entries that pass the filter.
 pub(super) struct Window {
     entries: usize,
     pub candidates: Vec<Candidate>,
@@ -91,12 +91,10 @@ impl Collect for Window {
 }
 
 impl History {
-    /// The entries that share a term with the filter's text and meet its other conditions, best first;
-    /// equally good ones the most recent first. The [`WINDOW`] most recent entries that meet them are
-    /// looked at.
+    /// The entries that share a term with the filter's text and meet its other conditions: best first, of
+    /// equal ones the latest first. Only the [`WINDOW`] latest entries that meet the conditions are ranked.
     ///
-    /// # Errors
-    /// `Io` when the log cannot be read.
+    /// # Errors `Io` if the log cannot be read.
     pub async fn rank(self: &Arc<Self>, filter: Filter) -> Result<Recalled> {
         self.rank_within(WINDOW, filter).await
     }
@@ -132,7 +130,7 @@ impl History {
         Ok(texts(entries))
     }
 
-    /// `None` when the log was cut meanwhile.
+    /// `None` if the log was truncated meanwhile.
     pub(super) fn try_rank(
         &self,
         reader: &LogReader,
@@ -147,7 +145,7 @@ impl History {
         if cancelled.is_set() {
             return Ok(Some(Vec::new()));
         }
-        // Of equally good ones the last is first.
+        // The sort is stable, so of equal entries the latest comes first.
         candidates.reverse();
         let documents: Vec<Document<'_>> = candidates.iter().map(Candidate::document).collect();
         let ranked = Index::rank_alone(query, &documents);
@@ -163,7 +161,7 @@ impl History {
         Ok(Some(entries))
     }
 
-    /// An entry as JavaScript sees it; `None` when it is not there any more.
+    /// Reads an entry in the form for JavaScript; `None` if it no longer exists.
     pub(super) fn read_again(
         &self,
         reader: &LogReader,

@@ -1,4 +1,4 @@
-//! Reading and searching, most recent entries first.
+//! Queries: reading and searching the log, starting with the latest entries.
 
 use std::{cell::Cell, io::ErrorKind, path::Path, sync::Arc};
 
@@ -15,25 +15,25 @@ use super::{
 };
 use crate::error::Result;
 
-/// Entries are handed over in texts of about this many bytes.
+/// The approximate size of a text of entries, in bytes.
 const TEXT: usize = 4 * 1024 * 1024;
-/// The log may be cut while it is read (a failed append is taken back), not for ever.
+/// The most attempts, if the log is truncated while it is read because a failed append is rolled back.
 const MAX_ATTEMPTS: usize = 10;
 
-/// Entries as JSON arrays, several so that no text grows without bound.
+/// Entries as JSON arrays; several, so that each string's length is bounded.
 pub type Recalled = Vec<Vec<u8>>;
 
-/// What is wanted of entries, which come from the most recent on.
+/// Collects entries, which are passed latest first.
 pub(super) trait Collect {
-    /// Takes an entry.
+    /// Adds an entry.
     fn take(&mut self, line: &Line, entry: &Entry<'_>);
-    /// No more is wanted.
+    /// Whether no more entries are needed.
     fn is_full(&self) -> bool;
-    /// Forgets what it took: reading begins anew.
+    /// Drops all entries, because the log is read again from the start.
     fn reset(&mut self);
 }
 
-/// The most recent entries as JavaScript sees them.
+/// Collects the latest entries in the form for JavaScript.
 struct Latest {
     bounds: Bounds,
     entries: Vec<Vec<u8>>,
@@ -62,11 +62,11 @@ impl Collect for Latest {
     }
 }
 
-/// What was collected, and the lines that hold no entry.
+/// The collected entries, with the number of lines without an entry.
 pub(super) struct Found<C> {
     pub collected: C,
     bad_lines: u64,
-    /// Where the last of them is, which is the first of the log, and what is wrong with it.
+    /// The position of the earliest of them in the log, and the reason.
     bad: Option<(u64, &'static str)>,
 }
 
@@ -80,7 +80,7 @@ impl<C: Collect> Found<C> {
         (self.bad_lines, self.bad) = (0, None);
     }
 
-    /// Looks at a line: whether it holds an entry that matches.
+    /// Examines a line, and collects its entry if it matches.
     fn take(&mut self, line: &Line, filter: Option<&Filter>) {
         let Some(bytes) = &line.bytes else {
             self.count_bad(line, "longer than maxEntryBytes");
@@ -96,7 +96,7 @@ impl<C: Collect> Found<C> {
                     self.collected.take(line, &entry);
                 }
             }
-            // Somebody is writing it, or a crash left it: not there yet.
+            // Another process is writing the line, or a crash left it incomplete.
             Err(_) if !line.is_terminated => {}
             Err(OPERATION_RECORD) => {}
             Err(reason) => self.count_bad(line, reason),
@@ -110,11 +110,11 @@ impl<C: Collect> Found<C> {
 }
 
 impl History {
-    /// The most recent entries, at most `limit`, oldest first. Those before the one with which they
-    /// take `max_bytes` of JSON are left out.
+    /// The latest entries, at most `limit`, oldest first. Stops after the entry with which they reach
+    /// `max_bytes` of JSON.
     ///
     /// # Errors
-    /// `Io` when the log cannot be read.
+    /// `Io` if the log cannot be read.
     pub async fn read(self: &Arc<Self>, limit: usize, max_bytes: usize) -> Result<Recalled> {
         let Some(reader) = self.reader().await? else { return Ok(Vec::new()) };
         let bounds = Bounds { entries: limit, bytes: max_bytes };
@@ -129,10 +129,10 @@ impl History {
         Ok(self.recalled(run_blocking(scan).await?))
     }
 
-    /// The most recent entries that match, oldest first.
+    /// The latest matching entries, oldest first.
     ///
     /// # Errors
-    /// `Io` when the log cannot be read.
+    /// `Io` if the log cannot be read.
     pub async fn search(self: &Arc<Self>, filter: Filter) -> Result<Recalled> {
         let filter = filter.prepared();
         let history = Arc::clone(self);
@@ -145,7 +145,7 @@ impl History {
         Ok(self.recalled(found))
     }
 
-    /// Collects entries that match, from the most recent on.
+    /// Collects matching entries, latest first.
     pub(super) fn collect<C: Collect>(
         &self,
         reader: &LogReader,
@@ -165,7 +165,7 @@ impl History {
         }
     }
 
-    /// What the index finds; `None` when it cannot help.
+    /// Collects through the index; `None` if the index is not usable.
     fn look_up<C: Collect>(
         &self,
         reader: &LogReader,
@@ -193,13 +193,14 @@ impl History {
                 Ok(()) => return Ok(Some(found)),
                 Err(NotFound::Unreadable(error)) => return Err(self.unreadable(error)),
                 Err(NotFound::Cut) => {}
-                // Another process may have changed the file: only what is so again is damaged.
+                // Another process may have changed the file: it is damaged only if reading it again gives the
+                // same.
                 Err(NotFound::Unusable(unusable)) => {
                     self.forget_segments(damaged.filter(|before| *before == unusable));
                     damaged = Some(unusable);
                 }
                 Err(NotFound::Wrong) => {
-                    // Not the file that was indexed: the file itself is what counts.
+                    // The log is not the one that was indexed, so the log itself is read.
                     self.forget_index();
                     break;
                 }
@@ -216,7 +217,7 @@ impl History {
         found: &mut Found<C>,
         cancelled: &Cancelled,
     ) -> std::result::Result<(), NotFound> {
-        // What came since, and a last line without its end, which is not indexed: it may not be there yet.
+        // Lines that were appended since, and a last line without its newline, which is not indexed.
         scan_from(index.covered(), reader, found, Some(filter), self, cancelled)?;
         let mut rows = index.matching(filter);
         while !found.collected.is_full() && !cancelled.is_set() {
@@ -232,7 +233,7 @@ impl History {
         Ok(())
     }
 
-    /// Puts what was found in order, and tells what was skipped.
+    /// Puts the entries in order, and reports skipped lines.
     fn recalled(&self, found: Found<Latest>) -> Recalled {
         self.tell_skipped(&found);
         let mut entries = found.collected.entries;
@@ -256,21 +257,21 @@ impl Filter {
     }
 }
 
-/// How much is looked for.
+/// The limits of a read.
 #[derive(Clone, Copy)]
 struct Bounds {
     entries: usize,
-    /// Of JSON. The entry that reaches it is the last.
+    /// Bytes of JSON. The entry that reaches the limit is the last.
     bytes: usize,
 }
 
-/// Why the index did not find anything.
+/// Why the index could not be used.
 enum NotFound {
     /// The log cannot be read.
     Unreadable(FileError),
-    /// The log was cut meanwhile.
+    /// The log was truncated meanwhile.
     Cut,
-    /// A segment cannot be used.
+    /// A segment is not valid.
     Unusable(Unusable),
     /// The index describes another log.
     Wrong,
@@ -292,7 +293,7 @@ impl From<Unusable> for NotFound {
     }
 }
 
-/// A log of which so many bytes can be read: reading more fails, and is for a thread of its own.
+/// A log of which only this many bytes can be read; reading more fails, so that it is done on another thread.
 struct ShortEnd<'a> {
     reader: &'a LogReader,
     bytes_left: Cell<usize>,
@@ -337,7 +338,7 @@ fn scan<C: Collect>(
     }
 }
 
-/// Reads the lines that begin at `begin` or later, from the last one backwards.
+/// Reads the lines that begin at `begin` or later, last one first.
 fn scan_from<C: Collect>(
     begin: u64,
     reader: &impl ReadAt,
@@ -357,14 +358,14 @@ fn scan_from<C: Collect>(
     Ok(())
 }
 
-/// What a scan finds in a text.
+/// The result of a scan of the whole log.
 #[cfg(test)]
 pub(super) fn scan_for_tests(reader: &LogReader, filter: &Filter, history: &History) -> Recalled {
     let latest = Latest::within(filter.bounds());
     history.recalled(scan(reader, latest, Some(filter), history, &Cancelled::default()).unwrap())
 }
 
-/// Joins entries to JSON arrays.
+/// Joins entries into JSON arrays.
 pub(super) fn texts(entries: Vec<Vec<u8>>) -> Recalled {
     let mut texts = Vec::new();
     let mut text = vec![b'['];

@@ -1,4 +1,4 @@
-//! Appending: the line is made and written in the order of the calls, off the JavaScript thread.
+//! Appending: the line is built and written on a worker thread, in the order of the calls.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
@@ -21,7 +21,7 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// An entry as it comes from JavaScript.
+/// An entry from JavaScript.
 #[derive(Debug)]
 pub struct NewEntry {
     /// The tool's name, plain.
@@ -30,51 +30,51 @@ pub struct NewEntry {
     pub params: Encoded,
     /// The result.
     pub result: Encoded,
-    /// What follows on the line, a JSON object with at least one member.
+    /// The other members of the line, a JSON object with at least one member.
     pub rest: String,
-    /// The operation id in `rest`. An entry with an id that the log has already is not written.
+    /// The operation id in `rest`. If the log already has an entry with it, nothing is written.
     pub operation_id: Option<String>,
-    /// Which entry has to be the log's last one.
+    /// The expected last entry of the log.
     pub previous: Option<Previous>,
-    /// Takes the secrets out of the line; `None`: it is written as it is.
+    /// The redaction of the line; `None` writes it unchanged.
     pub redaction: Option<Redaction>,
 }
 
-/// What has to precede an entry.
+/// The expected last entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Previous {
-    /// No entry.
+    /// The log has no entry.
     Nothing,
     /// The entry with this id.
     Entry(String),
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Debug)]
 pub enum Appended {
-    /// The entry is there.
+    /// The entry was written.
     Written {
-        /// The entry as it is stored, where secrets were taken out of it.
+        /// The stored entry, if secrets in it were redacted.
         redacted: Option<RedactedEntry>,
     },
-    /// Nothing was written: the log has an entry of the same operation.
+    /// Nothing was written, because the log has an entry of the same operation.
     Earlier {
-        /// That entry as JavaScript sees it, as JSON.
+        /// The existing entry as JSON for JavaScript.
         entry: Vec<u8>,
     },
 }
 
-/// An entry as JavaScript sees it, as JSON, with what was redacted in it.
+/// An entry as JSON for JavaScript, with a report of what was redacted in it.
 pub type RedactedEntry = Redacted<Vec<u8>>;
 
-/// The entry on a line, with what was redacted in it; `None` when nothing was.
+/// The entry in a line, with the report; `None` if nothing was redacted.
 pub(super) fn redacted_entry(line: &[u8], pass: RedactionSession) -> Option<RedactedEntry> {
     let mut redacted = pass.answer(Vec::new());
     if redacted.report.is_empty() {
         return None;
     }
     redacted.stored.reserve(line.len());
-    // A line of ours holds an entry.
+    // A line that this package built always has an entry.
     if let Ok(entry) = Entry::parse(line) {
         entry.write_public(&mut redacted.stored);
     }
@@ -82,17 +82,17 @@ pub(super) fn redacted_entry(line: &[u8], pass: RedactionSession) -> Option<Reda
 }
 
 impl NewEntry {
-    /// About how many bytes its line takes.
+    /// The approximate length of its line in bytes.
     fn length_hint(&self) -> usize {
         self.params.length_hint() + self.result.length_hint() + self.rest.len()
     }
 
-    /// The line without its newline character. JSON text holds none.
+    /// The line without its newline character, which JSON text does not contain.
     fn line(self, limit: usize) -> Result<(Vec<u8>, Option<RedactedEntry>)> {
         let length = self.length_hint();
         let Self { mut tool_name, params, result, rest, operation_id, redaction, .. } = self;
         let mut pass = RedactionSession::new(redaction);
-        // Before the line, for messages.
+        // Redacted first, because error messages name the tool.
         pass.text(&mut tool_name)?;
         let unreadable = |what: &str| {
             Error::new(
@@ -109,7 +109,8 @@ impl NewEntry {
         result.write(&mut line).map_err(|_| unreadable("the result"))?;
         line.push(b',');
         line.extend_from_slice(rest.as_bytes().strip_prefix(b"{").unwrap_or_default());
-        // Twice: what is too large need not be looked through, and may have grown by it.
+        // The size is checked before redaction, to save its work, and after it, because redaction may add
+        // bytes.
         check_size(&tool_name, line.len(), limit)?;
         pass.json(&mut line, 0)?;
         check_size(&tool_name, line.len(), limit)?;
@@ -140,7 +141,7 @@ pub(super) fn check_size(tool_name: &str, size: usize, limit: usize) -> Result<(
     ))
 }
 
-/// An entry on its way to the log.
+/// An append in progress.
 #[must_use = "the entry is written when the outcome is awaited, and later ones wait for a long one"]
 pub struct Appending {
     history: Arc<History>,
@@ -152,7 +153,7 @@ pub struct Appending {
 }
 
 impl Appended {
-    /// The entry as it is stored, where secrets were taken out of it.
+    /// The stored entry, if secrets in it were redacted.
     #[must_use]
     pub fn redacted(self) -> Option<RedactedEntry> {
         match self {
@@ -166,14 +167,14 @@ impl Appended {
 enum Refusal {
     /// The log has this entry of the same operation.
     Earlier(Vec<u8>),
-    /// Another entry is the last one.
+    /// The last entry is not the expected one.
     Conflict,
 }
 
-/// Work for a thread of its own, whatever the entry's length.
+/// A size that always counts as long work.
 const LONG_READ: usize = LONG + 1;
 
-/// A line that takes long to make, and the log that receives it.
+/// Builds a long line on a worker thread, and passes it to the log.
 struct LongLine {
     bytes: usize,
     make: MakeLine<Error>,
@@ -181,7 +182,7 @@ struct LongLine {
 }
 
 impl History {
-    /// Queues an entry: its place among the others is decided now.
+    /// Queues an entry; its position in the log is decided by the order of the calls.
     pub fn append(self: &Arc<Self>, entry: NewEntry) -> Appending {
         let call = self.appends.track();
         let limit = self.options.max_entry_bytes;
@@ -197,7 +198,7 @@ impl History {
             history.prepare_directory()?;
             let (line, redacted) = entry.line(limit)?;
             if let Some(redacted) = redacted {
-                // Nobody waits any more: nothing to tell.
+                // The caller dropped the future and needs no result.
                 let _ = sender.send(redacted);
             }
             if let (true, Some(disk)) = (has_operation, history.file_system.disk()) {
@@ -221,7 +222,7 @@ impl History {
         Appending { history: Arc::clone(self), call, redacted, refusal, long_line, pending }
     }
 
-    /// The check of an entry's conditions, and where it puts what it finds.
+    /// The check of an entry's conditions, with a slot for its result.
     fn check(
         self: &Arc<Self>,
         operation_id: Option<String>,
@@ -241,7 +242,7 @@ impl History {
         Some((check, refusal))
     }
 
-    /// A repeated operation is no conflict: what came after its entry does not matter.
+    /// A repeated operation is no conflict, whatever was appended after its entry.
     fn refuses(
         &self,
         view: &LogView<'_>,
@@ -262,14 +263,14 @@ impl History {
         Ok((!is_last).then_some(Refusal::Conflict))
     }
 
-    /// Reads the log's operation ids before the lock is taken. What cannot be read now is read under the lock.
+    /// Reads the log's operation ids before the lock is taken. On an error, they are read under the lock.
     fn read_operations(&self, disk: &dyn Disk) {
         if let Ok(file) = disk.open(&self.path(), Access::Read) {
             let _ = self.operations.update(file.as_ref(), file.identity());
         }
     }
 
-    /// Says once that only one process may write here.
+    /// Reports once that only one process may write to this log.
     fn tell_unlocked(&self) {
         if self.file_system.disk().is_some()
             && self.log.has_locks() == Some(false)
@@ -277,7 +278,7 @@ impl History {
         {
             match self.log.untrusted_locks() {
                 None => self.debug.say(
-                    "The history's file system has no locks: let one process alone write it",
+                    "The history's file system has no locks: let only one process write it",
                     || json!({ "path": self.path() }),
                 ),
                 Some(kind) => self.debug.say(
@@ -321,18 +322,17 @@ fn last_id<S: ReadAt + ?Sized>(source: &S, max_line: usize) -> FileResult<Option
 }
 
 impl Appending {
-    /// Returns once the entry, or the earlier one of the same operation, is where its durability level
-    /// says.
+    /// Returns once the entry, or the existing one of the same operation, is as durable as the options
+    /// require.
     ///
-    /// # Errors
-    /// `Conflict` when the last entry is not the expected one, `TooLarge`, `InvalidArgument` for a value
-    /// that cannot be read, `Redaction`, `LockTimeout` or `Io`. Nothing is left behind then.
+    /// # Errors `Conflict` if the last entry is not the expected one, `TooLarge`, `InvalidArgument` for a
+    /// value that is not valid, `Redaction`, `LockTimeout` or `Io`. Nothing was written then.
     pub async fn outcome(self) -> Result<Appended> {
         let Self { history, call: _call, mut redacted, refusal, long_line, pending } = self;
         if let Some(LongLine { bytes, make, made }) = long_line {
-            // The log receives nothing where it fails, and passes over the entry.
+            // On an error, the sender is dropped, and the log skips the entry.
             let line = run_long(bytes, make).await?;
-            // The log interrupts the append where it is gone.
+            // If the log was dropped, the append below is interrupted.
             let _ = made.send(line);
         }
         let outcome = match pending.outcome().await {

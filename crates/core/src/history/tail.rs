@@ -1,8 +1,9 @@
-//! Following a history: the entries behind a place, as they are appended, also while the log is compacted or replaced.
+//! Following a log: returns the entries after a position as they are appended, also across compactions.
 //!
-//! The log's file is kept open. When another file has taken its name, nothing is appended to the old one any more: it is read to
-//! its end, then the new one is read behind the last entry that both have. What one compaction removes is therefore never missed;
-//! only entries that are appended and removed by the second of two compactions between two reads are.
+//! The log's file is kept open. Once another file has its name, nothing is appended to the old one any more:
+//! it is read to its end, and reading continues in the new file after the last entry that both have. Entries
+//! are missed only if they are appended between two reads and also dropped between them, by the second of two
+//! compactions.
 
 use std::{
     collections::VecDeque,
@@ -19,37 +20,37 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Entries of one answer: no more once they take so many bytes.
+/// The size from which on an answer takes no more entries, in bytes.
 const ANSWER: usize = 1024 * 1024;
-/// Ids by which the place is found again in another file.
+/// The number of latest ids by which the position is found in another file.
 const RECENT: usize = 1024;
 
 /// Where following begins.
 #[derive(Debug, Clone)]
 pub enum TailStart {
-    /// With the last so many entries.
+    /// With this many of the last entries.
     Last(usize),
-    /// Behind the entry with this id.
+    /// After the entry with this id.
     After(String),
 }
 
-/// A place in a history that moves forwards.
+/// A position in a history that moves forwards.
 pub struct Tail {
     history: Arc<History>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// Where to begin; `None` once that is done.
+    /// Where to begin; `None` once that position was found.
     start: Option<TailStart>,
     reader: Option<LogReader>,
-    /// What of the reader was read.
+    /// The part of the open file that was read.
     read: Option<LogSnapshot>,
-    /// The latest entries before the place.
+    /// The ids of the latest entries before the position.
     recent: VecDeque<String>,
 }
 
-/// Entries that are on their way to the caller.
+/// Entries of the next answer.
 #[derive(Default)]
 struct Found {
     entries: Vec<Vec<u8>>,
@@ -57,7 +58,7 @@ struct Found {
 }
 
 impl History {
-    /// A place to follow the history from; reads nothing yet.
+    /// A position to follow the history from. Reads nothing yet.
     #[must_use]
     pub fn tail(self: &Arc<Self>, start: TailStart) -> Arc<Tail> {
         let state = State { start: Some(start), reader: None, read: None, recent: VecDeque::new() };
@@ -66,10 +67,9 @@ impl History {
 }
 
 impl Tail {
-    /// The entries behind the place, oldest first, some of them where there are many; none when there are no more now.
+    /// The next entries, oldest first, up to the size of one answer; empty if there are none yet.
     ///
-    /// # Errors
-    /// `NotFound` when the entry to begin behind is not there; `Io`.
+    /// # Errors `NotFound` if the entry to begin after does not exist; `Io`.
     pub async fn next(self: &Arc<Self>) -> Result<Recalled> {
         let current = self.history.reader().await?;
         let tail = Arc::clone(self);
@@ -89,7 +89,7 @@ impl Tail {
                     self.history.path().display()
                 ),
             )),
-            // A failed append was taken back at this moment: the next call looks again.
+            // A failed append was rolled back at this moment: the next call reads again.
             Err(Stopped::File(error)) if error.kind == std::io::ErrorKind::Interrupted => {
                 Ok(texts(found.entries))
             }
@@ -139,7 +139,7 @@ impl State {
         Ok(())
     }
 
-    /// Finds the place to begin at.
+    /// Finds the position to begin at.
     fn begin(
         &mut self,
         current: Option<LogReader>,
@@ -183,7 +183,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads the lines behind the place that have an end.
+    /// Reads the complete lines after the position.
     fn read_on(
         &mut self,
         history: &History,
@@ -192,7 +192,7 @@ impl State {
     ) -> FileResult<()> {
         let Some(reader) = &self.reader else { return Ok(()) };
         let identity = reader.identity();
-        // A failed append that was taken back, or another text, leaves something else there.
+        // After a rolled-back append or a replacement, the bytes before the position differ.
         let offset = match &self.read {
             Some(read) if read.is_of(reader, identity)? => read.length,
             _ => place_behind(reader, &self.recent, history)?,
@@ -223,7 +223,7 @@ impl State {
     }
 }
 
-/// Behind the last line of one of these entries; the beginning where there is none.
+/// The position after the last of these entries; the beginning of the file if it has none of them.
 fn place_behind(
     reader: &LogReader,
     recent: &VecDeque<String>,
@@ -242,7 +242,8 @@ fn place_behind(
     Ok(place)
 }
 
-/// The entries of whole lines from the last one backwards, as id, begin and end, until `take` wants no more.
+/// Calls `take` with the id, the start and the end of complete entries, last one first, until it returns
+/// false.
 fn for_each_backwards(
     reader: &impl ReadAt,
     history: &History,

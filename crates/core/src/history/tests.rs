@@ -29,7 +29,7 @@ fn history_in(directory: &Path) -> Arc<History> {
 }
 
 fn told_in(directory: &Path) -> (Arc<History>, Arc<Mutex<Vec<Value>>>) {
-    // Files of other programs that others can read would be reported as well.
+    // A file of another program that other users can read would be reported as well.
     #[cfg(unix)]
     fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -252,7 +252,7 @@ async fn an_index_finds_what_a_scan_finds_and_is_only_a_cache() {
     let long = tempfile::tempdir().unwrap();
     let count = 2500;
     write_long(long.path(), count);
-    // The same entries without an index: an injected file system keeps none.
+    // The same entries without an index, which an injected file system does not have.
     fs::copy(long.path().join("context.jsonl"), short.path().join("context.jsonl")).unwrap();
     let scanned: Vec<Vec<u64>> = {
         let text = fs::read(short.path().join("context.jsonl")).unwrap();
@@ -274,7 +274,7 @@ async fn an_index_finds_what_a_scan_finds_and_is_only_a_cache() {
     assert_eq!(all_found(&history).await, scanned);
     assert!(index.exists());
     assert_eq!(history.verify().await.unwrap().index, IndexState::Valid);
-    // Another process finds it; so does one that finds it damaged at any place, or gone.
+    // Another process finds the same, also with an index that is damaged at any position, or missing.
     let whole = fs::read(&index).unwrap();
     for at in [0, 70, whole.len() / 2, whole.len() - 2] {
         let mut damaged = whole.clone();
@@ -301,7 +301,7 @@ async fn an_index_follows_the_log() {
     assert_eq!(told.lock().unwrap()[0]["badLines"], 1);
     append(&history, "t3", json!(9999)).await;
     assert_eq!(found(&history, of_t3.clone()).await, [2493, 9999]);
-    // Somebody else's log under the same name.
+    // A different log under the same name.
     write_long(folder.path(), 2000);
     assert_eq!(found(&history, of_t3.clone()).await, [1983, 1993]);
     let policy = Policy { keep_last: Some(1600), ..Policy::default() };
@@ -413,7 +413,7 @@ async fn ranked(history: &Arc<History>, window: usize, text: &str, limit: usize)
     found.iter().map(|entry| entry["params"]["n"].as_u64().unwrap()).collect()
 }
 
-/// Lines of others: each has its number as a parameter.
+/// Lines of another program, each with its number as a parameter.
 fn write_numbered(directory: &Path, results: &[&str]) {
     let line = |(number, result): (usize, &&str)| {
         json!({ "tool_name": "t", "params": { "n": number }, "result": result }).to_string() + "\n"

@@ -1,4 +1,4 @@
-//! Verifying: every line is looked at, and the index with it.
+//! Verification: parses every line of the log, and compares the index with it.
 
 use std::sync::Arc;
 
@@ -11,37 +11,36 @@ use super::{
 };
 use crate::error::Result;
 
-/// Problems told one by one; more are counted.
+/// The most problems that are listed; further ones are only counted.
 const MAX_PROBLEMS: usize = 100;
 
-/// A line that holds no entry.
+/// A line without an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its number, from 1 on.
+    /// Its number, from 1.
     pub line: u64,
-    /// Where it begins, in bytes.
+    /// Its position in bytes.
     pub offset: u64,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// What the index on disk is worth.
+/// The validity of the index on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexState {
-    /// There is none.
+    /// There is no index.
     #[default]
     Missing,
-    /// It tells the truth, as far as it goes.
+    /// It agrees with the log, as far as it goes.
     Valid,
-    /// It describes a log that is no longer there, or what another `maxEntryBytes` makes of it, or
-    /// another version wrote it.
+    /// It describes another log, or was written with another `maxEntryBytes` or by another version.
     Stale,
-    /// It is not what was written, or not true.
+    /// It is damaged, or disagrees with the log.
     Damaged,
 }
 
 impl IndexState {
-    /// The state as JavaScript sees it.
+    /// The state's name in JavaScript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,28 +52,28 @@ impl IndexState {
     }
 }
 
-/// What a log is worth.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyReport {
-    /// Lines that hold an entry.
+    /// The number of entries.
     pub entries: u64,
     /// The log's length in bytes.
     pub bytes: u64,
-    /// Lines that hold none, a torn last one included.
+    /// The number of lines without an entry, including an incomplete last one.
     pub bad_lines: u64,
-    /// The first of those.
+    /// The first of them.
     pub problems: Vec<Problem>,
-    /// The last line is not whole: a crash left it, or somebody is writing it.
+    /// Whether the last line is incomplete, because of a crash or because another process is writing it.
     pub has_torn_tail: bool,
-    /// The index.
+    /// The validity of the index.
     pub index: IndexState,
 }
 
 impl History {
-    /// Looks at every line of the log, and at its index. Changes nothing.
+    /// Reads every line of the log and its index. Changes nothing.
     ///
     /// # Errors
-    /// `Io` when the log cannot be read.
+    /// `Io` if the log cannot be read.
     pub async fn verify(self: &Arc<Self>) -> Result<VerifyReport> {
         let Some(reader) = self.reader().await? else { return Ok(VerifyReport::default()) };
         let history = Arc::clone(self);

@@ -1,5 +1,5 @@
-//! What the memories of one directory share in a process: `memory.json`, and whose turn it is to change
-//! it. Changes that wait for the same turn are written together.
+//! What all `Memory`s of one directory share in a process: reading and replacing `memory.json`, its lock, and
+//! the queue of changes. Waiting changes are made under one lock and written together.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,12 +21,12 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// A larger `memory.json` is refused, in bytes.
+/// The longest `memory.json`, in bytes; a longer one is refused.
 const MAX_MEMORY: u64 = 64 * 1024 * 1024;
-/// Changes that are written together.
+/// The most changes that are written together.
 const MAX_CHANGES: usize = 1000;
 
-/// What changes a memory: returns what it came to, and whether it changed anything.
+/// A change of a document: returns its result, and whether it changed anything.
 type Apply = Box<dyn FnOnce(&mut Document) -> Result<(String, bool)> + Send>;
 
 /// How changes are written.
@@ -34,7 +34,7 @@ type Apply = Box<dyn FnOnce(&mut Document) -> Result<(String, bool)> + Send>;
 pub(super) struct Writing {
     pub durability: Durability,
     pub lock_timeout: Duration,
-    /// Takes the secrets out of what stands in the file, whoever wrote it.
+    /// The redaction of the whole file, including the parts that other programs wrote.
     pub redaction: Option<Redaction>,
     pub debug: Debug,
 }
@@ -48,17 +48,17 @@ struct Change {
 #[derive(Default)]
 struct Queue {
     changes: Vec<Change>,
-    /// Somebody serves it.
+    /// Whether a task is processing the queue.
     is_served: bool,
 }
 
-/// One directory with a repository's memory.
+/// The shared state of one directory.
 pub(super) struct Directory {
     pub file_system: Arc<dyn FileSystem>,
-    /// As the caller spells it.
+    /// The path as the caller spells it.
     pub path: PathBuf,
     pub files: SharedFiles,
-    /// `memory.json`.
+    /// The path of `memory.json`.
     memory: PathBuf,
     queue: Mutex<Queue>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Directory {
 static DIRECTORIES: Registry<(u64, PathBuf), Directory> = Registry::new();
 
 impl Directory {
-    /// What all memories of this directory share. Touches no file.
+    /// The shared state of a directory. Touches no file.
     pub fn of(file_system: &Arc<dyn FileSystem>, path: &Path, prefix: &str) -> Arc<Self> {
         DIRECTORIES.get_or_insert_with((file_system.scope(), path.to_owned()), || {
             let lock = path.join(layout::lock(layout::MEMORY));
@@ -85,12 +85,12 @@ impl Directory {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file of conventions, decisions and notes.
+    /// The path of `memory.json`.
     pub fn memory(&self) -> PathBuf {
         self.memory.clone()
     }
 
-    /// What `memory.json` holds; nothing where there is none.
+    /// Reads `memory.json`; an empty document if it does not exist.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Io`
@@ -131,7 +131,8 @@ impl Directory {
         run_long(bytes, parse).await
     }
 
-    /// Makes the directory; at [`Durability::Full`] the way to it is on the medium then.
+    /// Creates the directory; at [`Durability::Full`], its parents' directory entries are on stable storage
+    /// afterwards.
     ///
     /// # Errors
     /// `Io`
@@ -145,7 +146,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Waits for the turn to change `memory.json`. The directory is there.
+    /// Acquires the lock for changes of `memory.json`. The directory must exist.
     ///
     /// # Errors
     /// `LockTimeout`, `Io`
@@ -154,11 +155,11 @@ impl Directory {
         let tell = || {
             match self.files.untrusted_locks() {
             None => writing.debug.say(
-                "The memory's file system has no locks: let one process alone change it",
+                "The memory's file system has no locks: let only one process change it",
                 || json!({ "path": path }),
             ),
             Some(kind) => writing.debug.say(
-                "The locks of the memory's file system may bind one host or mount only: let one of them alone change it, or set trustLocks if every process uses the same mount",
+                "The locks of the memory's file system may bind one host or mount only: let only one of them change it, or set trustLocks if every process uses the same mount",
                 || json!({ "path": path, "fileSystem": kind }),
             ),
         }
@@ -169,7 +170,7 @@ impl Directory {
         })
     }
 
-    /// Replaces `memory.json`. Under its turn.
+    /// Replaces `memory.json`. The caller holds the lock.
     ///
     /// # Errors
     /// `Redaction`, `TooLarge`, `Io`
@@ -196,12 +197,11 @@ impl Directory {
         replaced.map_err(|error| self.refused("write", &path, error))
     }
 
-    /// Queues a change of the memory, which is made after those that were queued before. The outcome
-    /// is what `apply` returns, once that is where its durability level says.
+    /// Queues a change of the memory, after those that were queued before. Returns the result of `apply` once
+    /// the file is as durable as the options require.
     ///
-    /// # Errors
-    /// Those of `apply`, `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing has changed
-    /// then.
+    /// # Errors Those of `apply`, `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing was
+    /// changed then.
     pub fn change<F>(
         self: &Arc<Self>,
         writing: Writing,
@@ -224,7 +224,7 @@ impl Directory {
         async move { outcome.await.unwrap_or_else(|_| interrupted()) }
     }
 
-    /// Makes several changes as one.
+    /// Makes several changes and writes them together.
     async fn change_together(&self, changes: Vec<Change>) {
         let Some(mut writing) = changes.first().map(|change| change.writing.clone()) else {
             return;
@@ -239,7 +239,7 @@ impl Directory {
                 Ok(()) => outcome,
                 Err(error) => Err(error.duplicate()),
             };
-            // Nobody waits any more: nothing to tell.
+            // The caller dropped the future and needs no result.
             let _ = done.send(outcome);
         }
     }
@@ -277,14 +277,14 @@ impl Directory {
         written
     }
 
-    /// The file system's refusal.
+    /// The error for a failed file operation.
     pub fn refused(&self, what: &str, path: &Path, error: FileError) -> Error {
         Error::from_file(what, path, "root", error)
     }
 }
 
-/// Serves the queue until it is empty. When that ends before (a panic, the end of the runtime), who
-/// waits is told, and the next to come serves again.
+/// Processes the queue until it is empty. If it ends before (because of a panic, or because the runtime shuts
+/// down), the waiting calls fail, and the next call starts another one.
 struct Service {
     directory: Arc<Directory>,
     is_over: bool,
@@ -318,12 +318,12 @@ impl Drop for Service {
             queue.is_served = false;
             std::mem::take(&mut queue.changes)
         };
-        // Outside the lock: who waits wakes up.
+        // Dropped outside the lock, because this wakes the waiting calls.
         drop(changes);
     }
 }
 
-/// Somebody else held a lock too long.
+/// The error after waiting too long for another process's lock.
 pub(super) fn timed_out(path: &Path, timeout: Duration) -> Error {
     Error::new(
         Code::LockTimeout,

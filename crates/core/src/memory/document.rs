@@ -1,4 +1,5 @@
-//! `memory.json`: what is in it, and how it is written so that people can read and edit it.
+//! The document in `memory.json`: lists of records, written so that people can read and edit them. Members
+//! that this package does not know are preserved.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,27 +11,26 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// The version of what this package writes. Members that it does not know are kept whatever the
-/// version says.
+/// The version that this package writes. Unknown members are preserved, whatever version the file names.
 const VERSION: u32 = 1;
 const INDENT: &str = "  ";
 
-/// Which repository a memory is about.
+/// The repository that a memory belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Repository {
-    /// What its hash is over: the canonical path of the work tree.
+    /// The path in the repository's hash: the canonical path of the work tree.
     pub workspace: String,
-    /// As in `github.com/owner/name`.
+    /// The normalised remote, such as `github.com/owner/name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// The branch, where each has a memory of its own.
+    /// The branch, if each branch has its own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
 }
 
 impl Repository {
-    /// What a memory keeps of an identity.
+    /// The values of an identity that a memory stores.
     #[must_use]
     pub fn of(identity: &Identity) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Repository {
     }
 }
 
-/// A member of a list: what stands there, and what it says where that is a record.
+/// An item of a list: its raw members, and the record in it, if it is valid.
 #[derive(Debug, Clone)]
 struct Stored {
     text: Box<RawValue>,
@@ -55,12 +55,12 @@ pub(super) struct Document {
     lists: [Vec<Stored>; 3],
 }
 
-/// Why a text is no memory.
+/// Why a text is not a valid document.
 #[derive(Debug)]
 pub(super) struct Malformed(pub String);
 
 impl Document {
-    /// Takes a text apart.
+    /// Parses a document.
     pub fn parse(text: &[u8]) -> std::result::Result<Self, Malformed> {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         let members: Members =
@@ -96,27 +96,27 @@ impl Document {
         }
     }
 
-    /// The records of a list, in their order.
+    /// The valid records of a list, in order.
     pub fn records(&self, kind: RecordKind) -> impl Iterator<Item = &Record> {
         self.list(kind).iter().filter_map(|stored| stored.record.as_ref())
     }
 
-    /// How many members of lists are no records.
+    /// The number of list items that are no valid records.
     pub fn strangers(&self) -> usize {
         self.lists.iter().flatten().filter(|stored| stored.record.is_none()).count()
     }
 
-    /// Which repository it is about, where that is known.
+    /// The repository in the document, if it has one.
     pub fn repository(&self) -> Option<Repository> {
         self.members.read("repository")
     }
 
-    /// Says which repository it is about. Returns whether that is new.
+    /// Sets the repository; returns whether that changed the document.
     pub fn set_repository(&mut self, repository: &Repository) -> Result<bool> {
         if self.repository().as_ref() == Some(repository) {
             return Ok(false);
         }
-        // What else others keep there stays.
+        // Members that other programs added to it are kept.
         let mut known: Members = self.members.read("repository").unwrap_or_default();
         known.set("workspace", &repository.workspace).map_err(unwritable)?;
         if let Some(remote) = &repository.remote {
@@ -133,7 +133,7 @@ impl Document {
         self.list(kind).iter().position(|stored| stored.record.as_ref().is_some_and(&is_wanted))
     }
 
-    /// Changes the record that a draft names, or adds it. Returns it, and whether anything changed.
+    /// Changes the record that a draft refers to, or adds one. Returns it, and whether anything changed.
     pub fn upsert(&mut self, draft: Draft, now: &str) -> Result<(Record, bool)> {
         let kind = draft.kind;
         let by_id = draft
@@ -171,7 +171,7 @@ impl Document {
         Ok((record, is_changed))
     }
 
-    /// Puts a record in the place of another, whose unknown members stay, or at the end.
+    /// Writes a record at the place of an existing one, whose unknown members are kept, or appends it.
     fn put(&mut self, kind: RecordKind, place: Option<usize>, record: Record) -> Result<()> {
         let list = self.list_mut(kind);
         let old = place.and_then(|place| list.get_mut(place));
@@ -188,20 +188,20 @@ impl Document {
         Ok(())
     }
 
-    /// Removes a record. Returns whether it was there.
+    /// Removes a record; returns whether it existed.
     pub fn remove(&mut self, kind: RecordKind, id: &str) -> bool {
         let place = self.position(kind, |record| record.id.eq_ignore_ascii_case(id));
         place.map(|place| self.list_mut(kind).remove(place)).is_some()
     }
 
-    /// Takes over what another memory has and this one has not, or has in an older state. Returns how
-    /// many records the other one has, in the order of [`RecordKind::ALL`].
+    /// Merges another document: adds the records that are missing here, and replaces those that are older
+    /// here. Returns the numbers of the other document's records, in the order of [`RecordKind::ALL`].
     pub fn merge(&mut self, other: &Self) -> Result<[usize; 3]> {
         let mut counts = [0; 3];
         for (kind, count) in RecordKind::ALL.into_iter().zip(&mut counts) {
             for stored in other.list(kind) {
                 let Some(record) = &stored.record else {
-                    // Not understood: taken over once.
+                    // An item that is no valid record is added once.
                     let is_there =
                         self.list(kind).iter().any(|own| own.text.get() == stored.text.get());
                     if !is_there {
@@ -237,7 +237,7 @@ impl Document {
         Ok(counts)
     }
 
-    /// Its text, which ends with a newline character.
+    /// The document's text, with a newline character at the end.
     pub fn to_text(&self) -> Vec<u8> {
         let mut parts: Vec<String> = Vec::new();
         if self.members.get("version").is_none() {
@@ -273,7 +273,7 @@ impl Document {
     }
 }
 
-/// A record's text as it stands in a list, a member per line.
+/// A record's text in a list, with one member per line.
 fn indented(members: &Members) -> Result<Box<RawValue>> {
     let lines: Vec<String> = members
         .iter()

@@ -1,4 +1,4 @@
-//! The map of the workspace that a memory was opened with.
+//! The repository map and the symbols of files: connects a memory to the crate `code-map`.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,19 +16,18 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// What of a repository is to be shown.
+/// The arguments of a map.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MapRequest {
-    /// The text's length in UTF-16 code units, at most.
+    /// The greatest length of the text in UTF-16 code units.
     pub max_chars: usize,
-    /// Paths, names and words that matter more than others.
+    /// Paths, names and words that are preferred.
     pub focus: Vec<String>,
 }
 
-/// The map of a workspace, with its cache in the memory's directory. The workspace is read from the local
-/// disk where the memory is in an injected file system: its files are listed by a walk of the map's own, and
-/// were read there to identify the repository.
+/// The map of a workspace, with its cache in the memory's directory. The workspace is always read from the
+/// local disk, also if the memory is in an injected file system: the code map lists files itself.
 pub(super) fn map_of(
     file_system: &Arc<dyn FileSystem>,
     workspace: &Path,
@@ -47,7 +46,7 @@ impl Memory {
         let Some(map) = &self.map else {
             return Err(Error::new(
                 Code::Unsupported,
-                "a memory that was opened by its hash alone knows no workspace; open it with workspace",
+                "a memory that was opened by its hash has no workspace; open it with the option workspace",
             ));
         };
         self.check_directory()?;
@@ -55,7 +54,7 @@ impl Memory {
         Ok(map.refresh(RefreshOptions { durability, redaction, progress, on_notice }).await?)
     }
 
-    /// What a refresh reports goes to the debug callback.
+    /// Passes the notices of a refresh to the debug callback.
     fn reported(&self) -> Arc<OnNotice> {
         let debug = self.debug.clone();
         Arc::new(move |notice| match notice {
@@ -72,10 +71,10 @@ impl Memory {
         })
     }
 
-    /// What matters most in the workspace.
+    /// The most important definitions of the workspace.
     ///
     /// # Errors
-    /// `Unsupported` without a workspace, `NotFound` or `Io` when it cannot be read.
+    /// `Unsupported` without a workspace, `NotFound` or `Io` if it cannot be read.
     pub async fn repo_map(
         &self,
         request: MapRequest,
@@ -89,10 +88,10 @@ impl Memory {
         .await
     }
 
-    /// What a file of the workspace defines, in its order.
+    /// The definitions of a file of the workspace, in order.
     ///
     /// # Errors
-    /// `NotFound` for a file that is not among those of the map; else as [`Memory::repo_map`].
+    /// `NotFound` for a file that is not in the map; otherwise as [`Memory::repo_map`].
     pub async fn symbols(
         &self,
         path: &str,
@@ -118,8 +117,8 @@ impl Memory {
         }
     }
 
-    /// What makes the map for a pack; `None` without a workspace, or when that cannot be read, which is
-    /// told.
+    /// The renderer of the map for a context pack; `None` without a workspace, or if it cannot be read, which
+    /// is reported to the debug callback.
     pub(super) async fn map_for(
         &self,
         focus: Vec<String>,

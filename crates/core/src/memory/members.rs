@@ -1,4 +1,5 @@
-//! A JSON object as its members in their order, each value as the text it is.
+//! A raw JSON object: an ordered list of members with unparsed values, so that `document` can change some and
+//! preserve the others.
 
 use std::fmt;
 
@@ -9,22 +10,22 @@ use serde::{
 };
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The members of an object. What nobody changes keeps its spelling.
+/// The members of an object. Members that are not changed keep their text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
-    /// The last member of that name, as in JavaScript.
+    /// The last member with a name, as in JavaScript.
     pub fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// The last member of that name, where it has this type.
+    /// The last member with a name, if it has this type.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.get(name).and_then(|value| serde_json::from_str(value.get()).ok())
     }
 
-    /// Sets a member, in its place where there is one.
+    /// Sets a member, at its present position if it exists.
     pub fn set(&mut self, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
         let value = to_raw_value(value)?;
         match self.0.iter_mut().rev().find(|(key, _)| key == name) {
@@ -34,7 +35,7 @@ impl Members {
         Ok(())
     }
 
-    /// The members in their order.
+    /// The members in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_ref()))
     }

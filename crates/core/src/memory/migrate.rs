@@ -1,5 +1,5 @@
-//! Memories of clones that moved. What is moved is there twice before it is there once: after a crash
-//! the same call does the rest.
+//! Moves the memories of a clone whose path changed to its new identity. Records are written to the new
+//! memory before they are removed from the old one; after a crash, the same call completes the move.
 
 use std::{
     collections::HashSet,
@@ -20,43 +20,42 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// Rewrites that others get ahead of.
+/// The most attempts, if other processes keep replacing the log.
 const MAX_ATTEMPTS: usize = 100;
 
-/// Where memories are moved from.
+/// The memories to be moved.
 #[derive(Debug, Clone)]
 pub enum Origin {
-    /// All of what a clone had that was at this absolute path: one of each branch.
+    /// All memories of a clone that was at this absolute path: one for each branch.
     Workspace(PathBuf),
-    /// One.
+    /// One memory, by its hash.
     Hash(String),
 }
 
-/// A memory that was moved.
+/// The report on one memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Migrated {
-    /// The former hash.
+    /// The previous hash.
     pub from: String,
-    /// The present one.
+    /// The new hash.
     pub to: String,
-    /// Conventions that were taken over.
+    /// The number of conventions that were moved.
     pub conventions: usize,
-    /// Decisions that were taken over.
+    /// The number of decisions that were moved.
     pub decisions: usize,
-    /// Notes that were taken over.
+    /// The number of notes that were moved.
     pub notes: usize,
-    /// Summaries that were taken over.
+    /// The number of summaries that were moved.
     pub summaries: usize,
 }
 
-/// Moves memories below `root` to the repository that is at `identity` now. Where both have a record,
-/// the one that was changed last stays. `options` are those of the memories; their directory and
-/// repository are decided here, and their durability is `Full`: what leaves one directory must be
-/// sure to be in the other.
+/// Moves memories below `root` to the repository `identity`. If both have a record, the one that was changed
+/// last is kept. `options` are those of the memories, except that their directories and repositories are set
+/// here, and their durability is `Full`, because records must be durable in the new memory before they are
+/// removed from the old one.
 ///
-/// # Errors
-/// `NotFound` when there is nothing to move; else as changes of a memory. What was not moved is where
-/// it was.
+/// # Errors `NotFound` if there is nothing to move; otherwise as changes of a memory. Records that were not
+/// moved stay in the old memory.
 pub async fn migrate(
     file_system: &Arc<dyn FileSystem>,
     root: &Path,
@@ -125,13 +124,13 @@ async fn exists(file_system: &Arc<dyn FileSystem>, directory: &Path) -> Result<b
     }
 }
 
-/// The path as memories have it, as far as it is still there.
+/// The canonical form of a path, of which the last parts may no longer exist.
 async fn canonical(file_system: &Arc<dyn FileSystem>, path: PathBuf) -> PathBuf {
     let mut known = path.as_path();
     loop {
         if let Ok(canonical) = file_system.canonical(known).await {
             let rest = path.strip_prefix(known).unwrap_or(Path::new(""));
-            // By its names: without a slash at the end.
+            // Joined from components, so that there is no trailing slash.
             return canonical.components().chain(rest.components()).collect();
         }
         match known.parent() {
@@ -167,7 +166,7 @@ async fn one(
     source.check_directory()?;
     target.prepare_directory().await?;
     new.make(writing.durability).await?;
-    // In one order, whoever moves what where at the same time.
+    // Locks are taken in the order of the paths, so that concurrent moves cannot deadlock.
     let (first, second) = if old.path < new.path { (old, new) } else { (new, old) };
     let _first = first.turn(&writing).await?;
     let _second = second.turn(&writing).await?;
@@ -186,7 +185,7 @@ async fn one(
     Ok(Migrated { from, to, conventions, decisions, notes, summaries })
 }
 
-/// Removes the caches of a memory that moved. What cannot be removed stays: it harms nobody.
+/// Removes the caches of a moved memory. A cache that cannot be removed is harmless.
 async fn remove_caches(source: &Arc<Memory>) {
     let file_system = &source.directory.file_system;
     let indexes = source.directory.path.join(layout::INDEXES);
@@ -197,7 +196,7 @@ async fn remove_caches(source: &Arc<Memory>) {
     }
 }
 
-/// Moves the summaries, also those that are added meanwhile. Returns how many.
+/// Moves the summaries, including those that are added meanwhile. Returns their number.
 async fn move_summaries(source: &Arc<Memory>, target: &Arc<Memory>) -> Result<usize> {
     let mut moved = 0;
     for _ in 0..MAX_ATTEMPTS {
@@ -208,7 +207,7 @@ async fn move_summaries(source: &Arc<Memory>, target: &Arc<Memory>) -> Result<us
         moved += take_over(target, &seen.kept).await?;
         let rewrite = Rewrite { snapshot: seen.snapshot, head: Vec::new(), kept: Vec::new() };
         match source.log.rewrite(rewrite, source.options.lock_timeout).outcome().await {
-            // Somebody else pruned: what is left is looked at again.
+            // Another process replaced the log: the rest is examined again.
             Some(Ok(_) | Err(LogError::Replaced)) => {}
             Some(Err(error)) => return Err(source.failed("empty", error)),
             None => return Err(summaries::interrupted()),
@@ -217,7 +216,7 @@ async fn move_summaries(source: &Arc<Memory>, target: &Arc<Memory>) -> Result<us
     Err(source.failed("empty", LogError::Replaced))
 }
 
-/// Adds lines that are not there yet, by their times. Returns how many.
+/// Adds the lines that are missing, ordered by their times. Returns their number.
 async fn take_over(target: &Arc<Memory>, lines: &[SummaryLine]) -> Result<usize> {
     for _ in 0..MAX_ATTEMPTS {
         let seen = target.see().await?;
@@ -239,7 +238,7 @@ async fn take_over(target: &Arc<Memory>, lines: &[SummaryLine]) -> Result<usize>
         };
         let mut merged = known.clone();
         merged.extend(new);
-        // Stable: of the same time those that were there come first.
+        // The sort is stable: of equal times, lines of the target come first.
         merged.sort_by(|one, other| one.summary.timestamp.cmp(&other.summary.timestamp));
         let mut head = Vec::new();
         for line in &merged {

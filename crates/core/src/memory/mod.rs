@@ -1,14 +1,15 @@
-//! `RepoMemory`: what is known about a repository.
+//! `RepoMemory`: what agents remember about one repository (conventions, decisions, notes, and summaries of
+//! steps), with a map of its source files.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `identity` | which repository a workspace belongs to |
-//! | `record`, `members`, `document` | conventions, decisions, notes; the text of `memory.json` |
-//! | `directory` | what the memories of one directory share in a process |
-//! | `summary`, `summaries` | the latest summaries of steps |
-//! | `mapping` | the map of the workspace that a memory was opened with |
-//! | `pack` | the most useful of all that within a budget |
-//! | `migrate` | memories of clones that moved |
+//! | `identity` | determines the repository of a workspace, and its hash |
+//! | `record`, `members`, `document` | conventions, decisions and notes; the text of `memory.json` |
+//! | `directory` | what all memories of one directory share in a process, with the lock |
+//! | `summary`, `summaries` | the log of the latest summaries |
+//! | `mapping` | the map of the workspace, through the crate `code-map` |
+//! | `pack` | the context pack: a selection within a budget, as Markdown |
+//! | `migrate` | moves the memories of clones whose path changed |
 
 mod directory;
 mod document;
@@ -56,28 +57,28 @@ pub use summary::{MAX_SUMMARY, Summary};
 
 use directory::{Directory, Writing};
 
-/// What a memory is told when it is opened.
+/// The options of a memory.
 #[derive(Debug, Clone)]
 pub struct MemoryOptions {
-    /// Where it is: `<root>/repos/<repository's hash>`.
+    /// The directory: `<root>/repos/<repository's hash>`.
     pub directory: PathBuf,
-    /// What the paths of its files begin with, where that is not the directory and the system's separator.
+    /// The prefix of its files' paths, if that is not the directory with the system's separator.
     pub prefix: Option<String>,
-    /// Which repository it is about, where it was opened by a workspace.
+    /// The repository, if the memory was opened for a workspace.
     pub repository: Option<Repository>,
-    /// The root of what its map shows, canonical.
+    /// The canonical root of the workspace that its map shows.
     pub workspace: Option<PathBuf>,
     /// What an acknowledged change survives.
     pub durability: Durability,
-    /// How long a change waits for other processes.
+    /// How long a change waits for another process's lock.
     pub lock_timeout: Duration,
     /// How many summaries are kept.
     pub summaries: SummaryBounds,
-    /// What the caller vouches for.
+    /// Guarantees by the caller about locks and shared directories.
     pub trust: Trust,
 }
 
-/// What is known about a repository.
+/// The memory of one repository.
 pub struct Memory {
     options: MemoryOptions,
     directory: Arc<Directory>,
@@ -85,7 +86,7 @@ pub struct Memory {
     log_path: LogPath,
     map: Option<Arc<RepoMap>>,
     debug: Debug,
-    /// `memory.json` says which repository it is about.
+    /// Whether `memory.json` is known to name the repository.
     is_described: AtomicBool,
     /// Changes of records are queued in the order of the calls.
     record_order: CallOrder,
@@ -101,13 +102,13 @@ pub fn directory_of(root: &std::path::Path, repo_hash: &str) -> PathBuf {
     root.join(layout::REPOSITORIES).join(repo_hash)
 }
 
-/// The current time as records have it.
+/// The current time in the form that records have.
 fn now() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 impl Memory {
-    /// A memory; touches no file.
+    /// A memory. Touches no file.
     #[must_use]
     pub fn new(
         options: MemoryOptions,
@@ -147,7 +148,7 @@ impl Memory {
         })
     }
 
-    /// Checks the owners and the modes of the memory's directories and files, once they exist.
+    /// Checks owners and modes of the memory's directories and files, once they exist.
     ///
     /// # Errors
     /// `UnsafeDirectory`
@@ -171,12 +172,12 @@ impl Memory {
         self.inspection.check(disk.as_ref(), &place, self.options.trust, &self.debug)
     }
 
-    /// Begins an operation that [`Memory::close`] waits for, until what is returned is dropped.
+    /// Begins an operation; [`Memory::close`] waits until the returned guard is dropped.
     pub fn begin(&self) -> TrackedCall {
         self.calls.track()
     }
 
-    /// Waits for what has begun.
+    /// Waits for operations that have begun.
     pub async fn close(&self) {
         self.calls.wait_for_all().await;
     }
@@ -190,7 +191,7 @@ impl Memory {
         }
     }
 
-    /// Which repository it is about, as it is to be stored.
+    /// The repository in its stored (redacted) form.
     fn repository(&self, pass: &mut RedactionSession) -> Result<Option<Repository>> {
         let mut repository = self.options.repository.clone();
         if let Some(Repository { workspace, remote, branch }) = &mut repository {
@@ -201,7 +202,7 @@ impl Memory {
         Ok(repository)
     }
 
-    /// Sees to it that `memory.json` says which repository it is about.
+    /// Ensures that `memory.json` names the repository.
     async fn describe(&self, redaction: Option<Redaction>) -> Result<()> {
         if self.is_described.load(Ordering::Relaxed) {
             return Ok(());
@@ -218,7 +219,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Changes `memory.json`, in a directory that is safe to use.
+    /// Changes `memory.json`, after checking that the directory is safe to use.
     async fn change(
         &self,
         writing: Writing,
@@ -238,13 +239,12 @@ impl Memory {
         self.check_directory()
     }
 
-    /// Adds a record, or changes the one with its id or, of conventions, its title. Returns the record
-    /// as JSON. Changes of records are made in the order of the calls, whether or not one is awaited
-    /// before the next.
+    /// Adds a record, or changes the one with its id or, for conventions, its title. Returns the record as
+    /// JSON. Changes are made in the order of the calls, whether or not the caller awaits one before the
+    /// next.
     ///
-    /// # Errors
-    /// `InvalidArgument`, `Conflict` when another convention has the title, `TooLarge`, `Corrupt`,
-    /// `Redaction`, `LockTimeout`, `Io`. Nothing has changed then.
+    /// # Errors `InvalidArgument`, `Conflict` if another convention has the title, `TooLarge`, `Corrupt`,
+    /// `Redaction`, `LockTimeout`, `Io`. Nothing was changed then.
     pub fn upsert(
         self: &Arc<Self>,
         draft: Draft,
@@ -260,7 +260,7 @@ impl Memory {
         mut draft: Draft,
         redaction: Option<Redaction>,
     ) -> Result<Redacted<String>> {
-        // Several calls prepare at once; what they change is queued in their order.
+        // Several calls are redacted concurrently; their changes are queued in the order of the calls.
         let mut pass = RedactionSession::new(redaction.clone());
         draft.prepare(&mut pass)?;
         let repository = self.repository(&mut RedactionSession::new(redaction.clone()))?;
@@ -281,7 +281,7 @@ impl Memory {
         Ok(pass.answer(change.await?))
     }
 
-    /// Removes a record, after the changes that were called before. Returns whether it was there.
+    /// Removes a record, after the changes that were called before. Returns whether it existed.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
@@ -305,7 +305,7 @@ impl Memory {
         }
     }
 
-    /// The document, and a word about what in it is not understood.
+    /// The document. Items that are not valid are reported to the debug callback.
     async fn document(&self) -> Result<document::Document> {
         self.check_directory()?;
         let document = self.directory.document().await?;
@@ -319,7 +319,7 @@ impl Memory {
         Ok(document)
     }
 
-    /// Everything that is remembered, as a JSON object.
+    /// All records and summaries, as a JSON object.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Io`

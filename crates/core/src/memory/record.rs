@@ -1,4 +1,4 @@
-//! Conventions, decisions and notes: what they hold, and what a caller may set of it.
+//! Conventions, decisions and notes: the members of a record, and validation of what callers pass.
 
 use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
@@ -7,31 +7,31 @@ use uuid::Uuid;
 use super::members::Members;
 use crate::error::{Code, Error, Result};
 
-/// More bytes of text are refused; it is memory, not storage.
+/// The longest text, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
-/// A title's bytes.
+/// The longest title, in bytes.
 const MAX_TITLE: usize = 300;
-/// Tags or paths of a record.
+/// The most tags or paths of a record.
 const MAX_ITEMS: usize = 200;
-/// A tag's or path's bytes.
+/// The longest tag or path, in bytes.
 const MAX_ITEM: usize = 1024;
-/// What a record without a time of its own counts as.
+/// The time of a record without one.
 const NEVER: &str = "1970-01-01T00:00:00.000Z";
 
-/// Which list of `memory.json` a record stands in.
+/// The lists of `memory.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordKind {
-    /// How things are done here.
+    /// A convention of the repository.
     Convention,
-    /// What was decided, and why.
+    /// A decision and its reason.
     Decision,
-    /// Anything else worth knowing.
+    /// Other information.
     Note,
 }
 
 impl RecordKind {
-    /// In the order of `memory.json`.
+    /// All kinds, in the order of `memory.json`.
     pub const ALL: [Self; 3] = [Self::Convention, Self::Decision, Self::Note];
 
     /// The name of the list.
@@ -52,7 +52,7 @@ impl RecordKind {
     }
 }
 
-/// Who wrote a note.
+/// The author of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NoteSource {
@@ -65,25 +65,25 @@ pub enum NoteSource {
     Tool,
 }
 
-/// What all records have, and what some have.
+/// A record of any kind.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Record {
-    /// A UUID where this package made it.
+    /// A UUID, if this package created the record.
     pub id: String,
-    /// Of a convention; no two have the same.
+    /// For a convention; unique among them.
     pub title: Option<String>,
-    /// Of a decision: what was decided.
+    /// For a decision: what was decided.
     pub summary: Option<String>,
-    /// Of a decision: why.
+    /// For a decision: the reason.
     pub rationale: Option<String>,
-    /// Of a decision: what it is about.
+    /// For a decision: the paths it is about.
     pub impacted_paths: Vec<String>,
-    /// Of a convention or note.
+    /// For a convention or note.
     pub content: Option<String>,
-    /// Of a convention.
+    /// For a convention.
     pub tags: Vec<String>,
-    /// Of a note.
+    /// For a note.
     pub source: NoteSource,
     /// ISO 8601.
     pub created_at: String,
@@ -109,10 +109,10 @@ impl Default for Record {
 }
 
 impl Record {
-    /// What a member of a list says; `None` when it is no record of that kind.
+    /// Parses an item of a list; `None` if it is no valid record of that kind.
     pub(super) fn read(kind: RecordKind, text: &str) -> Option<Self> {
         if !text.starts_with('{') {
-            // serde takes an array of the values as well.
+            // serde would accept an array of the values as well.
             return None;
         }
         let mut record: Self = serde_json::from_str(text).ok()?;
@@ -127,7 +127,7 @@ impl Record {
         (is_whole && !record.id.is_empty()).then_some(record)
     }
 
-    /// Writes what a record of its kind has; other members stay.
+    /// Writes the members of a record's kind; other members are kept.
     pub(super) fn write(&self, kind: RecordKind, members: &mut Members) -> serde_json::Result<()> {
         members.set("id", &self.id)?;
         match kind {
@@ -150,7 +150,7 @@ impl Record {
         members.set("updatedAt", &self.updated_at)
     }
 
-    /// The record as JavaScript sees it, JSON.
+    /// The record as JSON for JavaScript.
     pub(super) fn to_json(&self, kind: RecordKind) -> serde_json::Result<String> {
         let mut members = Members::default();
         self.write(kind, &mut members)?;
@@ -158,13 +158,13 @@ impl Record {
     }
 }
 
-/// What is to be known: a new record, or a change of one. What is absent stays.
+/// A new record, or a change of one. Absent fields are not changed.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
-    /// Which list it belongs to.
+    /// The kind of the record.
     pub kind: RecordKind,
-    /// A UUID: the record to change, or the new one's.
+    /// A UUID: of the record to change, or for the new one.
     pub id: Option<String>,
     /// See [`Record`].
     pub title: Option<String>,
@@ -183,7 +183,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Takes the secrets out and checks what is left.
+    /// Redacts and validates the draft.
     pub(super) fn prepare(&mut self, pass: &mut RedactionSession) -> Result<()> {
         if let Some(id) = &mut self.id {
             let uuid = Uuid::try_parse(id).map_err(|_| invalid("id must be a UUID"))?;
@@ -218,7 +218,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The new record.
+    /// Creates a record.
     pub(super) fn create(self, now: &str) -> Result<Record> {
         let missing = match self.kind {
             RecordKind::Convention if self.title.is_none() => Some("title"),
@@ -238,7 +238,7 @@ impl Draft {
         Ok(record)
     }
 
-    /// Changes what it names. Returns whether that was different before.
+    /// Changes a record; returns whether anything changed.
     pub(super) fn change(self, record: &mut Record, now: &str) -> bool {
         let before = record.clone();
         let Self { title, summary, rationale, content, impacted_paths, tags, source, .. } = self;

@@ -1,4 +1,4 @@
-//! `summaries.jsonl`: a log that keeps the latest.
+//! The log `summaries.jsonl`: appending, reading and pruning. It keeps the latest summaries within bounds.
 
 use std::{
     ops::Range,
@@ -24,45 +24,44 @@ use crate::{
 
 pub(super) static LOGS: LogRegistry<Error> = LogRegistry::new();
 
-/// A longer line is no summary: its text has at most 64 KB, and JSON makes at most six bytes of one.
+/// The longest line, in bytes: the text has at most 64 KB, and JSON takes at most six bytes for one.
 const MAX_LINE: usize = 1024 * 1024;
-/// Prunings that others get ahead of.
+/// The most attempts, if other processes keep replacing the log.
 const MAX_ATTEMPTS: usize = 10;
 
-/// How many summaries are kept.
+/// The bounds of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryBounds {
-    /// At most so many.
+    /// The most summaries.
     pub entries: usize,
-    /// At most so many bytes of lines; the latest one stays whatever it takes.
+    /// The most bytes of lines; the latest summary is always kept.
     pub bytes: u64,
 }
 
-/// A line that holds a summary.
+/// A line with a summary.
 #[derive(Debug, Clone)]
 pub(super) struct SummaryLine {
     range: Range<u64>,
-    /// Without its newline character.
+    /// The line without its newline character.
     pub text: Vec<u8>,
     pub summary: Summary,
 }
 
-/// A log as a reader found it.
+/// The contents of the log.
 pub(super) struct Seen {
-    /// Lines within the bounds, oldest first.
+    /// The lines within the bounds, oldest first.
     pub kept: Vec<SummaryLine>,
-    /// Where they begin, if anything before them is to go.
+    /// Their position, if lines before them are to be pruned.
     start: u64,
     pub snapshot: LogSnapshot,
     bad_lines: usize,
 }
 
 impl Memory {
-    /// Adds a summary behind those of the calls before; the oldest beyond the bounds go. Where the log has a
-    /// summary of the same operation, returns that and adds nothing.
+    /// Appends a summary after those of earlier calls; the oldest beyond the bounds are pruned. If the log
+    /// has a summary of the same operation, returns that and appends nothing.
     ///
-    /// # Errors
-    /// `InvalidArgument`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing is added then.
+    /// # Errors `InvalidArgument`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`. Nothing was appended then.
     pub fn append_summary(
         self: &Arc<Self>,
         summary: Summary,
@@ -78,7 +77,7 @@ impl Memory {
         mut summary: Summary,
         redaction: Option<Redaction>,
     ) -> Result<Redacted<Summary>> {
-        // Several calls prepare at once; their lines are queued in their order.
+        // Several calls are redacted concurrently; their lines are queued in the order of the calls.
         let mut pass = RedactionSession::new(redaction.clone());
         summary.prepare(&mut pass)?;
         self.describe(redaction).await?;
@@ -90,7 +89,7 @@ impl Memory {
         if let Some(stored) = appended.await? {
             return Ok(Redacted { stored, report: Report::default() });
         }
-        // It is there: what pruning says is told, and done again after the next one.
+        // The summary is written: an error of pruning is only reported, and the next append prunes again.
         if let Err(error) = self.prune().await {
             self.debug.say(
                 "Summaries beyond the bounds could not be removed",
@@ -100,7 +99,7 @@ impl Memory {
         Ok(pass.answer(stored))
     }
 
-    /// Queues a line, given without its newline character, behind those that were queued before.
+    /// Queues a line, without its newline character, after those that were queued before.
     pub(super) fn append_line(&self, line: Vec<u8>) -> impl Future<Output = Result<()>> + Send {
         let pending = self.log.append(
             Box::new(move || Ok(line)),
@@ -117,7 +116,7 @@ impl Memory {
         }
     }
 
-    /// As [`Memory::append_line`], unless the log has a summary of the same operation, which is returned.
+    /// As [`Memory::append_line`]; returns the existing summary if the log has one of the same operation.
     fn append_once(
         &self,
         line: Vec<u8>,
@@ -184,7 +183,7 @@ impl Memory {
         Ok(Some(seen))
     }
 
-    /// Removes what is beyond the bounds, under the lock.
+    /// Removes the lines beyond the bounds, under the lock.
     pub(super) async fn prune(self: &Arc<Self>) -> Result<()> {
         for _ in 0..MAX_ATTEMPTS {
             let Some(Seen { start, snapshot, .. }) = self.see().await? else { return Ok(()) };
@@ -194,7 +193,7 @@ impl Memory {
             let kept = std::iter::once(start..snapshot.length).collect();
             let rewrite = Rewrite { snapshot, head: Vec::new(), kept };
             match self.log.rewrite(rewrite, self.options.lock_timeout).outcome().await {
-                // Somebody else pruned: perhaps enough.
+                // Another process pruned the log, possibly enough.
                 Some(Err(LogError::Replaced)) => {}
                 Some(Err(error)) => return Err(self.failed("prune", error)),
                 Some(Ok(_)) | None => return Ok(()),
@@ -234,7 +233,7 @@ fn failed(what: &str, path: &Path, lock_timeout: Duration, error: LogError) -> E
     }
 }
 
-/// The first summary of an operation in the log, which its bounds keep short.
+/// The first summary of an operation in the log, which is short because of its bounds.
 fn find_operation(view: &LogView<'_>, id: &str) -> FileResult<Option<Summary>> {
     let finder = memmem::Finder::new("\"operationId\"");
     let mut lines = LinesForwards::new(view, 0, MAX_LINE);
@@ -260,11 +259,11 @@ fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, F
     let (mut length, mut bad_lines) = (0, 0);
     while let Some(line) = lines.next_line()? {
         let text = line.bytes.as_deref().unwrap_or_default().trim_ascii();
-        // serde takes an array of the values as well.
+        // serde would accept an array of the values as well.
         let is_object = text.starts_with(b"{");
         let summary = is_object.then(|| serde_json::from_slice(text).ok()).flatten();
         if !line.is_terminated && summary.is_none() {
-            // Somebody is writing it, or a crash left it: not there yet.
+            // Another process is writing the line, or a crash left it incomplete.
             break;
         }
         length = line.end();
@@ -283,7 +282,7 @@ fn see(reader: &LogReader, bounds: SummaryBounds) -> std::result::Result<Seen, F
     };
     let within = found.iter().rev().take(bounds.entries).take_while(fits).count();
     let kept = found.split_off(found.len() - within.max(1).min(found.len()));
-    // What holds no summary goes with those before it.
+    // Lines without a summary are pruned with the summaries before them.
     let start = if found.is_empty() { 0 } else { kept.first().map_or(0, |line| line.range.start) };
     Ok(Seen { kept, start, snapshot, bad_lines })
 }

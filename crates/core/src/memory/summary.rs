@@ -1,4 +1,4 @@
-//! Summaries: one line each in `summaries.jsonl`.
+//! A summary of a step, which is one line of `summaries.jsonl`.
 
 use redaction::RedactionSession;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,23 @@ use crate::error::{Code, Error, Result};
 pub const MAX_SUMMARY: usize = 64 * 1024;
 /// The longest name of a run or step, or tag, in bytes.
 const MAX_NAME: usize = 300;
-/// Tags of a summary.
+/// The most tags of a summary.
 const MAX_TAGS: usize = 50;
 
-/// What a step of a run came to.
+/// The summary of one step of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The run it belongs to.
+    /// The run.
     pub run_id: String,
     /// The step of the run.
     pub step_id: String,
-    /// When it was written, ISO 8601. Empty in what a caller gives.
+    /// The time of writing, ISO 8601; empty in a caller's argument.
     #[serde(default)]
     pub timestamp: String,
     /// The text.
     pub summary: String,
-    /// What to find it by.
+    /// The tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// The operation that appended it.
@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Checks it and takes the secrets out.
+    /// Validates and redacts it.
     pub(super) fn prepare(&mut self, pass: &mut RedactionSession) -> Result<()> {
         check_line("runId", &self.run_id, MAX_NAME)?;
         check_line("stepId", &self.step_id, MAX_NAME)?;
@@ -77,7 +77,7 @@ impl Summary {
         Ok(())
     }
 
-    /// It and its line, without the newline character, as of this time.
+    /// The summary with the time `now`, and its line without the newline character.
     pub(super) fn line(mut self, now: String) -> Result<(Self, Vec<u8>)> {
         self.timestamp = now;
         let unwritable = |error: serde_json::Error| {

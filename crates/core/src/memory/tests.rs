@@ -128,7 +128,7 @@ async fn records_are_changed_by_id_and_conventions_by_title() {
     let error =
         upsert(&memory, convention(json!({ "id": "no", "title": "new" }))).await.unwrap_err();
     assert_eq!(error.code, Code::InvalidArgument);
-    // An id of the caller's choice, spelt in any way.
+    // An id that the caller chose, in any spelling.
     let id = "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11";
     let note = json!({ "kind": "note", "id": id, "content": "n", "source": "agent" });
     let made = upsert(&memory, note).await.unwrap();
@@ -221,7 +221,7 @@ async fn changes_at_once_are_all_kept() {
         .map(|number| {
             let memory = Arc::clone(&memory);
             tokio::spawn(async move {
-                // One of them cannot be: the others do not suffer.
+                // One change is invalid; the others are made nevertheless.
                 let title = if number == 77 { "\n".to_owned() } else { number.to_string() };
                 upsert(&memory, json!({ "kind": "convention", "title": title, "content": "c" }))
                     .await
@@ -252,7 +252,7 @@ async fn the_latest_summaries_stay() {
     assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 3);
     append(&memory, "long", &"x".repeat(800)).await.unwrap();
     assert_eq!(steps(&contents(&memory).await), ["step 4", "long"]);
-    // The latest stays, whatever it takes.
+    // The latest is always kept.
     append(&memory, "too long", &"x".repeat(5000)).await.unwrap();
     assert_eq!(steps(&contents(&memory).await), ["too long"]);
     assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
@@ -382,7 +382,7 @@ async fn calls_in_flight_take_effect_in_their_order() {
     let redactor = Redactor::new(RedactionOptions::default()).unwrap();
     let redaction = Redaction::new(redactor, Arc::new(EnvironmentValues::default()));
     for round in 0..50 {
-        // The first ones take longest to redact.
+        // The first calls take longest to redact.
         let text = |number: usize| format!("{round} {number} {}", "x ".repeat(4000 / (number + 1)));
         let upserts: Vec<_> = (0..6)
             .map(|number| {
@@ -403,7 +403,7 @@ async fn calls_in_flight_take_effect_in_their_order() {
                 memory.append_summary(summary, Some(redaction.clone()))
             })
             .collect();
-        // Polled in another order than that of the calls.
+        // Polled in the reverse order of the calls.
         let upserts: Vec<_> = upserts.into_iter().rev().map(tokio::spawn).collect();
         let appends: Vec<_> = appends.into_iter().rev().map(tokio::spawn).collect();
         for task in upserts {

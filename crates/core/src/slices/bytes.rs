@@ -1,11 +1,11 @@
-//! Byte ranges, on the boundaries of characters.
+//! Slices of byte ranges, cut between characters.
 
 use std::ops::Range;
 
 use super::{Going, Slice, text::Text};
 
-/// The bytes from `from` up to, not including, `to`, at most `max_bytes` of them. A boundary within
-/// a character counts as before it, so that neighbouring ranges have every character once.
+/// The bytes from `from` up to, not including, `to`, at most `max_bytes`. A position within a
+/// character is moved before it, so that adjacent ranges contain every character once.
 pub fn slice(text: &Text<'_>, from: usize, to: Option<usize>, max_bytes: usize) -> Slice {
     let (total_lines, total_bytes) = text.size();
     let boundary = |offset: usize| text.floor(offset.min(total_bytes));

@@ -1,4 +1,5 @@
-//! Lines that match a regular expression, with lines of context, written as ripgrep writes them.
+//! Slices of the lines that match a regular expression, with lines of context, in the format of
+//! ripgrep.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -11,50 +12,50 @@ use super::{
 };
 use crate::error::Result;
 
-/// Longer lines are shown as a window of about so many bytes around the match.
+/// Lines longer than this are shown as a window of about this many bytes around the match.
 const WINDOW: usize = 512;
-/// Shown of a window before its match.
+/// The bytes of a window before its match.
 const BEFORE_MATCH: usize = 128;
-/// Matched text that is longer is cut, in bytes.
+/// The longest matched text, in bytes; longer ones are cut.
 const MAX_MATCH: usize = 256;
 const ELLIPSIS: &str = "…";
-/// Between groups of lines that do not follow each other.
+/// Written between groups of lines that are not adjacent.
 const SEPARATOR: &str = "--\n";
-/// Lines between two looks whether anybody still waits.
+/// Lines between two checks for cancellation.
 const BATCH: usize = 4096;
 
-/// Which lines to find.
+/// The lines to find.
 #[derive(Debug)]
 pub struct Grep {
-    /// What to find.
+    /// The expression.
     pub pattern: Pattern,
     /// Lines of context before a match.
     pub before: usize,
     /// Lines of context after a match.
     pub after: usize,
-    /// The line to begin at, from 1.
+    /// The first line to search, from 1.
     pub from: usize,
-    /// Where to begin within that line, in bytes of the whole text.
+    /// The position to begin at within that line, in bytes of the whole text.
     pub from_byte: usize,
 }
 
-/// A match: the first of its line, or of its window where the line is long.
+/// A match: the first one of a line, or of each window of a long line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Where the match begins in the whole text, in bytes.
+    /// The position in the whole text, in bytes.
     pub byte_offset: usize,
     /// The matched text, cut when it is long.
     pub text: String,
 }
 
 impl Grep {
-    /// The matching lines, as many as `max_bytes` hold.
+    /// The matching lines, up to `max_bytes` bytes.
     pub fn slice(&self, text: &Text<'_>, max_bytes: usize, cancelled: &Cancelled) -> Result<Slice> {
         let (total_lines, total_bytes) = text.size();
         let mut page = Page::new(max_bytes);
-        // Lines before the one that is looked at, as far as a match would show them.
+        // The lines before the current one, as many as a match would show.
         let mut before: VecDeque<(usize, Line<'_>)> = VecDeque::new();
         let mut after = 0;
         let mut next = None;
@@ -83,7 +84,7 @@ impl Grep {
                 }
                 is_matching = true;
                 after = self.after;
-                // Another window where the line goes on behind this one.
+                // A long line continues after this window, in another one.
                 at = shown.end.max(found.end);
                 if at >= line.content.len() {
                     break;
@@ -94,7 +95,7 @@ impl Grep {
                 page.add_context(number, &line);
             }
             before.push_back((number, line));
-            // More lines than bytes could not be shown.
+            // More lines than this could not be shown.
             if before.len() > self.before.min(max_bytes) {
                 before.pop_front();
             }
@@ -117,14 +118,14 @@ impl Grep {
     }
 }
 
-/// What is shown, within its bound.
+/// The text of the slice, within its bound.
 struct Page {
     text: String,
     max_bytes: usize,
     matches: Vec<Match>,
-    /// The last line shown; 0 before the first.
+    /// The last line in the text; 0 if there is none.
     last_line: usize,
-    /// Something did not fit: what follows would leave a gap.
+    /// Whether a line did not fit: further lines would leave a gap.
     is_full: bool,
 }
 
@@ -133,7 +134,7 @@ impl Page {
         Self { text: String::new(), max_bytes, matches: Vec::new(), last_line: 0, is_full: false }
     }
 
-    /// What of a line is shown around a match: all of it unless it is long.
+    /// The part of a line that is shown for a match: all of it, unless it is long.
     fn width(&self, number: usize, content: &str, found: &Range<usize>) -> Range<usize> {
         let frame = number.to_string().len() + ":\n".len() + 2 * ELLIPSIS.len();
         let width = WINDOW.min(self.max_bytes.saturating_sub(frame)).max(1);
@@ -143,12 +144,12 @@ impl Page {
         let before = BEFORE_MATCH.min(width / 4);
         let start = content.floor_char_boundary(found.start.saturating_sub(before));
         let end = content.floor_char_boundary(start + width);
-        // A window holds at least a character.
+        // A window has at least one character.
         start..end.max(content.ceil_char_boundary(start + 1))
     }
 
-    /// Adds a match with the lines before it. `false`, and nothing added, when it does not fit, unless
-    /// it is the first: that one is cut.
+    /// Adds a match with the lines before it. If it does not fit, returns `false` and adds nothing;
+    /// the first match is cut to fit instead.
     fn add_match<'l, 't: 'l>(
         &mut self,
         number: usize,
@@ -169,7 +170,7 @@ impl Page {
             if !self.matches.is_empty() {
                 return false;
             }
-            // The context has to go, and what is still too long.
+            // The context is dropped, then the rest is cut.
             added.drain(..context);
             added.truncate(added.floor_char_boundary(self.max_bytes));
         }
@@ -185,7 +186,7 @@ impl Page {
         true
     }
 
-    /// Adds a line after a match, while there is room.
+    /// Adds a line after a match, if it fits.
     fn add_context(&mut self, number: usize, line: &Line<'_>) {
         let mut added = String::new();
         let mut last = self.last_line;
@@ -200,7 +201,7 @@ impl Page {
     }
 }
 
-/// Writes what is shown of a line, behind its number and `mark`.
+/// Writes the shown part of a line, after its number and `mark`.
 fn write_line(
     out: &mut String,
     last: &mut usize,

@@ -1,4 +1,4 @@
-//! Whole lines that match a regular expression, with whole lines around them.
+//! Collects whole matching lines with whole lines of context, for searches of many texts.
 
 use serde::Serialize;
 use tasks::Cancelled;
@@ -6,26 +6,26 @@ use tasks::Cancelled;
 use super::{Stored, cancelled_error, grep::Grep, text_of};
 use crate::error::Result;
 
-/// Lines between two looks whether the answer is still wanted.
+/// Lines between two checks for cancellation.
 const BATCH: usize = 4096;
 
-/// A line that matches.
+/// A matching line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LineMatch {
-    /// From 1.
+    /// Its number, from 1.
     pub line: usize,
-    /// Where the line begins in the whole text, in bytes.
+    /// The position of the line in the whole text, in bytes.
     pub byte_offset: usize,
-    /// The whole line without its end.
+    /// The line without its line end.
     pub text: String,
-    /// Lines before it, whole.
+    /// The lines of context before it.
     pub before: Vec<String>,
-    /// Lines after it, whole.
+    /// The lines of context after it.
     pub after: Vec<String>,
 }
 
-/// What there is room for.
+/// The remaining limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Matching lines.
@@ -34,10 +34,10 @@ pub struct Room {
     pub bytes: usize,
 }
 
-/// The matching lines of a text, and what room is left; `None` when there was not enough for all of them.
+/// The matching lines of a text, and the remaining limits; `None` if a limit was reached.
 ///
 /// # Errors
-/// `InvalidArgument` when the expression needs too much work.
+/// `InvalidArgument` if matching the expression takes too much work.
 pub fn grep_lines(
     stored: Stored<'_>,
     grep: &Grep,

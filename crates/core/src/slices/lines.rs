@@ -1,13 +1,14 @@
-//! Line ranges.
+//! Slices of line ranges.
 
 use super::{Going, Slice, bytes, text::Text};
 
-/// The lines from `from` to `to`, both included and counted from 1, with their ends: as many whole
-/// ones as `max_bytes` hold. Where not even the first fits, it is cut, and what is left of the range
-/// goes on by bytes.
+/// The lines from `from` to `to`, inclusive and counted from 1, with their line ends: as many whole
+/// lines as fit into `max_bytes`. If the first line does not fit, it is cut, and `next` continues
+/// by bytes.
 pub fn slice(text: &Text<'_>, from: usize, to: Option<usize>, max_bytes: usize) -> Slice {
     let last = to.unwrap_or(usize::MAX);
-    // Where the range and the whole lines that fit of it end; `None` before the range begins.
+    // The start of the range, its end, and the end of the whole lines that fit; `None` before the
+    // range begins.
     let (mut start, mut wanted, mut fitting) = (None, 0, None);
     let (mut total_lines, mut total_bytes) = (0, 0);
     for line in text.lines() {

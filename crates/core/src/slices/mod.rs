@@ -1,14 +1,14 @@
-//! Parts of a stored result: lines, bytes, matches of a regular expression, values of a JSON path.
-//! Each is bounded and tells how to go on. All of it works on text; where the text comes from is
-//! the caller's affair.
+//! Reads parts of a stored result: lines, bytes, matches of a regular expression, or the values of
+//! a JSON path. Each slice has a bounded size and says how to continue. The functions work on text
+//! in memory; `context::read` calls them.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | `text` | the text that is sliced, and its lines |
-//! | `bytes`, `lines`, `grep` | the slices |
-//! | `grep_lines` | whole matching lines, for many texts |
+//! | `bytes`, `lines`, `grep` | the kinds of slices |
+//! | `grep_lines` | whole matching lines, for searches of many texts |
 //! | `pattern` | regular expressions, matched line by line |
-//! | `json_path` | JSON paths, on the text of a value |
+//! | `json_path` | JSON paths, evaluated on the text |
 
 mod bytes;
 mod grep;
@@ -33,31 +33,31 @@ pub use pattern::{Pattern, Syntax};
 use crate::error::{Code, Error, Result};
 use text::Text;
 
-/// The smallest bound: a character always fits.
+/// The least size limit, which fits every character.
 pub const MIN_BYTES: usize = 4;
 
-/// What to read.
+/// The part of a result to read.
 #[derive(Debug)]
 pub struct Request {
-    /// The values to read; without it, the whole result.
+    /// The values to read; `None` for the whole result.
     pub json_path: Option<JsonPath>,
-    /// What of them; without it, all from the start: by bytes, or of several values by lines.
+    /// The part of them; `None` for all from the start, by bytes, or for several values by lines.
     pub part: Option<Part>,
-    /// No more bytes of text are given, at least [`MIN_BYTES`].
+    /// The most bytes of text, at least [`MIN_BYTES`].
     pub max_bytes: usize,
 }
 
-/// Which part of a text.
+/// A part of a text.
 #[derive(Debug)]
 pub enum Part {
-    /// Bytes from 0.
+    /// A range of bytes, from 0.
     Bytes {
         /// The first.
         from: usize,
         /// The one after the last.
         to: Option<usize>,
     },
-    /// Lines from 1.
+    /// A range of lines, from 1.
     Lines {
         /// The first.
         from: usize,
@@ -68,70 +68,71 @@ pub enum Part {
     Grep(Grep),
 }
 
-/// How to go on.
+/// The part to read next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Going {
-    /// By bytes.
+    /// Bytes.
     Bytes {
         /// The first.
         from: usize,
         /// The one after the last.
         to: Option<usize>,
     },
-    /// By lines.
+    /// Lines.
     Lines {
         /// The first.
         from: usize,
         /// The last.
         to: Option<usize>,
     },
-    /// With the same expression.
+    /// Lines that match the same expression.
     Grep {
         /// The line, from 1.
         from: usize,
-        /// Where to begin within it, in bytes of the whole text.
+        /// The position to begin at within it, in bytes of the whole text.
         from_byte: Option<usize>,
     },
 }
 
-/// A part of a text.
+/// A slice of a text.
 #[derive(Debug)]
 pub struct Slice {
-    /// The part.
+    /// The text of the slice.
     pub text: String,
-    /// Size of the whole.
+    /// The size of the whole text.
     pub total_bytes: usize,
-    /// Lines of the whole.
+    /// The number of lines of the whole text.
     pub total_lines: usize,
-    /// Where `text` stands in the whole; not for `grep`.
+    /// The position of `text` in the whole text; `None` for `grep`.
     pub bytes: Option<Range<usize>>,
-    /// The first and the last line of which `text` has something.
+    /// The first and the last line that `text` contains or overlaps.
     pub lines: Option<(usize, usize)>,
     /// The matches of `grep`.
     pub matches: Option<Vec<Match>>,
-    /// Normalised paths of the values that `text` shows.
+    /// The normalised paths of the values in `text`.
     pub paths: Option<Vec<String>>,
-    /// The JSON path found one value: going on can name it.
+    /// Whether the JSON path selected one value, so that the next read can name it.
     pub is_one_value: bool,
-    /// How to go on, when something is left.
+    /// The part to read next, if anything is left.
     pub next: Option<Going>,
-    /// The text is the base64 of bytes of this media type; offsets and sizes are those of the bytes.
+    /// Set if the text is the base64 of binary data of this media type; offsets and sizes are those
+    /// of the data.
     pub media_type: Option<String>,
 }
 
 /// A stored result.
 #[derive(Debug, Clone, Copy)]
 pub enum Stored<'a> {
-    /// Its JSON, exactly as it is stored.
+    /// A JSON text, as stored.
     Json(&'a str),
-    /// A result that is a string, decoded.
+    /// A string, decoded.
     Text(&'a str),
 }
 
-/// Reads a part of a result. A JSON path into a string that holds the JSON of an object or an array goes into that, wherever the string is. Lone surrogates of a string, which UTF-8 cannot express, become U+FFFD.
+/// Reads a part of a result. A JSON path may continue into a string with the JSON of an object or
+/// an array. Lone surrogates, which UTF-8 cannot express, become U+FFFD.
 ///
-/// # Errors
-/// `InvalidArgument` when the JSON path asks for more work than is done.
+/// # Errors `InvalidArgument` if the JSON path takes too much work.
 pub fn read(stored: Stored<'_>, request: &Request, cancelled: &Cancelled) -> Result<Slice> {
     let escaped;
     let Some(path) = &request.json_path else {
@@ -168,7 +169,7 @@ pub fn read(stored: Stored<'_>, request: &Request, cancelled: &Cancelled) -> Res
         let mut slice = request.slice_within(&text, max_bytes, cancelled)?;
         let shown: Vec<_> =
             slice.shown_lines().filter_map(|line| values.get(line - 1).copied()).collect();
-        // Paths may be much longer than what they lead to: they are bounded as the text is.
+        // Paths may be much longer than the values, so they are limited like the text.
         let (paths, are_all) = place.paths(&shown, request.max_bytes);
         if are_all || max_bytes <= MIN_BYTES {
             slice.paths = Some(paths);
@@ -201,7 +202,7 @@ impl Request {
 }
 
 impl Slice {
-    /// The lines that are shown: those that match, of a grep.
+    /// The numbers of the shown lines; for a grep, those that match.
     fn shown_lines(&self) -> impl Iterator<Item = usize> {
         let range = self.lines.filter(|_| self.matches.is_none()).map(|(first, last)| first..=last);
         let mut matching: Vec<_> = self.matches.iter().flatten().map(|found| found.line).collect();
@@ -210,13 +211,13 @@ impl Slice {
     }
 }
 
-/// A text that is the JSON of an object or an array: many tools return JSON in a string.
+/// Whether a text is the JSON of an object or an array, because many tools return JSON in a string.
 fn is_container(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && json_text::validate_document(text.as_bytes()).is_ok()
 }
 
-/// The text that is sliced: a string decoded, anything else as it is stored.
+/// The text that is sliced: a string decoded, other JSON as stored.
 fn text_of(stored: Stored<'_>) -> Text<'_> {
     Text::Whole(match stored {
         Stored::Text(text) => Cow::Borrowed(text),
@@ -226,7 +227,7 @@ fn text_of(stored: Stored<'_>) -> Text<'_> {
     })
 }
 
-/// Nobody waits for the answer any more: nobody will see this.
+/// The error of a cancelled operation, which no caller receives.
 fn cancelled_error() -> Error {
     Error::new(Code::Io, "the call was cancelled")
 }

@@ -1,4 +1,5 @@
-//! Regular expressions of the linear-time kind, bounded in size.
+//! Regular expressions with linear matching time and bounded size, in the syntax of Rust or
+//! JavaScript.
 
 use std::ops::Range;
 
@@ -7,20 +8,21 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::error::{Code, Error, Result};
 
-/// Compiled expressions take at most so many bytes: at worst, time is this times the text's length.
+/// The largest compiled expression, in bytes: in the worst case, time is proportional to this times
+/// the text's length.
 const MAX_COMPILED: usize = 1 << 20;
-/// Those that take more are not for very long lines, within which a search cannot be stopped.
+/// Larger expressions are refused for very long lines, within which a search cannot be cancelled.
 const SMALL: usize = 1 << 17;
-/// Bytes of a very long line.
+/// The length of a very long line, in bytes.
 const VERY_LONG: usize = 4 << 20;
 
-/// Whose syntax a pattern is written in.
+/// The syntax of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax<'a> {
-    /// That of the `regex` crate, and so of ripgrep.
+    /// The syntax of the `regex` crate and of ripgrep.
     Rust,
-    /// A JavaScript `RegExp` with these flags. `^` and `$` are a line's ends whatever the flag `m`
-    /// says.
+    /// A JavaScript `RegExp` with these flags. `^` and `$` match at line boundaries even without
+    /// the flag `m`.
     JavaScript {
         /// Its `flags`.
         flags: &'a str,
@@ -31,7 +33,7 @@ pub enum Syntax<'a> {
 #[derive(Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// As it was given.
+    /// The pattern as given.
     source: String,
     is_small: bool,
 }
@@ -40,8 +42,8 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// `InvalidArgument` with the position when it is malformed, needs backtracking (look-around,
-    /// back references), or becomes too large.
+    /// `InvalidArgument` with the position if it is invalid, needs backtracking (look-around, back
+    /// references), or is too large.
     pub fn new(pattern: &str, syntax: Syntax<'_>, ignore_case: bool) -> Result<Self> {
         let (translated, ignore_case) = match syntax {
             Syntax::Rust => (None, ignore_case),
@@ -76,7 +78,7 @@ impl Pattern {
     }
 
     /// # Errors
-    /// `InvalidArgument` when the line is too long for this expression.
+    /// `InvalidArgument` if the line is too long for this expression.
     pub(super) fn check_line(&self, line: &str) -> Result<()> {
         if self.is_small || line.len() < VERY_LONG {
             return Ok(());
@@ -87,8 +89,7 @@ impl Pattern {
         ))
     }
 
-    /// The first match in a line at or after `at`, on boundaries of characters. An empty match
-    /// where the line ends and began before is none.
+    /// The first match in a line at or after `at`, on character boundaries.
     pub(super) fn find_at(&self, line: &str, at: usize) -> Option<Range<usize>> {
         let found =
             (at <= line.len()).then(|| self.regex.find_at(line.as_bytes(), at)).flatten()?;

@@ -14,7 +14,7 @@ fn read_all(stored: Stored<'_>, request: &Request) -> Slice {
     read(stored, request, &Cancelled::default()).unwrap()
 }
 
-/// The texts of a slice and of all that `next` leads to, each checked against its bound.
+/// The slices that `next` leads to, each checked against its bound.
 fn follow(stored: Stored<'_>, mut request: Request) -> Vec<Slice> {
     let mut slices = Vec::new();
     loop {
@@ -59,13 +59,13 @@ fn grep(pattern: &str, before: usize, after: usize) -> Option<Part> {
     Some(Part::Grep(Grep { pattern, before, after, from: 1, from_byte: 0 }))
 }
 
-/// Texts with every kind of line end, and none at the end.
+/// Texts with all kinds of line ends, and without one at the end.
 fn text() -> impl Strategy<Value = String> {
     vec(prop_oneof!["[ab]{0,6}", "é|😀|…|\r|\"|\\\\", "\n|\r\n"], 0..40)
         .prop_map(|parts| parts.concat())
 }
 
-/// Lines with their ends, as `str` has them.
+/// Lines with their line ends, from `str`'s own methods.
 fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -276,7 +276,7 @@ fn a_bad_pattern_is_told_with_its_place() {
 
 #[test]
 fn a_regexp_means_what_it_means_in_javascript() {
-    // The expression, its flags, lines that it matches, lines that it does not.
+    // The expression, its flags, lines that match, lines that do not match.
     let cases: [(&str, &str, &[&str], &[&str]); 30] = [
         (r"^\d+$", "", &["12"], &["1٢", "x"]),
         (r"^\w$", "", &["a", "_"], &["é"]),
@@ -332,7 +332,7 @@ fn nobody_waits_no_search_goes_on() {
     assert!(read(Stored::Json(&document), &request(Some("$..*"), None, 100), &cancelled).is_err());
 }
 
-/// What grep shows, made line by line.
+/// The output of grep, computed naively.
 fn naive(text: &str, needle: &str, before: usize, after: usize) -> String {
     let lines: Vec<_> = text
         .split_inclusive('\n')
@@ -430,7 +430,7 @@ proptest! {
     fn grep_in_pieces_finds_every_line_once(text in text(), before in 0_usize..3, after in 0_usize..3, max_bytes in MIN_BYTES..60) {
         let slices = follow(Stored::Text(&text), request(None, grep("b", before, after), max_bytes));
         let mut found: Vec<_> = slices.iter().flat_map(|slice| slice.matches.iter().flatten()).map(|found| found.line).collect();
-        // Where lines are longer than a piece, a line is found once for each.
+        // A line that is longer than a slice is found once for each.
         found.dedup();
         let expected: Vec<_> = lines_of(&text).iter().zip(1..).filter(|(line, _)| line.contains('b')).map(|(_, number)| number).collect();
         prop_assert_eq!(found, expected);

@@ -1,4 +1,4 @@
-//! The text that is sliced: one text, or several JSON values with a line for each.
+//! The text that is sliced: a single text, or several JSON values with one line each.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -9,15 +9,15 @@ use super::json_path::Value;
 /// The text that is sliced.
 #[derive(Debug)]
 pub enum Text<'a> {
-    /// A text as it is.
+    /// A single text.
     Whole(Cow<'a, str>),
-    /// Values within a JSON text, one line each. The last line has no end.
+    /// Values of a JSON text, one line each. The last line has no line end.
     Values {
-        /// The text in which they stand.
+        /// The JSON text.
         json: &'a str,
-        /// The values in their order.
+        /// The values in order.
         values: Vec<Value>,
-        /// A value may be spread over several lines.
+        /// Whether a value may have line ends.
         has_breaks: bool,
     },
 }
@@ -25,16 +25,16 @@ pub enum Text<'a> {
 /// A line of a text.
 #[derive(Debug, Clone)]
 pub struct Line<'t> {
-    /// Where it begins, in bytes.
+    /// The position of the line, in bytes.
     pub start: usize,
-    /// Without its end.
+    /// The line without its line end.
     pub content: Cow<'t, str>,
-    /// `\n`, `\r\n`, or nothing at the text's end.
+    /// `\n`, `\r\n`, or empty at the end of the text.
     pub terminator: &'static str,
 }
 
 impl Line<'_> {
-    /// Where the next line begins.
+    /// The position of the next line.
     pub fn end(&self) -> usize {
         self.start + self.content.len() + self.terminator.len()
     }
@@ -47,12 +47,12 @@ impl<'a> Text<'a> {
         Self::Values { json, values, has_breaks }
     }
 
-    /// The lines in their order. An end of line at the text's end begins no other.
+    /// The lines in order. A line end at the end of the text does not begin another line.
     pub fn lines(&self) -> Lines<'_> {
         Lines { text: self, position: 0, number: 0 }
     }
 
-    /// How many lines and bytes it has.
+    /// The numbers of lines and bytes.
     pub fn size(&self) -> (usize, usize) {
         match self {
             Self::Whole(text) => (count_lines(text), text.len()),
@@ -62,7 +62,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The last boundary between characters at or before `offset`.
+    /// The last character boundary at or before `offset`.
     pub fn floor(&self, offset: usize) -> usize {
         match self {
             Self::Whole(text) => text.floor_char_boundary(offset),
@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The bytes of a range that begins and ends between characters.
+    /// The text of a range whose bounds are between characters.
     pub fn piece(&self, range: Range<usize>) -> String {
         match self {
             Self::Whole(text) => text.get(range).unwrap_or_default().to_owned(),
@@ -102,7 +102,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The first and the last line of a range, counted from 1; `None` when it is empty.
+    /// The first and the last line of a range, counted from 1; `None` if the range is empty.
     pub fn lines_of(&self, range: &Range<usize>) -> Option<(usize, usize)> {
         if range.is_empty() {
             return None;
@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
                     memchr_iter(b'\n', text.as_bytes().get(range).unwrap_or_default()).count()
                 };
                 let first = 1 + breaks(0..range.start);
-                // An end of line belongs to the line that it ends.
+                // A line end belongs to the line before it.
                 Some((first, first + breaks(range.start..range.end - 1)))
             }
             Self::Values { .. } => {
@@ -135,9 +135,9 @@ fn count_lines(text: &str) -> usize {
 #[derive(Debug)]
 pub struct Lines<'t> {
     text: &'t Text<'t>,
-    /// In bytes.
+    /// The position in bytes.
     position: usize,
-    /// Of the next line, from 0.
+    /// The number of the next line, from 0.
     number: usize,
 }
 
@@ -162,7 +162,8 @@ impl<'t> Iterator for Lines<'t> {
             }
             Text::Values { json, values, has_breaks } => {
                 let value = json.get(values.get(self.number)?.range()).unwrap_or_default();
-                // Strings have no plain control characters: what breaks a line stands between tokens.
+                // Strings have no unescaped control characters, so line ends are between tokens
+                // only.
                 let content = if *has_breaks && value.contains(['\n', '\r']) {
                     Cow::Owned(value.replace(['\n', '\r'], ""))
                 } else {

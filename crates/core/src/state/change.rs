@@ -1,4 +1,5 @@
-//! Changes of items, inside the transaction of a group of calls.
+//! Applies the operations of one call (get, put, delete, check) within the transaction of a group of calls. `writer`
+//! calls it.
 
 use json_text::Encoded;
 use redaction::{Redaction, RedactionSession, Report};
@@ -12,10 +13,10 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// What `type` of a change says.
+/// Values of `type` in the table `change`.
 pub(super) const PUT: i64 = 0;
 pub(super) const DELETE: i64 = 1;
-/// Takes the place of the latest change, which was forgotten: no watcher sees it.
+/// Replaces the latest change, which was forgotten: watchers skip it.
 pub(super) const ERASED: i64 = 2;
 
 /// One operation of a call.
@@ -23,69 +24,69 @@ pub(super) const ERASED: i64 = 2;
 pub enum Operation {
     /// Reads an item.
     Get(Place),
-    /// Writes one.
+    /// Writes an item.
     Put(Put),
-    /// Removes one.
+    /// Removes an item.
     Delete {
-        /// Which.
+        /// The item's place.
         place: Place,
-        /// What it has to be.
+        /// The expected revision.
         expected: Option<Expected>,
     },
-    /// Changes nothing, and fails where an item is not what is expected.
+    /// Changes nothing, and fails if the item does not have the expected revision.
     Check {
-        /// Which.
+        /// The item's place.
         place: Place,
-        /// What it has to be.
+        /// The expected revision.
         expected: Expected,
     },
-    /// Gives the position of the latest change.
+    /// Returns the position of the latest change.
     Position,
 }
 
-/// What is written.
+/// The arguments of a write.
 #[derive(Debug)]
 pub struct Put {
-    /// Where.
+    /// The item's place.
     pub place: Place,
-    /// What the value is.
+    /// The type of the value.
     pub kind: Kind,
-    /// The value, or nothing where it is in `encoded`.
+    /// The value; empty if it is in `encoded`.
     pub value: Vec<u8>,
-    /// JSON as it came from JavaScript, until the writer turns it into the value.
+    /// JSON from JavaScript, which the writer's thread turns into the value.
     pub encoded: Option<Encoded>,
-    /// What an item there has to be.
+    /// The expected revision of an existing item.
     pub expected: Option<Expected>,
-    /// In how many ms it expires.
+    /// The time until it expires, in ms.
     pub ttl: Option<i64>,
-    /// What the value is, to its readers.
+    /// The media type of the value, for its readers.
     pub media_type: Option<String>,
-    /// What was redacted in the value.
+    /// The report on redacted secrets in the value.
     pub report: Report,
 }
 
-/// What came of an operation.
+/// The result of an operation.
 #[derive(Debug)]
 pub enum Outcome {
     /// The item that was read, without namespace and key.
     Item(Option<ItemText>),
     /// The item was written.
     Written {
-        /// Its members but namespace, key, value and media type, as JSON.
+        /// Its members except namespace, key, value and media type, as JSON.
         members: String,
-        /// Its value where something was redacted in it, and what.
+        /// Its value with the report, if secrets in it were redacted.
         redacted: Option<(Kind, Vec<u8>, Report)>,
     },
-    /// Whether there was an item.
+    /// Whether the item existed.
     Deleted(bool),
-    /// All is as it was expected.
+    /// The item has the expected revision.
     Checked,
     /// The number of the latest change.
     Position(i64),
 }
 
 impl Put {
-    /// Makes the value ready to be written.
+    /// Encodes and redacts the value.
     ///
     /// # Errors
     /// `TooLarge`, `Redaction`
@@ -112,7 +113,7 @@ impl Put {
         redaction.map_or(Ok(()), |redaction| self.redact(redaction.clone()))
     }
 
-    /// Takes the secrets out of the value. Bytes are redacted where they are text.
+    /// Redacts the value. Bytes are redacted if they are UTF-8 text.
     fn redact(&mut self, redaction: Redaction) -> Result<()> {
         let mut session = RedactionSession::new(Some(redaction));
         match self.kind {
@@ -131,7 +132,7 @@ impl Put {
 }
 
 impl Operation {
-    /// About how many bytes it writes.
+    /// The approximate number of bytes that it writes.
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Put(put) => {
@@ -142,10 +143,10 @@ impl Operation {
     }
 }
 
-/// Why an operation was not done.
+/// Why an operation was not carried out.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// An item is not what was expected. Nothing else is wrong.
+    /// The item does not have the expected revision; the transaction can continue.
     Refused(Error),
     /// A statement failed.
     Failed(rusqlite::Error),
@@ -161,15 +162,15 @@ impl From<rusqlite::Error> for Stopped {
 pub(super) struct Changes<'a> {
     pub connection: &'a Connection,
     pub paths: &'a MemberPaths,
-    /// Now, in ms since 1970.
+    /// The current time, ms since 1970.
     pub now: i64,
-    /// The random word of this transaction's revisions.
+    /// The random part of this transaction's revisions.
     pub nonce: u32,
     /// The number of the latest change.
     pub sequence: i64,
 }
 
-/// An item that a change meets.
+/// The present item at a place.
 struct Existing {
     id: i64,
     revision: Revision,
@@ -300,7 +301,7 @@ impl Changes<'_> {
         self.paths.remove(self.connection, id)
     }
 
-    /// Notes a change, for watchers.
+    /// Inserts a row into the table of changes, for watchers.
     pub fn record(
         &mut self,
         change: i64,
@@ -318,14 +319,14 @@ impl Changes<'_> {
     }
 }
 
-/// The latest time that a date of JavaScript has.
+/// The latest time of a JavaScript `Date`.
 const MAX_TIME: i64 = 8_640_000_000_000_000;
 
 fn remove_chunks(connection: &Connection, item: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM chunk WHERE item = ?1")?.execute([item]).map(drop)
 }
 
-/// An item that has not expired.
+/// Reads an item that has not expired.
 pub(super) fn get(
     connection: &Connection,
     place: &Place,

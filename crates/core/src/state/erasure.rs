@@ -1,20 +1,21 @@
-//! Overwriting what deleted content leaves in the file.
+//! Overwrites the remains of deleted content in the database file, after a sweep.
 //!
-//! SQLite overwrites with zeros what it deletes (`secure_delete`), with one exception: where it distributes the cells of a b-tree
-//! page over several pages, copies of those that moved stay in the unused part between a page's cell pointers and its
-//! cells, and deleting a cell later does not reach its copy. These parts are found and overwritten here, through SQLite's
-//! `sqlite_dbpage`, so in transactions like any other change.
+//! SQLite overwrites deleted content with zeros (`secure_delete`), with one exception: when it distributes the cells of
+//! a b-tree page over several pages, copies of the moved cells remain in the unused part of the page, between its cell
+//! pointers and its cells, and deleting a cell later does not reach its copy. This module finds and overwrites these
+//! parts through SQLite's `sqlite_dbpage`, so in transactions like all other changes.
 
 use std::ops::Range;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// From so many pages on, the first byte of an overflow page can be that of a b-tree page.
+/// From this number of pages on, the first byte of an overflow page can be that of a b-tree page.
 const MAX_PAGES: i64 = 0x0200_0000;
 /// The length of the file's header, on its first page.
 const FILE_HEADER: usize = 100;
 
-/// The pages with something in their unused parts. `None` where the file is too large to tell its pages apart.
+/// The pages with data in their unused parts. `None` if the file is so large that the types of pages cannot be
+/// distinguished.
 pub(super) fn stale_pages(connection: &Connection) -> rusqlite::Result<Option<Vec<i64>>> {
     let count: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     if count >= MAX_PAGES {
@@ -33,7 +34,7 @@ pub(super) fn stale_pages(connection: &Connection) -> rusqlite::Result<Option<Ve
     Ok(Some(stale))
 }
 
-/// Overwrites the unused parts of pages with zeros. Pages that are used for something else now are left as they are.
+/// Overwrites the unused parts of pages with zeros. Pages that are used otherwise by now are not changed.
 pub(super) fn overwrite(connection: &Connection, pages: &[i64]) -> rusqlite::Result<()> {
     let mut select = connection.prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?;
     let mut update =
@@ -54,7 +55,7 @@ fn is_stale(page: &[u8], number: i64) -> bool {
     part.is_some_and(|part| part.iter().any(|&byte| byte != 0))
 }
 
-/// The part of a b-tree page between its cell pointers and its cells; `None` for any other page.
+/// The unused part of a b-tree page, between its cell pointers and its cells; `None` for other pages.
 fn unused(page: &[u8], number: i64) -> Option<Range<usize>> {
     let header = if number == 1 { FILE_HEADER } else { 0 };
     let pointers = header
@@ -81,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Items of many sizes are written, changed and removed in turn, until pages were split and joined many times.
+    /// Writes, changes and removes items of many sizes, until pages were split and joined many times.
     fn worked(rounds: u32) -> (tempfile::TempDir, Connection, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let connection = Connection::open(folder.path().join("file.db")).unwrap();

@@ -1,4 +1,4 @@
-//! SQLite's errors as ours.
+//! Converts SQLite's errors to this crate's.
 
 use std::{io, path::Path};
 
@@ -7,7 +7,7 @@ use storage::FileError;
 
 use crate::error::{Code, Error, Result};
 
-/// Adds what was being done with which file.
+/// Adds to an error the file and what was done with it.
 pub(super) trait During<T> {
     fn during(self, what: &str, path: &Path) -> Result<T>;
 }
@@ -18,12 +18,12 @@ impl<T> During<T> for rusqlite::Result<T> {
     }
 }
 
-/// Whether another connection has the lock that a statement needs.
+/// Whether another connection holds the lock that a statement needs.
 pub(super) fn is_busy(error: &SqliteError) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// A failed statement, while doing `what` (“write to”) with the store at `path`.
+/// The error of a statement, while doing `what` (“write to”) with the store at `path`.
 pub(super) fn failure(what: &str, path: &Path, error: &SqliteError) -> Error {
     let name = path.display();
     match error.sqlite_error_code() {
@@ -54,7 +54,7 @@ pub(super) fn failure(what: &str, path: &Path, error: &SqliteError) -> Error {
     }
 }
 
-/// The kind of a failure of the file system; `None` for any other.
+/// The kind of a file system's error; `None` for other errors.
 fn kind_of(code: ErrorCode) -> Option<io::ErrorKind> {
     match code {
         ErrorCode::DiskFull => Some(io::ErrorKind::StorageFull),
@@ -71,7 +71,7 @@ fn kind_of(code: ErrorCode) -> Option<io::ErrorKind> {
     }
 }
 
-/// The file is no store, or a damaged one.
+/// The error for a file that is damaged or no state store.
 pub(super) fn corrupt(path: &Path, reason: &str) -> Error {
     Error::new(
         Code::Corrupt,

@@ -1,4 +1,4 @@
-//! Conditions on members of JSON values.
+//! Query filters on the members of JSON values, and their lookup in the member index.
 
 use std::{cmp::Ordering, ops::Range};
 
@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 use super::scalar::{Scalar, member};
 
-/// A condition as it comes from JavaScript, where it was checked.
+/// A condition from JavaScript, which has validated it.
 #[derive(Debug, Deserialize)]
 pub struct NewCondition {
     path: Vec<String>,
     operator: Operator,
-    /// JSON; of [`Operator::In`] an array.
+    /// The value as JSON; an array for [`Operator::In`].
     value: Box<RawValue>,
 }
 
@@ -22,30 +22,30 @@ pub enum Operator {
     /// Equal to the value.
     #[serde(rename = "$eq")]
     Equal,
-    /// Not equal, or not there.
+    /// Not equal, or absent.
     #[serde(rename = "$ne")]
     NotEqual,
-    /// Greater than a value of its type.
+    /// Greater than the value, of the same type.
     #[serde(rename = "$gt")]
     Greater,
-    /// Greater, or equal.
+    /// Greater than or equal to the value.
     #[serde(rename = "$gte")]
     GreaterOrEqual,
-    /// Less than a value of its type.
+    /// Less than the value, of the same type.
     #[serde(rename = "$lt")]
     Less,
-    /// Less, or equal.
+    /// Less than or equal to the value.
     #[serde(rename = "$lte")]
     LessOrEqual,
     /// Equal to one of an array's elements.
     #[serde(rename = "$in")]
     In,
-    /// Whether there is such a member.
+    /// Whether the member exists.
     #[serde(rename = "$exists")]
     Exists,
 }
 
-/// Conditions that an item's value has to meet, all of them.
+/// Conditions, all of which an item's value has to meet.
 #[derive(Debug, Default)]
 pub struct Filter(Vec<Condition>);
 
@@ -57,25 +57,25 @@ struct Condition {
 }
 
 impl Filter {
-    /// A filter of conditions.
+    /// A filter with these conditions.
     #[must_use]
     pub fn new(conditions: Vec<NewCondition>) -> Self {
         Self(conditions.into_iter().map(Condition::new).collect())
     }
 
-    /// Whether there is no condition.
+    /// Whether there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether JSON text meets every condition.
+    /// Whether a JSON text meets all conditions.
     pub(super) fn accepts(&self, json: &[u8]) -> bool {
         self.0.iter().all(|condition| condition.accepts(json))
     }
 
-    /// Where the index of a member has all values that meet one of the conditions, and perhaps others: the member's path, as
-    /// `name` spells it, and ranges of forms. The most selective kind of condition is preferred.
+    /// An indexed member, by the name that `spelling` writes, and ranges of its index with all values that meet one of
+    /// the conditions, and possibly others. The most selective kind of condition is chosen.
     pub(super) fn lookup(
         &self,
         is_indexed: impl Fn(&str) -> bool,
@@ -122,7 +122,7 @@ impl Condition {
         }
     }
 
-    /// Ranges of forms in the index that hold all values that are accepted.
+    /// Ranges of index keys that contain all accepted values.
     fn ranges(&self) -> Option<Vec<Range<Vec<u8>>>> {
         let after = |mut form: Vec<u8>| {
             form.push(0);
@@ -133,7 +133,7 @@ impl Condition {
             let form = value.indexed();
             let kind = type_of(&form);
             match self.operator {
-                // Forms of long strings are cut: equal ones are looked at as well.
+                // The keys of long strings are truncated, so strings with an equal key are compared in full.
                 Operator::Equal | Operator::In => form.clone()..after(form),
                 Operator::Greater | Operator::GreaterOrEqual => form..vec![kind + 1],
                 _ => vec![kind]..after(form),
@@ -161,7 +161,7 @@ fn elements(array: &[u8]) -> Vec<Scalar> {
     values
 }
 
-/// A path as the database names it: keys as JSON strings, each after a dot.
+/// A path as the database stores it: keys as JSON strings, each after a dot.
 pub(super) fn spelling(path: &[String]) -> String {
     let mut spelling = Vec::from(*b"$");
     for key in path {

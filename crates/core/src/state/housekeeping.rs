@@ -1,4 +1,4 @@
-//! The state of the file: numbers, verification, backups.
+//! Statistics, verification and backups of the database file.
 
 use std::path::Path;
 
@@ -16,22 +16,22 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Problems that a verification reports.
+/// The most problems that a verification reports.
 const MAX_PROBLEMS: u32 = 100;
 
-/// The state of a store.
+/// The statistics of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Items that have not expired.
     pub items: u64,
-    /// Bytes of their values.
+    /// The size of their values in bytes.
     pub value_bytes: u64,
-    /// Items that have expired and are not removed yet.
+    /// Items that have expired and were not removed yet.
     pub expired_items: u64,
-    /// Changes that a watcher can still see.
+    /// Changes that watchers can still read.
     pub changes: u64,
-    /// Bytes of the file and its write-ahead log.
+    /// The size of the file and its write-ahead log in bytes.
     pub file_bytes: u64,
     /// The position of the latest change.
     pub cursor: String,
@@ -74,21 +74,21 @@ pub(super) fn latest(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row([], |row| row.get(0))
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateReport {
-    /// All items.
+    /// The number of items.
     pub items: u64,
-    /// What is wrong, in words; the first problems where there are many.
+    /// Descriptions of the problems; only the first if there are many.
     pub problems: Vec<String>,
 }
 
-/// Reads the whole file: SQLite's own check, and what the tables promise each other.
+/// Reads the whole file: SQLite's integrity check, and the invariants between the tables.
 pub(super) fn verify(connection: &Connection, path: &Path) -> Result<StateReport> {
     let problems = match check(connection) {
         Ok(problems) => problems,
-        // Damage that keeps the check itself from going on is what it looks for.
+        // Damage that stops the check itself is a problem as well.
         Err(error)
             if matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseCorrupt)) =>
         {
@@ -139,7 +139,7 @@ fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Writes a copy of the current state of the file. The copy appears at its place when it is whole.
+/// Writes a copy of the file in its current state. The copy gets its name when it is complete.
 pub(super) fn backup(connection: &Connection, opening: &Opening, target: &Path) -> Result<()> {
     let failed = |cause| Error::from_file("write the backup", target, "another file", cause);
     let directory = target.parent().unwrap_or(target);
@@ -147,7 +147,7 @@ pub(super) fn backup(connection: &Connection, opening: &Opening, target: &Path) 
     let temporary = directory.join(layout::replacement(&name));
     LocalDisk.write_new(&temporary, b"", false).map_err(failed)?;
     let copied = copy(connection, opening, target, &temporary, directory);
-    // Where it was moved, nothing is there any more.
+    // After a successful move, the temporary file no longer exists.
     let _ = LocalDisk.remove(&temporary);
     copied
 }

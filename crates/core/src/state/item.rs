@@ -1,4 +1,4 @@
-//! Rows of items, and the text that JavaScript gets for them.
+//! The rows of items, and their text for JavaScript.
 
 use std::{collections::VecDeque, io, ops::Deref};
 
@@ -11,10 +11,10 @@ use super::{
     revision::Revision,
 };
 
-/// Longer values are stored in chunks of this many bytes: SQLite copies what it stores in one piece.
+/// Longer values are stored in chunks of this many bytes, because SQLite copies what it stores in one piece.
 pub(super) const CHUNK: usize = 1024 * 1024;
 
-/// The columns that [`Meta::read`] takes, in its order; the value may follow.
+/// The columns that [`Meta::read`] reads, in its order; the value may follow.
 macro_rules! meta_columns {
     () => {
         "id, namespace, key, sequence, nonce, created_at, updated_at, expires_at, kind, media_type, length"
@@ -22,10 +22,10 @@ macro_rules! meta_columns {
 }
 pub(super) use meta_columns;
 
-/// The number of the value's column, where it follows.
+/// The index of the value's column.
 pub(super) const VALUE_COLUMN: usize = 11;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// JSON text.
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the database has it.
+    /// The number in the database.
     pub(super) const fn number(self) -> i64 {
         match self {
             Self::Json => 0,
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// Everything of an item but its value.
+/// An item without its value.
 #[derive(Debug)]
 pub(super) struct Meta {
     pub id: i64,
@@ -75,8 +75,8 @@ impl Meta {
         })
     }
 
-    /// Appends what follows the value, and the closing brace. `place`: with namespace and key, the namespace without
-    /// so many segments.
+    /// Appends the members after the value, and the closing brace. With `place`, appends namespace and key, the
+    /// namespace without its first `place` segments.
     fn write_rest(&self, place: Option<usize>, out: &mut Vec<u8>) {
         if let Some(root) = place {
             out.extend_from_slice(b"\"namespace\":");
@@ -94,7 +94,7 @@ impl Meta {
     }
 }
 
-/// Appends the members that say when.
+/// Appends the members with times.
 pub(super) fn write_times(created: i64, updated: i64, expires: Option<i64>, out: &mut Vec<u8>) {
     let members =
         [("createdAt", Some(created)), ("updatedAt", Some(updated)), ("expiresAt", expires)];
@@ -113,7 +113,7 @@ pub(super) fn iso(time: i64) -> String {
         .to_string()
 }
 
-/// A value that is not part of its item's JSON.
+/// A value that is passed separately from its item's JSON.
 #[derive(Debug)]
 pub enum SeparateValue {
     /// Bytes.
@@ -124,8 +124,9 @@ pub enum SeparateValue {
     Text(LongText),
 }
 
-/// The inside of a long JSON string in pieces, of which none ends within a character or an escape sequence. Each has pages of its own, which
-/// the system has back at once when the piece is dropped: what takes the pieces one by one never holds the text twice.
+/// The content of a long JSON string in pieces, none of which ends within a character or an escape sequence. Each piece
+/// has its own pages, which are returned to the system when it is dropped, so a consumer that takes the pieces one by
+/// one never holds the text twice.
 #[derive(Debug, Default)]
 pub struct LongText(VecDeque<Piece>);
 
@@ -137,7 +138,7 @@ pub struct Piece {
 }
 
 impl LongText {
-    /// Appends to the text. What its end cut in two so far moves over to the new piece.
+    /// Appends to the text. An incomplete character or escape sequence at its end moves to the new piece.
     fn push(&mut self, text: &[u8]) -> io::Result<()> {
         let mut cut = Vec::new();
         if let Some(last) = self.0.back_mut() {
@@ -171,17 +172,17 @@ impl Deref for Piece {
     }
 }
 
-/// Items as JavaScript gets them: JSON, in which bytes and long values are missing, and those.
+/// Items for JavaScript: JSON without binary and long values, and these values.
 #[derive(Debug, Default)]
 pub struct ItemText {
-    /// One item's object, or several with commas between them.
+    /// The object of one item, or several with commas between them.
     pub json: Vec<u8>,
-    /// The missing values, in the order of their items.
+    /// The separate values, in the order of their items.
     pub values: Vec<SeparateValue>,
 }
 
 impl ItemText {
-    /// Appends an item, whose value is read where it is in chunks. `score`: a further member.
+    /// Appends an item, and reads its value if it is in chunks. `score` adds a member.
     pub(super) fn push(
         &mut self,
         connection: &Connection,
@@ -219,7 +220,7 @@ impl ItemText {
     }
 }
 
-/// JSON that is in chunks.
+/// Reads a JSON value from its chunks.
 fn read_long_json(connection: &Connection, meta: &Meta) -> rusqlite::Result<SeparateValue> {
     let (mut text, mut json, mut length) = (LongText::default(), Vec::new(), 0);
     for_each_chunk(connection, meta, |chunk| {
@@ -249,16 +250,16 @@ fn no_pages(error: io::Error) -> rusqlite::Error {
     )
 }
 
-/// Up to where a part of a JSON string ends neither within a character nor within an escape sequence.
+/// The length of the longest part of a JSON string that ends neither within a character nor within an escape sequence.
 fn whole_length(text: &[u8]) -> usize {
     let end = text.len();
-    // `\uXXXX` is the longest.
+    // The longest escape sequence is `\uXXXX`.
     let window = text.iter().enumerate().rev().take(6);
     let escape = window.filter(|(_, byte)| **byte == b'\\').map(|(at, _)| at).find(|at| {
         let before = text.get(..*at).unwrap_or_default();
         let run = before.iter().rev().take_while(|byte| **byte == b'\\').count();
         let length = if text.get(at + 1) == Some(&b'u') { 6 } else { 2 };
-        // A backslash behind an odd number of others is what was escaped.
+        // After an odd number of other backslashes, a backslash is itself escaped.
         run % 2 == 0 && at + length > end
     });
     let end = escape.unwrap_or(end);
@@ -309,7 +310,7 @@ fn for_each_chunk(
     Ok(())
 }
 
-/// What SQLite reports of a file that lacks a part.
+/// The error for a damaged file in which chunks are missing.
 fn missing_chunks() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
@@ -317,7 +318,7 @@ fn missing_chunks() -> rusqlite::Error {
     )
 }
 
-/// Stores a long value's chunks.
+/// Writes the chunks of a long value.
 pub(super) fn insert_chunks(
     connection: &Connection,
     item: i64,

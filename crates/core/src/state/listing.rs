@@ -1,4 +1,4 @@
-//! Listing items and namespaces.
+//! Lists items and namespaces in pages.
 
 use std::ops::Range;
 
@@ -14,40 +14,40 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// A page ends where its values have so many bytes.
+/// The size of values from which on a page takes no more items.
 const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
-/// Parameters of a listing before those of ranges.
+/// The number of a listing's parameters before those of ranges.
 const PARAMETERS: usize = 8;
-/// More ranges of an index are not looked up: reading all values is no slower.
+/// With more ranges than this, the index is not used, because reading all values is as fast.
 const MAX_RANGES: usize = 200;
-/// Everything but letters and digits is encoded in cursors.
+/// The characters that are encoded in cursors: all except letters and digits.
 const ENCODED: &AsciiSet = NON_ALPHANUMERIC;
 
-/// How items are sorted.
+/// The order of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// By namespace and key, by code points.
     Key,
-    /// The latest written first.
+    /// Latest written first.
     Updated,
 }
 
-/// Which items are listed.
+/// The arguments of a listing.
 #[derive(Debug)]
 pub struct Listing {
-    /// What their namespaces begin with, in the form of the database.
+    /// The prefix of the namespaces, in the form of the database.
     pub prefix: Vec<u8>,
-    /// What their keys begin with.
+    /// The prefix of the keys.
     pub key_prefix: Vec<u8>,
-    /// What their values have to meet.
+    /// The conditions on the values.
     pub filter: Filter,
     /// Their order.
     pub order: Order,
-    /// At most this many.
+    /// The most items.
     pub limit: usize,
-    /// Where the page before ended.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
-    /// How many segments of the namespaces are not shown.
+    /// The number of segments of the namespaces that are not shown.
     pub root: usize,
 }
 
@@ -56,11 +56,11 @@ pub struct Listing {
 pub struct Page {
     /// The items.
     pub items: ItemText,
-    /// Where the next page begins; `None` where there is none.
+    /// The cursor of the next page; `None` if there is none.
     pub cursor: Option<String>,
 }
 
-/// The last item of a page.
+/// The position of the last item of a page.
 enum Last {
     Place(Vec<u8>, Vec<u8>),
     Sequence(i64),
@@ -97,7 +97,7 @@ impl Last {
     }
 }
 
-/// Calls `take` with the numbers of items and of the changes that wrote them, in their order, until it returns `false`.
+/// Calls `take` with the numbers of items and of the changes that wrote them, in order, until it returns `false`.
 fn each_id(
     connection: &Connection,
     listing: &Listing,
@@ -123,13 +123,13 @@ fn each_id(
         AND (namespace, key) > (?5, ?6) AND sequence < ?7 AND (expires_at IS NULL OR expires_at > ?8)";
     let (from, found) = match &ranges {
         None => ("item INDEXED BY item_place", String::new()),
-        // Found by the index of a member, items come in no order.
+        // The index of a member does not keep the order of items.
         Some((path, ranges)) => ("item", found_in(*path, ranges.len())),
     };
     let sql = format!("SELECT id, sequence FROM {from} WHERE {conditions}{found} ORDER BY {order}");
     let mut select = connection.prepare_cached(&sql)?;
     let now = now();
-    // The page before ended in this namespace, or before.
+    // The previous page ended in this namespace, or before.
     let start = start.max(last_namespace.clone());
     let mut parameters: Vec<&dyn ToSql> = vec![
         &start,
@@ -154,8 +154,8 @@ fn each_id(
     Ok(())
 }
 
-/// The condition that an item's value is in one of so many ranges of a member's index, whose bounds follow the other
-/// parameters.
+/// The SQL condition that an item's value is in one of this many ranges of a member's index. Their bounds follow the
+/// other parameters.
 fn found_in(path: i64, ranges: usize) -> String {
     let ranges: Vec<String> = (0..ranges)
         .map(|number| {
@@ -167,9 +167,9 @@ fn found_in(path: i64, ranges: usize) -> String {
     format!(" AND id IN (SELECT item FROM member WHERE path = {path} AND ({ranges}))")
 }
 
-/// Calls `take` with each item that a listing names and its value, until it returns `false`. Where no filter has to
-/// look at the value, `known` gets the number of the item and of the change that wrote it first: it can return what
-/// `take` would, and the item is not read.
+/// Calls `take` with each listed item and its value, until it returns `false`. If no filter needs the value, calls
+/// `known` first, with the numbers of the item and of the change that wrote it: if that returns a result, the item is
+/// not read.
 pub(super) fn each_item(
     connection: &Connection,
     listing: &Listing,
@@ -244,24 +244,24 @@ pub(super) fn list(connection: &Connection, listing: &Listing) -> Result<rusqlit
     Ok(done.map(|()| page))
 }
 
-/// Which namespaces are listed.
+/// The arguments of a listing of namespaces.
 #[derive(Debug)]
 pub struct NamespaceListing {
-    /// What they begin with, in the form of the database.
+    /// The prefix of the namespaces, in the form of the database.
     pub prefix: Vec<u8>,
-    /// What they end with.
+    /// The suffix of the namespaces.
     pub suffix: Vec<u8>,
-    /// They are cut to so many segments, of which those of `root` are some.
+    /// The most segments, including those of `root`; longer namespaces are cut.
     pub max_depth: usize,
-    /// At most this many.
+    /// The most namespaces.
     pub limit: usize,
-    /// Where the page before ended.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
-    /// How many segments are not shown.
+    /// The number of segments that are not shown.
     pub root: usize,
 }
 
-/// A page of namespaces, which have an item, as a JSON array, and where the next page begins.
+/// A page of namespaces with items, as a JSON array, and the cursor of the next page.
 pub(super) fn namespaces(
     connection: &Connection,
     listing: &NamespaceListing,
@@ -316,7 +316,7 @@ fn read_namespaces(
         }
         write_namespace(&cut, listing.root, &mut json);
         count += 1;
-        // What is below a cut namespace would be the same.
+        // All namespaces below a cut one would give the same result, so they are skipped.
         let is_cut = parts.len() >= listing.max_depth;
         from = if is_cut { below(&cut).end } else { after(&found) };
     }
@@ -324,7 +324,7 @@ fn read_namespaces(
     Ok((json, cursor))
 }
 
-/// The first bytes after a namespace.
+/// The least bytes that are greater than a namespace.
 fn after(namespace: &[u8]) -> Vec<u8> {
     let mut bytes = namespace.to_vec();
     bytes.push(0);

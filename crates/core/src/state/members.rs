@@ -1,4 +1,5 @@
-//! The index of members of JSON values.
+//! The index of members of JSON values, which makes filters fast: maintenance by writes, and declaration of new
+//! members.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +9,7 @@ use super::{
     scalar::{Scalar, member},
 };
 
-/// The members that are indexed in a file, as of one transaction.
+/// The indexed members of a file, as of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct MemberPaths {
     newest: i64,
@@ -23,7 +24,7 @@ struct MemberPath {
 }
 
 impl MemberPaths {
-    /// Reads them again where another connection has declared some. They are never taken back.
+    /// Reads the members again if another connection has declared some. They are never removed.
     pub fn refresh(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let newest: i64 = connection
             .prepare_cached("SELECT ifnull(max(id), 0) FROM member_path")?
@@ -52,12 +53,12 @@ impl MemberPaths {
         self.paths.is_empty()
     }
 
-    /// Indexes an item's value.
+    /// Adds an item's value to the index.
     pub fn insert(&self, connection: &Connection, item: i64, json: &[u8]) -> rusqlite::Result<()> {
         self.paths.iter().try_for_each(|path| path.insert(connection, item, json))
     }
 
-    /// Removes what is indexed of an item.
+    /// Removes an item from the index.
     pub fn remove(&self, connection: &Connection, item: i64) -> rusqlite::Result<()> {
         if !self.is_empty() {
             connection.prepare_cached("DELETE FROM member WHERE item = ?1")?.execute([item])?;
@@ -65,7 +66,7 @@ impl MemberPaths {
         Ok(())
     }
 
-    /// Declares members: those that are new are indexed for all items.
+    /// Declares members; new ones are indexed for all items.
     pub fn declare(
         &mut self,
         connection: &Connection,
@@ -114,7 +115,7 @@ fn index_all(connection: &Connection, path: &MemberPath) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// The keys in a path that [`spelling`] wrote.
+/// Parses a path that [`spelling`] wrote.
 fn keys(spelling: &str) -> Vec<String> {
     let mut keys = Vec::new();
     let bytes = spelling.as_bytes();

@@ -5,17 +5,17 @@
 //! | `name` | namespaces and keys in the form of the database |
 //! | `revision` | revisions of items, positions of watchers |
 //! | `schema` | the tables and their versions |
-//! | `opening` | where the file may be, and the settings of connections |
-//! | `readers`, `writer` | the threads that read, and the one that writes calls in groups |
-//! | `change` | what one call does in a group's transaction |
-//! | `item` | rows, and the text that JavaScript gets |
-//! | `listing`, `filter`, `members`, `scalar` | items by namespace, conditions and their index |
-//! | `search`, `words` | items by words, which are kept in memory |
+//! | `opening` | checking and creating the file, and the settings of connections |
+//! | `readers`, `writer` | the reading threads, and the thread that writes calls in groups |
+//! | `change` | the operations of one call in a group's transaction |
+//! | `item` | rows, and their text for JavaScript |
+//! | `listing`, `filter`, `members`, `scalar` | listing items, filters and their index |
+//! | `search`, `words` | ranked search, and the cached words of items |
 //! | `watch` | changes since a position |
-//! | `housekeeping` | numbers, verification, backups |
-//! | `sweep`, `erasure` | removing what has expired, and overwriting what is left of it |
+//! | `housekeeping` | statistics, verification, backups |
+//! | `sweep`, `erasure` | removing expired items, and overwriting their remains |
 //!
-//! This module does its own input and output, through SQLite, which has to own its files.
+//! This module does file I/O only through SQLite, because opening or closing its files otherwise would drop its locks.
 
 mod change;
 mod erasure;
@@ -78,29 +78,29 @@ use readers::{Reader, Readers, snapshot};
 use revision::Position;
 use writer::{Call, Indexes, Request, Response, Writer, interrupted};
 
-/// How often a watcher looks for changes by other processes.
+/// The interval at which a watcher looks for changes by other processes.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What a store is constructed with.
+/// The options of a store.
 #[derive(Debug)]
 pub struct StateOptions {
-    /// The database, absolute.
+    /// The absolute path of the database.
     pub path: PathBuf,
     /// What an acknowledged change survives.
     pub durability: Durability,
-    /// How long a change waits for other processes.
+    /// How long a change waits for another process's lock.
     pub lock_timeout: Duration,
-    /// Values with more bytes are refused.
+    /// The longest value, in bytes.
     pub max_value_bytes: usize,
-    /// Changes that are kept for watchers.
+    /// The number of changes that are kept for watchers.
     pub max_changes: i64,
-    /// Members of JSON values that are indexed, as the keys that lead to them.
+    /// The members of JSON values that are indexed, as paths of keys.
     pub indexes: Vec<Vec<String>>,
-    /// What the caller vouches for.
+    /// Guarantees by the caller about locks and shared directories.
     pub trust: Trust,
 }
 
-/// Keyed documents.
+/// A state store.
 pub struct State {
     opening: Arc<Opening>,
     database: Arc<Database>,
@@ -112,12 +112,12 @@ pub struct State {
     is_attached: AtomicBool,
 }
 
-/// What the stores of one file share in a process.
+/// The shared state of all stores of one file in this process.
 #[derive(Default)]
 struct Database {
     readers: Arc<Readers>,
     writer: Arc<Writer>,
-    /// Stores that use it.
+    /// The number of stores that use it.
     stores: AtomicUsize,
     /// Held while the connections are closed.
     closing: Mutex<()>,
@@ -126,7 +126,8 @@ struct Database {
 static DATABASES: Registry<PathBuf, Database> = Registry::new();
 
 impl Drop for Database {
-    /// Closing the last connection writes the log back, which is no work for the JavaScript thread.
+    /// Closes the connections on another thread: closing the last one writes the log back, which would block the
+    /// JavaScript thread.
     fn drop(&mut self) {
         let (readers, writer) = (Arc::clone(&self.readers), Arc::clone(&self.writer));
         std::thread::spawn(move || {
@@ -136,7 +137,7 @@ impl Drop for Database {
     }
 }
 
-/// A call that waits for the writer.
+/// A call in the writer's queue.
 pub struct Pending {
     answer: oneshot::Receiver<Result<Response>>,
     writer: Arc<Writer>,
@@ -149,7 +150,7 @@ impl Pending {
         self.answer.await.unwrap_or_else(|_| Err(interrupted()))
     }
 
-    /// What came of the operations.
+    /// The outcomes of the operations.
     ///
     /// # Errors
     /// `Conflict`, `Redaction`, `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`: nothing was changed then.
@@ -161,16 +162,16 @@ impl Pending {
     }
 }
 
-/// Where a watcher begins.
+/// The position at which a watcher begins.
 pub enum Since {
-    /// At the latest change when it was asked.
+    /// The latest change at the time of the call.
     Now(Pending),
     /// After a cursor.
     Cursor(String),
 }
 
 impl State {
-    /// A store; touches no file.
+    /// A store. Touches no file.
     #[must_use]
     pub fn new(options: StateOptions, debug: Debug) -> Arc<Self> {
         let StateOptions {
@@ -218,8 +219,8 @@ impl State {
         Pending { answer, writer: Arc::clone(&self.database.writer), _call: call }
     }
 
-    /// Does operations, all or none of them, after those of the calls before. Their secrets are taken out where there
-    /// is a redaction.
+    /// Carries out operations, all or none of them, after those of earlier calls. With a redaction, values are
+    /// redacted.
     pub fn change(&self, operations: Vec<Operation>, redaction: Option<Redaction>) -> Pending {
         self.submit(Request::Operations(operations, redaction))
     }
@@ -233,10 +234,9 @@ impl State {
         self.database.readers.read(&self.opening, move |reader| read(reader, &opening)).await
     }
 
-    /// An item, without namespace and key.
+    /// Reads an item, without namespace and key.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors If the file cannot be read.
     pub async fn get(&self, place: Place) -> Result<Option<ItemText>> {
         self.read(move |reader, opening| {
             change::get(reader.connection(), &place, time::now()).during("read", &opening.path)
@@ -244,10 +244,9 @@ impl State {
         .await
     }
 
-    /// Several items at one moment, each as [`State::get`] gives it.
+    /// Reads several items at one moment, each as [`State::get`] does.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors If the file cannot be read.
     pub async fn get_all(&self, places: Vec<Place>) -> Result<Vec<Outcome>> {
         self.read(move |reader, opening| {
             snapshot(reader.connection(), &opening.path, |connection| {
@@ -265,7 +264,7 @@ impl State {
     /// A page of items.
     ///
     /// # Errors
-    /// `InvalidArgument` for a cursor of another listing; the file cannot be read.
+    /// `InvalidArgument` for a cursor of another listing; if the file cannot be read.
     pub async fn list(&self, listing: Listing) -> Result<Page> {
         self.declare_indexes().await?;
         self.read(move |reader, opening| {
@@ -274,7 +273,7 @@ impl State {
         .await
     }
 
-    /// A page of namespaces as a JSON array, and where the next one begins.
+    /// A page of namespaces as a JSON array, and the cursor of the next page.
     ///
     /// # Errors
     /// As [`State::list`].
@@ -287,10 +286,9 @@ impl State {
         .await
     }
 
-    /// The items that answer a question best.
+    /// The items that match a question best.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors If the file cannot be read.
     pub async fn search(&self, search: Search) -> Result<ItemText> {
         self.declare_indexes().await?;
         self.read(move |reader, opening| {
@@ -301,7 +299,7 @@ impl State {
         .await
     }
 
-    /// Indexes the members that this store declares, where no call has done that.
+    /// Indexes the members that this store declares, once.
     async fn declare_indexes(&self) -> Result<()> {
         let is_missing =
             !self.indexes.paths.is_empty() && !self.indexes.is_declared.load(Ordering::Acquire);
@@ -311,15 +309,14 @@ impl State {
         Ok(())
     }
 
-    /// Where a watcher is that begins now, after the calls before.
+    /// The position of a watcher that begins now, after earlier calls.
     pub fn since_now(&self) -> Since {
         Since::Now(self.change(vec![Operation::Position], None))
     }
 
-    /// The changes below a prefix, when there are any.
+    /// Waits for changes below a prefix.
     ///
-    /// # Errors
-    /// `CursorExpired`; the file cannot be read.
+    /// # Errors `CursorExpired`; if the file cannot be read.
     pub async fn changes(&self, since: Since, prefix: Vec<u8>, root: usize) -> Result<Changed> {
         let mut position = match since {
             Since::Cursor(cursor) => Position::parse(&cursor).ok_or_else(|| {
@@ -331,7 +328,7 @@ impl State {
             Since::Now(pending) => self.position(pending).await?,
         };
         loop {
-            // Created before the look: a change that comes after it still wakes.
+            // Registered before reading, so that a later change still wakes this task.
             let changed = self.database.writer.changed.notified();
             let prefix = prefix.clone();
             let found = self
@@ -345,7 +342,7 @@ impl State {
                 return Ok(found);
             }
             position = found.position;
-            // A timeout is as good as a change by this process.
+            // After the timeout, changes by other processes are read.
             let _ = tokio::time::timeout(POLL, changed).await;
         }
     }
@@ -360,10 +357,9 @@ impl State {
         Ok(Position { sequence, ..current })
     }
 
-    /// What is in the file.
+    /// The statistics of the file.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors If the file cannot be read.
     pub async fn stats(&self) -> Result<Stats> {
         self.read(|reader, opening| {
             snapshot(reader.connection(), &opening.path, |connection| {
@@ -373,32 +369,30 @@ impl State {
         .await
     }
 
-    /// Examines the whole file.
+    /// Verifies the whole file.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors If the file cannot be read.
     pub async fn verify(&self) -> Result<StateReport> {
         self.read(|reader, opening| housekeeping::verify(reader.connection(), &opening.path)).await
     }
 
-    /// Writes a copy of the current state of the file to a path where there is nothing.
+    /// Writes a copy of the file in its current state to an unused path.
     ///
-    /// # Errors
-    /// `Conflict` where there is something; the file cannot be read; `Io`
+    /// # Errors `Conflict` if the path exists; if the file cannot be read; `Io`
     pub async fn backup(&self, target: PathBuf) -> Result<()> {
         let _call = self.attach();
         let opening = Arc::clone(&self.opening);
         run_blocking(move |_| {
             opening.prepare()?;
-            // A connection of its own: those that read may not write, not even to another file.
+            // A connection of its own, because reading connections may not write, not even to another file.
             let connection = opening.writer()?;
             housekeeping::backup(&connection, &opening, &target)
         })
         .await
     }
 
-    /// Waits for the calls so far, and closes the file where no other store of this process uses it. The store can be
-    /// used again.
+    /// Waits for the calls so far, and closes the file if no other store of this process uses it. The store can be used
+    /// again.
     pub async fn close(&self) {
         self.calls.wait_for_all().await;
         if !self.is_attached.swap(false, Ordering::AcqRel) {
@@ -408,7 +402,7 @@ impl State {
             return;
         }
         let database = Arc::clone(&self.database);
-        // Closing cannot fail: what is not written back now is by the next one that opens the file.
+        // An error is harmless: the next connection that opens the file writes the log back.
         let _ = run_blocking(move |_| {
             let _closing = database.closing.lock().unwrap_or_else(PoisonError::into_inner);
             database.readers.close();

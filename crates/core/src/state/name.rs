@@ -1,21 +1,21 @@
-//! Namespaces and keys as the database holds them.
+//! Namespaces and keys in the form of the database.
 //!
-//! A string of JavaScript is stored as WTF-8: UTF-8 in which a lone surrogate has the three bytes of its code
-//! point. Bytes compare as code points do, and no two strings share a form.
+//! A JavaScript string is stored as WTF-8: UTF-8 in which a lone surrogate is the three bytes of its code point. The
+//! bytes compare like the code points, and different strings have different forms.
 //!
-//! A namespace is its segments, each followed by the byte 0. In a segment 0 becomes `1 1`, and 1 becomes
-//! `1 2`, so that namespaces sort by their segments, and a prefix is a prefix of bytes that ends with a segment.
+//! A namespace is its segments, each followed by the byte 0. Within a segment, 0 is written as `1 1`, and 1 as `1 2`,
+//! so that namespaces sort by their segments, and a prefix of segments is a prefix of bytes.
 
 use std::ops::Range;
 
-/// Ends a segment; nothing else has this byte.
+/// Ends a segment; this byte occurs nowhere else.
 const END: u8 = 0;
-/// Announces a byte of a segment that is [`END`] or this one.
+/// Escapes [`END`] or itself within a segment.
 const ESCAPE: u8 = 1;
-/// A surrogate's first byte in WTF-8.
+/// The first byte of a surrogate in WTF-8.
 const SURROGATE: u8 = 0xed;
 
-/// Where an item is.
+/// The namespace and the key of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// The namespace, in the form of the database.
@@ -25,11 +25,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads the text in which a place comes from JavaScript: the namespace in the form of the database, the
-    /// character 0, the key. `None` where there is no such character, or no namespace or key.
+    /// Parses the text of a place from JavaScript: the namespace in the form of the database, the character 0, the key.
+    /// `None` without that character, a namespace or a key.
     #[must_use]
     pub fn parse(units: &[u16]) -> Option<Self> {
-        // Segments are not empty: two ends in succession are the namespace's.
+        // Segments are not empty, so two ends in succession are the end of the namespace.
         let end = units.windows(2).position(|pair| pair == [0, 0])? + 1;
         let (namespace, key) = units.split_at_checked(end)?;
         let key = key.get(1..)?;
@@ -37,7 +37,7 @@ impl Place {
         (!place.key.is_empty()).then_some(place)
     }
 
-    /// The text that [`Place::parse`] reads, as WTF-8: the byte form of a position in a listing.
+    /// The text that [`Place::parse`] reads, as WTF-8.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.namespace.clone();
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// UTF-16 units as WTF-8.
+/// Converts UTF-16 units to WTF-8.
 #[must_use]
 pub fn wtf8(units: &[u16]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(units.len());
@@ -67,7 +67,7 @@ pub fn wtf8(units: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// The UTF-16 units of WTF-8.
+/// Converts WTF-8 to UTF-16 units.
 #[must_use]
 pub fn utf16(bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::with_capacity(bytes.len());
@@ -117,7 +117,7 @@ pub fn segments(namespace: &[u8]) -> Vec<Vec<u8>> {
     segments
 }
 
-/// A namespace from its segments, as WTF-8.
+/// Builds a namespace from its segments, as WTF-8.
 #[must_use]
 pub fn namespace<S: AsRef<[u8]>>(segments: &[S]) -> Vec<u8> {
     let mut namespace = Vec::new();
@@ -146,19 +146,19 @@ pub fn write_namespace(namespace: &[u8], root: usize, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// All namespaces that begin with a prefix, which may be empty.
+/// The range of all namespaces that begin with a prefix, which may be empty.
 #[must_use]
 pub fn below(prefix: &[u8]) -> Range<Vec<u8>> {
     let mut end = prefix.to_vec();
     match end.last_mut() {
         Some(last) => *last = END + 1,
-        // No byte of WTF-8 is greater.
+        // All bytes of WTF-8 are less.
         None => end.push(0xff),
     }
     prefix.to_vec()..end
 }
 
-/// The first bytes that are greater than all that begin with `prefix`.
+/// The least bytes that are greater than all that begin with `prefix`.
 #[must_use]
 pub fn after_all_with(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();

@@ -1,4 +1,4 @@
-//! Opening the database: where it may be, whose it is, and the settings of its connections.
+//! Opens the database: checks its file system, owner and format, creates it, and configures connections.
 
 use std::{
     ffi::OsString,
@@ -24,19 +24,20 @@ use crate::{
     safety::{Inspection, Place, Trust},
 };
 
-/// How long a reader waits where another process recovers the write-ahead log.
+/// How long a reader waits while another process recovers the write-ahead log.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The log is cut to this length, in bytes, when a long one was written back.
+/// The length in bytes to which a long log is truncated after it was written back.
 const KEPT_LOG: i64 = 16 * 1024 * 1024;
-/// Statements that a connection keeps prepared.
+/// The number of prepared statements that a connection caches.
 const STATEMENTS: usize = 64;
-/// File systems that other hosts or kernels serve: the processes of a store share memory, which these do not.
+/// File systems that other hosts or kernels serve. The processes of a store need shared memory, which these do not
+/// support.
 const SHARED_FILE_SYSTEMS: &[&str] = &[
     "nfs", "smb", "cifs", "smb2", "9p", "vboxsf", "vmhgfs", "prl_fs", "ceph", "lustre", "gpfs",
     "afs", "coda", "smbfs", "afpfs", "webdav",
 ];
 
-/// What one store wants of the file, and whether it was looked at for that store.
+/// The settings of one store, and whether the file was checked for that store.
 pub(super) struct Opening {
     pub path: PathBuf,
     pub lock_timeout: Duration,
@@ -44,7 +45,7 @@ pub(super) struct Opening {
     pub debug: Debug,
     inspection: Inspection,
     is_done: AtomicBool,
-    /// Held while the file is looked at.
+    /// Held while the file is checked.
     looking: Mutex<()>,
 }
 
@@ -61,10 +62,9 @@ impl Opening {
         }
     }
 
-    /// Looks at the file and creates it where it is not there, once. Blocks its thread.
+    /// Checks the file, and creates it if it does not exist, once. Blocks its thread.
     ///
-    /// # Errors
-    /// The file, or its place, cannot be used.
+    /// # Errors If the file or its location cannot be used.
     pub fn prepare(&self) -> Result<()> {
         if self.is_done.load(Ordering::Acquire) {
             return Ok(());
@@ -78,14 +78,14 @@ impl Opening {
         Ok(())
     }
 
-    /// As [`Opening::prepare`], and which file it is: connections of another one are of no use any more.
+    /// As [`Opening::prepare`]; returns the file's identity, because connections to a replaced file must not be used.
     pub fn file(&self) -> Result<Option<(u64, u64)>> {
         self.prepare()?;
         let file = identity(&self.path);
         if file.is_some() || !cfg!(unix) {
             return Ok(file);
         }
-        // It was removed: what is created in its place is another one.
+        // The file was removed; the file that is created in its place is another one.
         self.is_done.store(false, Ordering::Release);
         self.prepare()?;
         Ok(identity(&self.path))
@@ -136,8 +136,8 @@ impl Opening {
         Ok(())
     }
 
-    /// A file with a log is looked at by the connections that read the log: a checkpoint that is under way, or was
-    /// interrupted, leaves a file that is whole only together with its log.
+    /// A file with a log is checked through connections that read the log: after an unfinished checkpoint, the file is
+    /// valid only together with its log.
     fn inspect_file(&self) -> Result<()> {
         let has_log = || length(&log_of(&self.path)) > 0;
         if has_log() {
@@ -146,18 +146,18 @@ impl Opening {
         schema::inspect(&self.path).or_else(|error| if has_log() { Ok(()) } else { Err(error) })
     }
 
-    /// A log without its database would be taken for that of the new one.
+    /// Whether there is a log without a database. SQLite would apply it to a new database.
     fn has_orphaned_log(&self) -> bool {
         let log = log_of(&self.path);
         let directory = self.path.parent().unwrap_or(&self.path);
         let name = log.file_name().unwrap_or_default().to_string_lossy();
         let entry = LocalDisk.entry(directory, &name).ok().flatten();
         let is_there = entry.is_some_and(|entry| entry.length.unwrap_or_default() > 0);
-        // Another process may create the database at this moment.
+        // Another process may be creating the database at this moment.
         is_there && matches!(file_state(&self.path), Ok(FileState::Missing))
     }
 
-    /// Builds the database beside its place and moves it there: no process ever sees a part of it.
+    /// Builds the database under a temporary name and then renames it, so that no process opens a partial file.
     fn create(&self, directory: &Path) -> Result<()> {
         let path = &self.path;
         let refused = |cause| Error::from_file("create the state store", path, "path", cause);
@@ -166,14 +166,14 @@ impl Opening {
         LocalDisk.write_new(&temporary, b"", false).map_err(refused)?;
         let created = self.build(&temporary).and_then(|()| {
             match LocalDisk.rename_new(&temporary, path) {
-                // Another process was faster.
+                // Another process created the file first.
                 Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => {
                     schema::inspect(path)
                 }
                 moved => moved.map_err(refused),
             }
         });
-        // Where it was moved, nothing is there any more.
+        // After a successful move, the temporary file no longer exists.
         let _ = LocalDisk.remove(&temporary);
         created?;
         LocalDisk
@@ -196,14 +196,13 @@ impl Opening {
         connection.close().map_err(|(_, error)| error).during("create", &self.path)
     }
 
-    /// A connection that writes.
+    /// Opens the connection that writes.
     ///
-    /// # Errors
-    /// The file cannot be used.
+    /// # Errors If the file cannot be used.
     pub fn writer(&self) -> Result<Connection> {
         let mut connection = self.connect()?;
         schema::migrate(&mut connection, &self.path)?;
-        // The file of an interrupted creation, or of another program, is in another mode.
+        // A file of an interrupted creation, or of another program, may be in another journal mode.
         connection
             .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
             .during("open", &self.path)?;
@@ -211,15 +210,14 @@ impl Opening {
             .pragma_update_and_check(None, "journal_size_limit", KEPT_LOG, |_| Ok(()))
             .during("open", &self.path)?;
         self.write_back_on_close(&connection, true)?;
-        // From here on the writer waits itself, and knows until when.
+        // From here on, the writer itself waits for locks, with the deadlines of its calls.
         connection.busy_timeout(Duration::ZERO).during("open", &self.path)?;
         Ok(connection)
     }
 
-    /// A connection that reads.
+    /// Opens a connection that reads.
     ///
-    /// # Errors
-    /// The file cannot be used.
+    /// # Errors If the file cannot be used.
     pub fn reader(&self) -> Result<Connection> {
         let mut connection = self.connect()?;
         schema::migrate(&mut connection, &self.path)?;
@@ -234,7 +232,7 @@ impl Opening {
         connection
             .busy_timeout(self.lock_timeout.min(RECOVERY_TIMEOUT))
             .during("open", &self.path)?;
-        // Until the file is known to be a store, nothing of it is changed.
+        // The file is not changed before it is known to be a store.
         self.write_back_on_close(&connection, false)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         for (name, value) in [
@@ -245,7 +243,7 @@ impl Opening {
         ] {
             connection.pragma_update(None, name, value).during("open", &self.path)?;
         }
-        // What is deleted is overwritten with zeros.
+        // SQLite overwrites deleted content with zeros.
         connection
             .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
             .during("open", &self.path)?;
@@ -254,7 +252,7 @@ impl Opening {
 }
 
 impl Opening {
-    /// Whether the last connection that is closed writes the log back.
+    /// Sets whether closing the last connection writes the log back.
     fn write_back_on_close(&self, connection: &Connection, writes_back: bool) -> Result<()> {
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !writes_back)
@@ -263,7 +261,8 @@ impl Opening {
     }
 }
 
-/// What is to be reported of a file system, by the name of its type. Refused where processes cannot share memory.
+/// Checks a file system by the name of its type: returns a message to report, or an error if processes cannot share
+/// memory on it.
 fn judge_volume(path: &Path, name: &str, locks_bind: bool) -> Result<Option<String>> {
     let path = path.display();
     if SHARED_FILE_SYSTEMS.contains(&name) {
@@ -281,7 +280,7 @@ fn judge_volume(path: &Path, name: &str, locks_bind: bool) -> Result<Option<Stri
     }))
 }
 
-/// Never creates: what opens the file without looking at it first must not make one.
+/// Connections never create the file, because that is done by `create`.
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
@@ -292,7 +291,7 @@ enum FileState {
     Other,
 }
 
-/// What the system says of a path, through its last symbolic link, which SQLite follows as well.
+/// File metadata, with a symbolic link at the path's end resolved, as SQLite does.
 mod look {
     #![allow(
         clippy::disallowed_methods,
@@ -314,20 +313,20 @@ mod look {
         }
     }
 
-    /// Device and number of the file; `None` where it is not there, or the system has no such numbers.
+    /// Device and number of the file; `None` if it does not exist, or on systems without such numbers.
     #[cfg(unix)]
     pub fn identity(path: &Path) -> Option<(u64, u64)> {
         use std::os::unix::fs::MetadataExt;
         std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
-    /// Windows keeps a file that is open.
+    /// Windows does not remove or replace open files.
     #[cfg(not(unix))]
     pub fn identity(_: &Path) -> Option<(u64, u64)> {
         None
     }
 
-    /// The length in bytes; 0 where it is not there.
+    /// The length in bytes; 0 if the file does not exist.
     pub fn length(path: &Path) -> u64 {
         std::fs::metadata(path).map_or(0, |metadata| metadata.len())
     }
@@ -336,7 +335,7 @@ mod look {
 use look::file_state;
 pub(super) use look::{identity, length};
 
-/// The write-ahead log of a database.
+/// The path of a database's write-ahead log.
 pub(super) fn log_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push("-wal");

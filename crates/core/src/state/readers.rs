@@ -1,4 +1,4 @@
-//! Reading: a few connections, and the calls that wait for one.
+//! The reading side of a database: a few connections on threads of their own, and the queue of calls for them.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::{failure::During, opening::Opening, words::Words};
 use crate::error::{Error, Result};
 
-/// Connections that read at once. More than these wait for the same pages.
+/// The most reading connections; more would compete for the same pages.
 const MAX_READERS: usize = 4;
 
 type Work = Box<dyn FnOnce(Result<&Reader>) + Send>;
@@ -22,7 +22,7 @@ struct Waiting {
     work: Work,
 }
 
-/// A connection, and the file that it is of.
+/// A connection, with the identity of its file.
 pub(super) struct Reader {
     connection: Connection,
     file: Option<(u64, u64)>,
@@ -34,7 +34,7 @@ impl Reader {
         &self.connection
     }
 
-    /// The words of the items that searches have read.
+    /// The cached words of items that searches have read.
     pub fn words(&self) -> &Words {
         &self.words
     }
@@ -43,16 +43,16 @@ impl Reader {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Threads that take from it.
+    /// The number of running threads.
     threads: usize,
     idle: Vec<Reader>,
-    /// The words of a file's items, while it is open.
+    /// The cached words of a file's items, with the file's identity.
     words: (Option<(u64, u64)>, Arc<Words>),
-    /// What becomes idle is closed.
+    /// Whether connections are closed when they become idle.
     is_closed: bool,
 }
 
-/// The connections that read.
+/// The reading connections.
 #[derive(Default)]
 pub(super) struct Readers {
     state: Mutex<State>,
@@ -72,7 +72,7 @@ impl Readers {
     ) -> Result<T> {
         let (sender, receiver) = oneshot::channel();
         let work: Work = Box::new(move |reader| {
-            // A caller that is gone needs no answer.
+            // If the caller dropped the future, the work is skipped.
             if !sender.is_closed() {
                 let _ = sender.send(reader.and_then(work));
             }
@@ -92,7 +92,7 @@ impl Readers {
         receiver.await.map_err(|_| Error::internal("a read of the state store was interrupted"))?
     }
 
-    /// Waits for what is being read, and closes the connections. Blocks its thread.
+    /// Waits for running calls, and closes the connections. Blocks its thread.
     pub fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -106,7 +106,7 @@ impl Readers {
     }
 }
 
-/// A thread that reads. Its place becomes free however it ends.
+/// A running thread. Dropping it, also in a panic, lets another one start.
 struct Thread(Arc<Readers>);
 
 impl Drop for Thread {
@@ -147,7 +147,7 @@ impl Thread {
         }
     }
 
-    /// The connection in use, an idle one, or a new one; never one of a file that was replaced.
+    /// The current connection, an idle one, or a new one; never one of a replaced file.
     fn reader(&self, opening: &Opening, current: Option<Reader>) -> Result<Reader> {
         let file = opening.file()?;
         let is_usable = |reader: &Reader| reader.file == file;
@@ -167,7 +167,7 @@ impl Thread {
         }
     }
 
-    /// The words of a file's items: those of the file that was opened last are kept.
+    /// The cached words for a file. Only those of the file that was opened last are kept.
     fn words(&self, file: Option<(u64, u64)>) -> Arc<Words> {
         let mut state = self.0.state();
         if state.words.0 != file {
@@ -185,7 +185,7 @@ pub(super) fn snapshot<T>(
 ) -> Result<T> {
     let transaction = connection.unchecked_transaction().during("read", path)?;
     let result = read(&transaction)?;
-    // Nothing was written: it does not matter how it ends.
+    // Nothing was written, so the result does not matter.
     let _ = transaction.finish();
     Ok(result)
 }

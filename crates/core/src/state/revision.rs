@@ -4,13 +4,13 @@ use std::fmt;
 
 use uuid::Uuid;
 
-/// What an item's revision is: the number of the change that made it, which grows with every change of the file,
-/// and a random word, by which revisions stay apart where a file was restored or made again.
+/// The revision of an item: the number of the change that wrote it, which increases with every change of the file, and
+/// a random part, which distinguishes revisions after a file was restored or created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revision {
     /// The number of the change.
     pub sequence: i64,
-    /// The random word of its transaction.
+    /// The random part, common to its transaction.
     pub nonce: u32,
 }
 
@@ -20,17 +20,17 @@ impl fmt::Display for Revision {
     }
 }
 
-/// What an item has to be for a change of it.
+/// The expected state of an item, for a conditional change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
-    /// There is no such item, or it has expired.
+    /// The item does not exist, or has expired.
     Absent,
-    /// It has this revision. A text that is no revision is that of no item.
+    /// The item has this revision. A text that is not a valid revision matches no item.
     Revision(String),
 }
 
 impl Expected {
-    /// Whether an item with this revision, or none, is what is expected.
+    /// Whether an item with this revision, or a missing one, meets the expectation.
     #[must_use]
     pub fn is_met(&self, revision: Option<Revision>) -> bool {
         match (self, revision) {
@@ -41,7 +41,7 @@ impl Expected {
     }
 }
 
-/// Where a watcher is: after the change with this number, in the file with this identity.
+/// The position of a watcher: after the change with this number, in the file with this identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Position {
     pub identity: String,
@@ -49,7 +49,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the text that [`fmt::Display`] writes.
     pub fn parse(text: &str) -> Option<Self> {
         let (identity, sequence) = text.split_once('-')?;
         let sequence = sequence.parse().ok().filter(|&sequence| sequence >= 0)?;
@@ -63,7 +63,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A random word.
+/// A random number.
 pub(super) fn random() -> u32 {
     let [a, b, c, d, ..] = Uuid::new_v4().into_bytes();
     u32::from_le_bytes([a, b, c, d])

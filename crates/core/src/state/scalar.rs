@@ -1,4 +1,4 @@
-//! Members of JSON values as filters compare them.
+//! The values of JSON members in comparable form, for filters and the member index.
 
 use std::cmp::Ordering;
 
@@ -7,17 +7,17 @@ use sha2::{Digest, Sha256};
 
 use super::name::wtf8;
 
-/// As many bytes of a string are in the index; longer ones are compared in full on the values.
+/// The bytes of a string that the index has; longer strings are compared in full against the values.
 const INDEXED_BYTES: usize = 128;
-/// The first byte of an indexed value: its type.
+/// The first byte of an index key: the type.
 const NULL: u8 = 0;
 const BOOLEAN: u8 = 1;
 const NUMBER: u8 = 2;
 const STRING: u8 = 3;
 const CONTAINER: u8 = 4;
 
-/// A JSON value in the form in which values are compared: by type, numbers as JavaScript's, strings by code points, and containers for
-/// equality alone.
+/// A comparable JSON value. Values are ordered within their type: numbers like JavaScript's, strings by code points.
+/// Containers are only compared for equality.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
     Null,
@@ -30,7 +30,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// The value that a token of well-formed JSON says.
+    /// Converts a token of well-formed JSON.
     pub fn of_token(token: &[u8]) -> Self {
         match token.first() {
             Some(b'"') => Self::String(wtf8(&json_text::decode_utf16(token))),
@@ -38,7 +38,7 @@ impl Scalar {
             Some(b'f') => Self::Boolean(false),
             Some(b'{' | b'[') => {
                 let mut canonical = Vec::new();
-                // Stored values are well-formed.
+                // Stored values are well-formed, so this cannot fail.
                 let _ = json_text::canonical(token, &mut canonical);
                 Self::Container(canonical)
             }
@@ -50,7 +50,7 @@ impl Scalar {
         }
     }
 
-    /// How two values of one type compare; `None` where there is no order.
+    /// Compares two values of one type; `None` if they have no order.
     pub fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.partial_cmp(other),
@@ -60,13 +60,13 @@ impl Scalar {
         }
     }
 
-    /// The form in the index: of one type, bytes sort as the values do, as far as they tell.
+    /// The index key: for values of one type, bytes sort like the values, apart from truncated strings.
     pub fn indexed(&self) -> Vec<u8> {
         match self {
             Self::Null => vec![NULL],
             Self::Boolean(value) => vec![BOOLEAN, u8::from(*value)],
             Self::Number(number) => {
-                // Without the other zero, which is equal.
+                // Normalises -0 to 0, which is equal.
                 let bits = (number + 0.0).to_bits();
                 let sortable = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
                 let mut form = vec![NUMBER];
@@ -87,7 +87,7 @@ impl Scalar {
     }
 }
 
-/// The token of the member at a path of an object's keys; `None` where there is none.
+/// The token of the member at a path of keys; `None` if there is none.
 pub(super) fn member<'a>(json: &'a [u8], path: &[String]) -> Option<&'a [u8]> {
     let mut token = json;
     for key in path {
@@ -105,7 +105,7 @@ pub(super) fn member<'a>(json: &'a [u8], path: &[String]) -> Option<&'a [u8]> {
     Some(token)
 }
 
-/// Whether a key's token says `key`.
+/// Whether a key token is the string `key`.
 fn is_key(token: &[u8], key: &str) -> bool {
     let content = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     if content.contains(&b'\\') {

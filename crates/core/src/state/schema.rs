@@ -1,4 +1,4 @@
-//! The tables of the database, its versions, and how its file is recognised.
+//! The tables of the database, their versions, and the recognition of a store's file.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Marks the file as ours, in the header of SQLite's format: "aCst".
+/// Identifies the file as a state store in SQLite's header: "aCst".
 const APPLICATION: i64 = 0x6143_7374;
 
-/// What leads from each version to the next. A version that was released is never changed.
+/// The SQL that migrates each version to the next. Released versions are never changed.
 const MIGRATIONS: &[&str] = &[VERSION_1];
 
-/// - `item`: the documents. `kind` is 0 for JSON and 1 for bytes; `value` is null where it is in chunks.
+/// - `item`: the documents. `kind` is 0 for JSON and 1 for bytes; `value` is null if it is in chunks.
 /// - `chunk`: the parts of long values, in the order of their numbers.
-/// - `change`: what happened, newest last. Its numbers are never used again, so the newest row stays.
-/// - `member_path`: the members of JSON values that are indexed, for filters.
-/// - `member`: their values, in a form whose bytes sort as the values do.
-/// - `property`: what the file says of itself.
+/// - `change`: the changes, newest last. Numbers are never used again, so the newest row is kept.
+/// - `member_path`: the members of JSON values that are indexed for filters.
+/// - `member`: their values as index keys, whose bytes sort like the values.
+/// - `property`: properties of the file.
 const VERSION_1: &str = "
 CREATE TABLE item (
   id INTEGER PRIMARY KEY,
@@ -69,22 +69,22 @@ CREATE TABLE property (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Refuses a file that is there and is no store of a version that this package knows. Changes nothing.
+/// Refuses an existing file that is not a store of a known version. Changes nothing.
 ///
-/// The file is opened through SQLite even to look at its header: closing a file that the process has open a second
-/// time would drop SQLite's locks on it.
+/// The file is opened only through SQLite, even to read its header: if the process opened the file otherwise and closed
+/// it again, the system would drop SQLite's locks on it.
 pub(super) fn inspect(path: &Path) -> Result<()> {
     let connection = open_unchanged(path).during("open", path)?;
     let header = Header::read(&connection).during("open", path)?;
     header.check(path)
 }
 
-/// Opens a file as SQLite finds it, without its log, locks or recovery.
+/// Opens a file without reading its log, taking locks, or recovering it.
 fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
     let name = path.to_string_lossy();
     let mut uri = String::from("file:");
     if !name.starts_with('/') {
-        uri.push('/'); // a drive's letter
+        uri.push('/'); // a drive letter
     }
     for &byte in name.as_bytes() {
         match byte {
@@ -146,7 +146,7 @@ fn newest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Creates the tables of a new file, or those that were added since a file's version, in one transaction.
+/// Creates the tables of a new file, or migrates those of an older version, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     let header = Header::read(connection).during("open", path)?;
     header.check(path)?;
@@ -156,7 +156,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .during("migrate", path)?;
-    // Another process may have been faster.
+    // Another process may have migrated the file first.
     let header = Header::read(&transaction).during("migrate", path)?;
     header.check(path)?;
     apply(&transaction, header.version).during("migrate", path)?;
@@ -177,7 +177,7 @@ fn apply(transaction: &Transaction<'_>, version: i64) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", newest())
 }
 
-/// The random word by which cursors recognise this file.
+/// The random identity by which cursors recognise this file.
 pub(super) fn identity(connection: &Connection) -> rusqlite::Result<String> {
     connection
         .prepare_cached("SELECT value FROM property WHERE name = 'identity'")?

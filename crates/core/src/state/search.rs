@@ -1,4 +1,4 @@
-//! Searching items with a question.
+//! Ranked search of items for a question.
 
 use std::cell::RefCell;
 
@@ -13,39 +13,39 @@ use super::{
 };
 use crate::error::Result;
 
-/// So many items are ranked, the latest written ones that pass the filter…
+/// The most items that are ranked: the latest written ones that pass the filter, …
 const MAX_ITEMS: usize = 20_000;
-/// … and no more than have so many bytes of text.
+/// … as long as their text does not exceed this many bytes.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
-/// No more bytes of a value's text are looked at.
+/// The most bytes of a value's text.
 const MAX_VALUE_TEXT: usize = 64 * 1024;
 
-/// What is searched.
+/// The arguments of a search.
 #[derive(Debug)]
 pub struct Search {
-    /// What the namespaces begin with, in the form of the database.
+    /// The prefix of the namespaces, in the form of the database.
     pub prefix: Vec<u8>,
     /// The question.
     pub query: String,
-    /// What values have to meet.
+    /// The conditions on the values.
     pub filter: Filter,
-    /// At most this many.
+    /// The most items.
     pub limit: usize,
-    /// How many segments of the namespaces are not shown.
+    /// The number of segments of the namespaces that are not shown.
     pub root: usize,
 }
 
-/// What is ranked: the items from the latest written one on.
+/// The items to rank, latest written first.
 #[derive(Default)]
 struct Candidates {
-    /// Which item a change wrote, by falling numbers of changes.
+    /// Pairs of a change and the item that it wrote, with decreasing numbers of changes.
     items: Vec<(i64, i64)>,
     analysed: Vec<Analysed>,
     text_bytes: usize,
 }
 
 impl Candidates {
-    /// Takes an item in; whether there is room for more.
+    /// Adds an item; returns whether more can be added.
     fn push(&mut self, id: i64, sequence: i64, words: ItemWords) -> bool {
         self.items.push((sequence, id));
         self.text_bytes += words.text_bytes;
@@ -59,8 +59,8 @@ impl Candidates {
     }
 }
 
-/// The items that share a term with the query, best first; of equally good ones the latest written first. The
-/// scores depend on the items that are ranked and on nothing else, so that every process gives the same.
+/// The items that share a term with the query: best first, of equal ones the latest written first. Scores depend only
+/// on the ranked items, so that every process returns the same.
 pub(super) fn search(
     connection: &Connection,
     words: &Words,
@@ -116,7 +116,7 @@ fn count_words(meta: &Meta, value: &[u8]) -> ItemWords {
     ItemWords { analysed: Analysed::new(sequence, &document), text_bytes: text.len() + key.len() }
 }
 
-/// The words of a value; those of bytes where they are text.
+/// The text of a value; of bytes if they are UTF-8.
 fn text_of(kind: Kind, value: &[u8]) -> String {
     let mut text = String::new();
     match kind {

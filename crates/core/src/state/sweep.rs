@@ -1,4 +1,4 @@
-//! Sweeping: expired items, old changes, and what is left in the file of items that are gone.
+//! Sweeping: removes expired items and old changes, and overwrites the remains of removed items in the file.
 
 use std::time::{Duration, Instant};
 
@@ -16,29 +16,29 @@ use super::{
 };
 use crate::error::Result;
 
-/// As many rows of each kind are removed beside a group of calls.
+/// The most rows of each kind that are removed along with a group of calls.
 pub(super) const STEP: i64 = 256;
-/// Pages that are overwritten in one transaction.
+/// The most pages that are overwritten in one transaction.
 const PAGES: usize = 256;
-/// Changes are seen within this time by the watchers that wait for them: then they may go.
+/// Waiting watchers read a change within this time, after which it may be removed.
 const WATCHED: Duration = Duration::from_millis(250);
-/// The pauses between attempts to cut the log.
+/// The pauses between attempts to truncate the log.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a sweep removed.
+/// The report of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Swept {
     /// Expired items.
     pub expired_items: usize,
-    /// Changes, which no watcher can see any more.
+    /// Changes that watchers can no longer read.
     pub changes: usize,
-    /// Whether nothing is left of items that were removed or changed before, in the file and its log.
+    /// Whether the file and its log have no remains of items that were removed or changed before.
     pub erased: bool,
 }
 
-/// What the first step of a sweep removed.
+/// The result of a sweep's first step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Removed {
     pub expired_items: usize,
@@ -50,11 +50,11 @@ pub(super) struct Removed {
 /// A sweep that has its place in the order of the store's calls.
 pub struct PendingSweep {
     pending: Pending,
-    /// The file is not closed between two steps.
+    /// Keeps the file open between the steps.
     _call: TrackedCall,
 }
 
-/// Removes expired items and old changes, `limit` of each at most.
+/// Removes expired items and old changes, at most `limit` of each.
 pub(super) fn remove_old(
     changes: &mut Changes<'_>,
     max_changes: i64,
@@ -73,7 +73,7 @@ pub(super) fn remove_old(
     for (id, is_chunked, namespace, key) in &expired {
         changes.remove(*id, *is_chunked, namespace, key)?;
     }
-    // The latest stays: its number is where the next one goes on.
+    // The latest change is kept, because the next one continues its number.
     let kept_from = changes.sequence - max_changes.max(1) + 1;
     let removed = changes
         .connection
@@ -84,7 +84,7 @@ pub(super) fn remove_old(
     Ok(Removed { expired_items: expired.len(), changes: removed, sequence: changes.sequence })
 }
 
-/// The number of the latest change of an item that is gone, up to a number.
+/// The number of the latest change, up to `until`, of an item that no longer exists.
 fn latest_of_gone(connection: &Connection, until: i64) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
@@ -99,7 +99,7 @@ fn latest_of_gone(connection: &Connection, until: i64) -> rusqlite::Result<Optio
 /// Removes all changes up to a number.
 pub(super) fn forget(changes: &mut Changes<'_>, until: i64) -> rusqlite::Result<usize> {
     if until >= changes.sequence {
-        // The latest row has the number where the next change goes on.
+        // The latest row is kept, because the next change continues its number.
         changes.record(ERASED, &[], &[])?;
     }
     changes
@@ -108,7 +108,7 @@ pub(super) fn forget(changes: &mut Changes<'_>, until: i64) -> rusqlite::Result<
         .execute([until, ERASED])
 }
 
-/// Writes the log back and cuts it to nothing; `false` where another process reads or writes.
+/// Writes the log back and truncates it; returns `false` if another process is reading or writing.
 pub(super) fn cut_log(connection: &Connection) -> rusqlite::Result<bool> {
     let is_busy: i64 = connection
         .prepare_cached("PRAGMA wal_checkpoint(TRUNCATE)")?
@@ -117,14 +117,14 @@ pub(super) fn cut_log(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 impl State {
-    /// Removes all expired items, the changes that are not kept, and what is left of items that are gone, after the calls
-    /// before.
+    /// Removes all expired items, the changes beyond `max_changes`, and the remains of removed items, after earlier
+    /// calls.
     pub fn sweep(&self) -> PendingSweep {
         let call = self.attach();
         PendingSweep { pending: self.submit(Request::Sweep), _call: call }
     }
 
-    /// What a sweep removed.
+    /// Waits for a sweep; returns its report.
     ///
     /// # Errors
     /// `LockTimeout`, `Corrupt`, `Unsupported`, `UnsafeDirectory`, `Io`
@@ -151,7 +151,7 @@ impl State {
         Ok(Swept { expired_items, changes, erased })
     }
 
-    /// Overwrites what is left in unused parts of pages; `false` where they cannot be told.
+    /// Overwrites the remains in unused parts of pages; returns `false` if the file is too large to find them.
     async fn overwrite(&self) -> Result<bool> {
         let pages = self
             .read(|reader, opening| {
@@ -167,7 +167,7 @@ impl State {
         Ok(true)
     }
 
-    /// Cuts the log; `false` where other processes did not let it happen in time.
+    /// Truncates the log; returns `false` if other processes prevented it until the timeout.
     async fn cut_log(&self) -> Result<bool> {
         let deadline = Instant::now() + self.opening.lock_timeout;
         let mut pause = FIRST_PAUSE;

@@ -1,4 +1,4 @@
-//! What calls do to the file, and what damaged and foreign files do to calls.
+//! The effects of calls on the file, and of damaged and unowned files on calls.
 
 use std::path::Path;
 
@@ -241,7 +241,7 @@ async fn an_index_finds_what_reading_all_finds() {
     let indexed = store
         .open_with(|options| options.indexes = vec![vec!["n".to_owned()], vec!["t".to_owned()]]);
     assert_eq!(all(Arc::clone(&indexed)).await, without);
-    // Another store keeps the index as well.
+    // Another store maintains the index as well.
     write(&state, put("k03", "{\"n\":4}")).await.unwrap();
     state
         .change(vec![Operation::Delete { place: place(&["a"], "k13"), expected: None }], None)
@@ -368,14 +368,14 @@ async fn files_that_are_no_store_are_refused_and_stay_what_they_are() {
     }
 }
 
-/// Makes what is at a store's place before it is opened.
+/// Creates something at a store's path before it is opened.
 type Make<'a> = &'a dyn Fn(&Store);
 
 fn log_of(store: &Store) -> PathBuf {
     opening::log_of(&store.path())
 }
 
-/// The names in a directory, and what is in them.
+/// The names in a directory, with the contents of its files.
 fn contents(directory: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     let mut contents: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
@@ -580,7 +580,7 @@ async fn a_search_gives_the_same_whatever_an_earlier_one_has_read() {
             other.change(vec![delete], None).outcomes().await.unwrap();
         }
         if number % 20 == 0 {
-            // A copy of the file has no words yet.
+            // For a copy of the file, no words are cached yet.
             let copy = store.folder.path().join(format!("copy-{number}.db"));
             state.backup(copy.clone()).await.unwrap();
             let fresh = store.open_with(|options| options.path = copy);

@@ -1,4 +1,4 @@
-//! What changed since a position.
+//! Reads the changes since a position, for watchers.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Changes that are read at once.
+/// The most changes that are read at once.
 const MAX_CHANGES: i64 = 512;
 
 /// Changes after a position, and the position after them.
 #[derive(Debug)]
 pub struct Changed {
-    /// The changes in their order, as a JSON array.
+    /// The changes in order, as a JSON array.
     pub changes: Vec<u8>,
-    /// Whether there are any.
+    /// Whether there are none.
     pub is_empty: bool,
     pub(super) position: Position,
 }
@@ -101,7 +101,7 @@ fn read(
         count += 1;
     }
     json.push(b']');
-    // Where all were read, what is of other namespaces need not be looked at again.
+    // If all changes were read, those of other namespaces need not be read again.
     let position =
         if count == MAX_CHANGES { Position { sequence: last, ..current } } else { current };
     Ok(Changed { changes: json, is_empty: count == 0, position })

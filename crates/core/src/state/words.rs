@@ -1,27 +1,27 @@
-//! The words of items, kept in memory so that a search reads no text that an earlier one has read.
+//! A cache of the words of items, so that searches do not read and tokenise the same values again.
 //!
-//! They are kept by the number of the change that wrote the item: a number is never used again in a file, so that words are
-//! never those of another version, whichever process wrote it.
+//! The key is the number of the change that wrote the item. Numbers are never used again in a file, so cached words
+//! always belong to the present version of an item, whichever process wrote it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use text_index::Analysed;
 
-/// Words take no more memory than this, in bytes, about.
+/// The approximate memory limit of the cache, in bytes.
 const BUDGET: usize = 64 * 1024 * 1024;
 
 /// The words of an item.
 #[derive(Clone)]
 pub(super) struct ItemWords {
     pub analysed: Analysed,
-    /// Bytes of the text they were counted in.
+    /// The length of the text, in bytes.
     pub text_bytes: usize,
 }
 
 struct Entry {
     words: ItemWords,
-    /// The latest search that used it.
+    /// The number of the latest search that used it.
     used: u64,
 }
 
@@ -50,14 +50,14 @@ impl Words {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a search that begins.
+    /// The number of a new search.
     pub fn begin(&self) -> u64 {
         let mut kept = self.kept();
         kept.searches += 1;
         kept.searches
     }
 
-    /// The words of the item that a change wrote, where they are kept.
+    /// The words of the item that a change wrote, if cached.
     pub fn get(&self, sequence: i64, search: u64) -> Option<ItemWords> {
         let mut kept = self.kept();
         let entry = kept.entries.get_mut(&sequence)?;
@@ -65,7 +65,7 @@ impl Words {
         Some(entry.words.clone())
     }
 
-    /// Keeps the words of an item.
+    /// Caches the words of an item.
     pub fn insert(&self, sequence: i64, search: u64, words: ItemWords) {
         let mut kept = self.kept();
         kept.bytes += words.bytes();
@@ -84,9 +84,9 @@ impl Words {
 }
 
 impl Kept {
-    /// Removes what searches have not used for longest; of what one search used, the items that were written first.
+    /// Evicts the least recently used words; of those that one search used, the items that were written first.
     fn make_room(&mut self) {
-        // Not each search has to make room.
+        // Evicts more than necessary, so that not every search evicts.
         let kept_bytes = self.budget / 4 * 3;
         let mut order: Vec<(u64, i64)> =
             self.entries.iter().map(|(&sequence, entry)| (entry.used, sequence)).collect();
@@ -128,7 +128,7 @@ mod tests {
         while kept.len() == inserted as usize {
             kept.insert(inserted, first, words(inserted as u64, &text));
             inserted += 1;
-            // The first item is used by each later search.
+            // Every later search uses the first item.
             assert!(kept.get(0, first + 1).is_some());
             assert!(inserted < 100_000, "nothing is ever removed");
         }

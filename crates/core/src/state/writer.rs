@@ -1,4 +1,5 @@
-//! Writing: calls wait in a queue, and those that wait are written in one transaction.
+//! The writing side of a database: one thread takes waiting calls from a queue and writes them in one transaction
+//! (group commit).
 
 use std::{
     collections::VecDeque,
@@ -25,54 +26,54 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Calls that are written in one transaction.
+/// The most calls in one transaction.
 const MAX_GROUP: usize = 512;
-/// Bytes of values that are written in one transaction, if they are not one call's.
+/// The most bytes of values in one transaction, except for a single call.
 const MAX_GROUP_BYTES: usize = 16 * 1024 * 1024;
-/// The pauses between attempts to get the write lock.
+/// The pauses between attempts to take the write lock.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// What a call wants of the writer.
+/// A request to the writer.
 pub(super) enum Request {
-    /// Operations that are done all, or none of them.
+    /// Carries out the operations, all or none of them.
     Operations(Vec<Operation>, Option<Redaction>),
-    /// Expired items and old changes are removed, all of them.
+    /// Removes all expired items and old changes.
     Sweep,
-    /// Changes up to this number are forgotten.
+    /// Removes the changes up to this number.
     Forget(i64),
-    /// What is left in unused parts of these pages is overwritten.
+    /// Overwrites the remains in unused parts of these pages.
     Overwrite(Vec<i64>),
-    /// The write-ahead log is written back and cut to nothing, if no other process prevents it.
+    /// Writes the write-ahead log back and truncates it, unless another process prevents it.
     CutLog,
 }
 
-/// What it gets.
+/// The response to a request.
 pub(super) enum Response {
     Outcomes(Vec<Outcome>),
     Removed(Removed),
     Forgotten(usize),
     Overwritten,
-    /// Whether the log is cut.
+    /// Whether the log was truncated.
     Cut(bool),
 }
 
-/// A call that waits for the writer.
+/// A call in the queue.
 pub(super) struct Call {
     pub opening: Arc<Opening>,
     pub request: Request,
     pub durability: Durability,
-    /// Values with more bytes are refused.
+    /// The longest value, in bytes.
     pub max_value_bytes: usize,
-    /// Changes that are kept for watchers.
+    /// The number of changes that are kept for watchers.
     pub max_changes: i64,
-    /// Members that are indexed from this call on.
+    /// The members that are indexed from this call on.
     pub indexes: Arc<Indexes>,
     pub deadline: Instant,
     pub answer: oneshot::Sender<Result<Response>>,
 }
 
-/// Members that a store declares, once.
+/// The members that a store declares, once.
 pub(super) struct Indexes {
     pub paths: Vec<Vec<String>>,
     pub is_declared: std::sync::atomic::AtomicBool,
@@ -87,7 +88,7 @@ impl Indexes {
 #[derive(Default)]
 struct Queue {
     calls: VecDeque<Call>,
-    /// A thread takes from it, or is about to.
+    /// Whether a thread takes calls from the queue, or is about to.
     is_running: bool,
 }
 
@@ -104,7 +105,7 @@ struct Connected {
 pub(super) struct Writer {
     queue: Mutex<Queue>,
     connected: Mutex<Option<Connected>>,
-    /// Notified of every change by this process.
+    /// Notified after every change by this process.
     pub changed: Notify,
 }
 
@@ -113,12 +114,12 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a call's place in the order of writing.
+    /// Adds a call to the queue, which decides its place in the order of writes.
     pub fn submit(&self, call: Call) {
         self.queue().calls.push_back(call);
     }
 
-    /// Sees to it that a thread writes what waits. Called on the runtime.
+    /// Starts a thread if calls wait. Must be called on the runtime.
     pub fn start(self: &Arc<Self>) {
         let is_running = std::mem::replace(&mut self.queue().is_running, true);
         if !is_running {
@@ -127,7 +128,7 @@ impl Writer {
         }
     }
 
-    /// Closes the connection when it is idle. Blocks its thread.
+    /// Closes the connection once it is idle. Blocks its thread.
     pub fn close(&self) {
         let connected = self.connected().take();
         drop(connected);
@@ -137,14 +138,14 @@ impl Writer {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The calls that are written next, as many as fit in one transaction.
+    /// Takes the next calls, as many as fit into one transaction.
     fn take(&self, group: &mut Vec<Call>) {
         let mut bytes: usize = group.iter().map(Call::length).sum();
         let mut queue = self.queue();
         while group.len() < MAX_GROUP
             && let Some(call) = queue.calls.front()
         {
-            // The log is cut outside of transactions.
+            // Truncating the log needs a group of its own, because it runs outside transactions.
             if !group.is_empty() && (call.cuts_log() || group.iter().any(Call::cuts_log)) {
                 break;
             }
@@ -157,7 +158,7 @@ impl Writer {
     }
 }
 
-/// The thread that writes. Another one can start however it ends.
+/// The running thread. Dropping it, also in a panic, lets another one start.
 struct Thread(Arc<Writer>);
 
 impl Drop for Thread {
@@ -168,7 +169,7 @@ impl Drop for Thread {
                 queue.is_running = false;
                 std::mem::take(&mut queue.calls)
             };
-            // Their callers are answered by the end of their channels.
+            // Dropping their channels answers the callers with an error.
             drop(waiting);
         }
     }
@@ -210,11 +211,11 @@ impl Thread {
             Ok(responses) => {
                 self.0.changed.notify_waiters();
                 for (call, response) in group.into_iter().zip(responses) {
-                    // A caller may be gone.
+                    // The caller may have dropped the future.
                     let _ = call.answer.send(response);
                 }
             }
-            // What one call wants may not fit where others' would.
+            // A single call may fit even if the whole group does not.
             Err(_) if group.len() > 1 => {
                 for call in group {
                     self.write_group(connected, path, vec![call]);
@@ -245,15 +246,15 @@ impl Thread {
     }
 }
 
-/// Makes ready what is to be written, and looks at the file for each store that writes. Calls for which one of these
-/// fails are answered and removed.
+/// Prepares the values of a group, and checks the file for each store in it. Calls for which that fails are answered
+/// and removed.
 fn prepare(group: &mut Vec<Call>) {
     let calls = std::mem::take(group);
     for mut call in calls {
         match call.opening.prepare().and_then(|()| call.request.prepare(call.max_value_bytes)) {
             Ok(()) => group.push(call),
             Err(error) => {
-                // A caller may be gone.
+                // The caller may have dropped the future.
                 let _ = call.answer.send(Err(error));
             }
         }
@@ -282,7 +283,7 @@ impl Connected {
     fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
         if self.durability != Some(durability) {
             let is_full = matches!(durability, Durability::Full);
-            // In a write-ahead log, FULL brings every commit to stable storage and NORMAL none before a checkpoint.
+            // With a write-ahead log, FULL makes every commit durable, and NORMAL only checkpoints.
             let level = if is_full { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", level)?;
             if cfg!(target_vendor = "apple") {
@@ -295,7 +296,7 @@ impl Connected {
     }
 }
 
-/// Gets the write lock. Calls that wait too long for it are answered and removed; `None` where none is left.
+/// Takes the write lock. Calls whose timeout expires are answered and removed; `None` if none is left.
 fn begin<'a>(
     connection: &'a Connection,
     path: &Path,
@@ -317,7 +318,7 @@ fn begin<'a>(
                 if group.is_empty() {
                     return Ok(None);
                 }
-                // Processes that wait for each other do not meet at the same moments again.
+                // A random pause, so that processes do not collide again and again.
                 thread::sleep(pause.mul_f64(0.5 + f64::from(random() % 1024) / 1024.0));
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
@@ -353,7 +354,7 @@ fn write(
                 erasure::overwrite(transaction, pages)?;
                 Ok(Response::Overwritten)
             }
-            // Has a group of its own, without a transaction.
+            // Handled in a group of its own, outside transactions.
             Request::CutLog => Ok(Response::Cut(false)),
         });
     }
@@ -363,12 +364,12 @@ fn write(
     Ok(responses)
 }
 
-/// Does the operations of one call, or none of them.
+/// Carries out all operations of one call, or none.
 fn do_all(
     changes: &mut Changes<'_>,
     operations: &[Operation],
 ) -> rusqlite::Result<Result<Response>> {
-    // What a single operation expects is checked before it changes anything.
+    // A single operation is checked before it changes anything, so it needs no savepoint.
     let is_undone = operations.len() > 1;
     let sequence = changes.sequence;
     if is_undone {
@@ -392,14 +393,14 @@ fn do_all(
     Ok(response)
 }
 
-/// Cuts the log for calls that are no others.
+/// Truncates the log for a group of such calls.
 fn cut_log(connected: &Connected, path: &Path, group: Vec<Call>) {
     match sweep::cut_log(&connected.connection) {
         Err(error) if !is_busy(&error) => fail(group, &failure("write to", path, &error)),
         cut => {
             let is_cut = cut.unwrap_or(false);
             for call in group {
-                // A caller may be gone.
+                // The caller may have dropped the future.
                 let _ = call.answer.send(Ok(Response::Cut(is_cut)));
             }
         }
@@ -408,7 +409,7 @@ fn cut_log(connected: &Connected, path: &Path, group: Vec<Call>) {
 
 fn fail(group: Vec<Call>, error: &Error) {
     for call in group {
-        // A caller may be gone.
+        // The caller may have dropped the future.
         let _ = call.answer.send(Err(error.duplicate()));
     }
 }
@@ -426,7 +427,7 @@ impl Request {
 }
 
 impl Call {
-    /// Whether it needs no lock: it only has its turn.
+    /// Whether it needs no lock, only its place in the queue.
     fn is_read(&self) -> bool {
         match &self.request {
             Request::Operations(operations, _) => {
@@ -449,7 +450,7 @@ impl Call {
     }
 }
 
-/// What a call gets whose writer ended without an answer.
+/// The error for a call whose writer ended without an answer.
 pub(super) fn interrupted() -> Error {
     Error::new(Code::Internal, "a write to the state store was interrupted; please report it")
 }

@@ -1,4 +1,6 @@
-//! The blocks of front matter: lines that belong together.
+//! Splits front matter into blocks: a key of the top level with all lines of its value, or the
+//! comments and empty lines between two keys. `front_matter` reads and rewrites values block by
+//! block, so that a block that is not changed keeps its bytes.
 
 use std::ops::Range;
 
@@ -10,7 +12,7 @@ use super::{
 };
 use crate::error::Result;
 
-/// A key that means something here. In the order in which they are written.
+/// A key that the store reads, in the order in which new files have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Agent,
@@ -41,12 +43,12 @@ impl Key {
     }
 }
 
-/// Lines that belong together.
+/// Consecutive lines that are kept, rewritten or redacted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
-    /// A key that is read; its value stands behind `colon` bytes.
+    /// A key that the store reads; its value begins after `colon` bytes.
     Known { key: Key, raw: String, colon: usize },
-    /// A key of somebody else's.
+    /// A key that the store does not read, written by another program.
     Unknown { raw: String },
     /// Comments and empty lines.
     Comment { raw: String },
@@ -59,8 +61,8 @@ impl Block {
         }
     }
 
-    /// Redacts what is not the value of a known key. What redaction leaves is a block of the same
-    /// kind.
+    /// Redacts everything except the values of known keys, which `front_matter` redacts. The
+    /// redacted text is a block of the same kind.
     pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         match self {
             Self::Known { raw, colon, .. } => redact_comments(raw, *colon, pass),
@@ -74,10 +76,10 @@ impl Block {
     }
 }
 
-/// The comments of a key's lines.
+/// The comments within a known key's lines.
 #[derive(Debug, Default)]
 pub(super) struct Comments {
-    /// On the key's line.
+    /// The comment on the key's own line.
     pub(super) beside: Option<String>,
     pub(super) elsewhere: Vec<String>,
 }
@@ -99,11 +101,11 @@ impl Comments {
     }
 }
 
-/// Where the comments of a known key stand.
+/// The ranges of the comments in a known key's lines.
 fn comment_ranges(raw: &str, colon: usize) -> Vec<Range<usize>> {
     let mut reader = Reader::new(raw, colon);
     if reader.value().is_err() {
-        return Vec::new(); // it was read before
+        return Vec::new(); // cannot happen: the block was parsed before
     }
     let tail = raw.get(reader.at..).unwrap_or_default();
     let blanks = [' ', '\t', '\r', '\n'];
@@ -116,15 +118,15 @@ fn comment_ranges(raw: &str, colon: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// A key at the beginning of a line.
+/// A key at the start of a line.
 #[derive(Debug)]
 pub(super) struct FoundKey {
     pub(super) name: String,
-    /// The byte behind the colon.
+    /// The byte after the colon.
     pub(super) colon: usize,
 }
 
-/// The key that a line begins with; `None` for a line that belongs to the key above it.
+/// The key that starts a line; `None` for a line that continues the value above it.
 pub(super) fn key_of(line: &str) -> std::result::Result<Option<FoundKey>, Fault> {
     let belongs_to_above = is_comment(line)
         || line.starts_with([' ', '\t', ']', '}'])
@@ -137,13 +139,13 @@ pub(super) fn key_of(line: &str) -> std::result::Result<Option<FoundKey>, Fault>
     Ok(Some(FoundKey { name, colon: reader.at }))
 }
 
-/// Whether there is nothing but a comment on a line.
+/// Whether a line has only a comment.
 pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim_start_matches([' ', '\t']);
     line.starts_with('#') || line.trim_end_matches(['\r', '\n']).is_empty()
 }
 
-/// Comments of a known key, each by itself: the value beside them is redacted as what it says.
+/// Redacts the comments of a known key, each separately from the value beside it.
 fn redact_comments(raw: &mut String, colon: usize, pass: &mut RedactionSession) -> Result<()> {
     for range in comment_ranges(raw, colon).into_iter().rev() {
         let mut comment = raw.get(range.clone()).unwrap_or_default().to_owned();
@@ -156,8 +158,8 @@ fn redact_comments(raw: &mut String, colon: usize, pass: &mut RedactionSession) 
     Ok(())
 }
 
-/// Redacts the lines of an unknown key. Where they are no such lines any more, a quoted text takes
-/// their place.
+/// Redacts the lines of an unknown key. If the redacted lines are no longer a key with a value, a
+/// quoted text replaces the value.
 fn redact_unknown(raw: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let line_end = if raw.ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut key = raw

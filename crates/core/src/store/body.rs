@@ -1,4 +1,5 @@
-//! What follows the front matter: the content, and the section that is its changelog.
+//! The body of an entry's file, which follows the front matter: the content and, at the end, the
+//! section with its changelog.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -13,7 +14,7 @@ use crate::error::Result;
 const TITLE: &str = "Changelog";
 const HEADING: &str = "## Changelog";
 
-/// The text behind the front matter.
+/// The text after the front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Body {
     text: String,
@@ -22,7 +23,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// As it stands in a file whose lines end so.
+    /// Parses a body; `line_end` is the line end of its file.
     pub(super) fn parse(text: String, line_end: &'static str) -> Self {
         let changelog = last_section(&text, TITLE);
         Self { text, line_end, changelog }
@@ -33,7 +34,7 @@ impl Body {
         if body.changelog.is_none() {
             return body;
         }
-        // What looks like a changelog is content as long as another one follows.
+        // Only the last changelog section is the changelog: one before it is content.
         Self::parse(format!("{}{line_end}{HEADING}{line_end}", body.text), line_end)
     }
 
@@ -41,7 +42,7 @@ impl Body {
         &self.text
     }
 
-    /// Everything but the changelog, the empty line before it and the last line end.
+    /// The body without the changelog, the empty line before it and the last line end.
     pub(super) fn content(&self) -> Cow<'_, str> {
         let text = self.text.as_str();
         let start = self.empty_line();
@@ -62,7 +63,7 @@ impl Body {
         lines.unwrap_or_default()
     }
 
-    /// Replaces the content. The lines of the changelog stay.
+    /// Replaces the content and keeps the lines of the changelog.
     pub(super) fn set_content(&mut self, content: &str) {
         let Some(section) = self.changelog else {
             *self = Self::new(content, self.line_end);
@@ -83,7 +84,8 @@ impl Body {
         if is_apart(&body) {
             return body;
         }
-        // A fence of the content is closed by one of the changelog: there it becomes plain text.
+        // A fence that is opened in the content would be closed by one in the changelog. Lines of
+        // the changelog that can be fences are indented, which makes them plain text.
         let mut lines = section.split_inclusive('\n');
         let heading = lines.next().unwrap_or_default();
         let plain = lines.map(|line| {
@@ -120,7 +122,7 @@ impl Body {
         self.changelog = last_section(&self.text, TITLE);
     }
 
-    /// Takes secrets out of the content and of the changelog.
+    /// Redacts secrets in the content and in the changelog.
     pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         let Some(section) = self.changelog else {
             let mut content = self.content().into_owned();
@@ -165,13 +167,13 @@ impl Body {
         text.strip_suffix(self.line_end).or_else(|| text.strip_suffix('\n')).unwrap_or(text)
     }
 
-    /// How long the empty line is that stands between front matter and content.
+    /// The length of the empty line between front matter and content.
     fn empty_line(&self) -> usize {
         [self.line_end, "\n"].into_iter().find(|end| self.text.starts_with(end)).map_or(0, str::len)
     }
 }
 
-/// Redacts a text, and leaves the line ends behind it.
+/// Redacts a text and keeps the line ends that follow it.
 fn redact_lines(text: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let line_ends = text.split_off(text.trim_end_matches(['\n', '\r']).len());
     pass.text(text)?;

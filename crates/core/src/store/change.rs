@@ -1,4 +1,5 @@
-//! Changes of one entry, whoever wrote it: made under the lock, so that none is lost.
+//! `update`: changes one entry under the store's lock, so that concurrent changes by other
+//! processes and agents are not lost.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,20 +17,20 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// A change of an entry; what is absent stays.
+/// A change of an entry. Fields that are `None` or empty leave that part of the entry unchanged.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Update {
     /// The entry's path.
     pub path: String,
-    /// What is changed and why, for the changelog.
+    /// What was changed and why, for the changelog.
     pub description: String,
-    /// In place of the body; the changelog stays.
+    /// The new content; the changelog is kept.
     pub content: Option<String>,
-    /// In place of the type.
+    /// The new type.
     #[serde(rename = "type")]
     pub entry_type: Option<EntryType>,
-    /// In place of the tags.
+    /// The new tags, in place of all present ones.
     pub tags: Option<Vec<String>>,
     /// Tags to add.
     pub add_tags: Vec<String>,
@@ -39,7 +40,7 @@ pub struct Update {
     pub links: Vec<String>,
     /// Links to remove.
     pub remove_links: Vec<String>,
-    /// Only where the entry is still as it was at this revision.
+    /// Makes the change only if the entry still has this revision.
     pub if_revision: Option<String>,
 }
 
@@ -65,12 +66,11 @@ impl Update {
 }
 
 impl Store {
-    /// Changes an entry and says so in its changelog. Changes are made in the order of the calls, whether
-    /// or not one is awaited before the next.
+    /// Changes an entry and adds a line to its changelog. Changes are made in the order of the
+    /// calls, whether or not the caller awaits one before the next.
     ///
-    /// # Errors
-    /// `InvalidArgument`, `OutsideDirectory`, `NotFound`, `Corrupt`, `Conflict` for a change of a
-    /// revision that is not the entry's any more, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
+    /// # Errors `InvalidArgument`, `OutsideDirectory`, `NotFound`, `Corrupt`, `Conflict` if the
+    /// entry no longer has the revision `if_revision`, `TooLarge`, `Redaction`, `LockTimeout`, `Io`
     pub fn update(
         self: &Arc<Self>,
         update: Update,
@@ -89,7 +89,8 @@ impl Store {
         let location = Location::parse(&update.path)?;
         check_links(&update.links)?;
         let mut pass = RedactionSession::new(redaction);
-        // Before it becomes one line: there its secrets would no longer look like any.
+        // Redacted before the line ends are removed: on one line, redaction would no longer
+        // recognise a secret that has several.
         pass.text(&mut update.description)?;
         let _permit = place.reached().await;
         let root = self.root_of(&location).await?;
@@ -104,13 +105,13 @@ impl Store {
         Ok(pass.answer(stored))
     }
 
-    /// A line for a changelog, by this agent, now.
+    /// A changelog line by this agent with the present time.
     pub(super) fn change(&self, description: String) -> Change {
         let timestamp = time::iso(time::whole_seconds(time::now()));
         Change { timestamp, agent: self.options.agent.clone(), description }
     }
 
-    /// An entry's document; whoever calls this has the turn.
+    /// Reads and parses an entry. The caller holds the store's lock.
     pub(super) async fn document(
         &self,
         root: &Path,
@@ -133,7 +134,7 @@ impl Store {
         let (location, length) = (location.clone(), bytes.len());
         let parse = move || {
             let corrupt = |problem| corrupt(location.as_str(), &problem);
-            // Whole, as whoever reads it would see it.
+            // Checks the whole entry, as a later read does.
             Entry::read(&location, &bytes).map_err(corrupt)?;
             let text = String::from_utf8(bytes).unwrap_or_default();
             Document::parse(&text).map_err(corrupt)
@@ -141,7 +142,7 @@ impl Store {
         run_long(length, parse).await
     }
 
-    /// Puts a document in its file's place; whoever calls this has the turn.
+    /// Replaces an entry's file with a document. The caller holds the store's lock.
     pub(super) async fn replace_entry(
         &self,
         root: &Path,

@@ -1,4 +1,4 @@
-//! Lines of a changelog: `- <ISO time> [<agent>]: <description>`.
+//! The lines of an entry's changelog: `- <ISO time> [<agent>]: <description>`.
 
 use redaction::RedactionSession;
 
@@ -7,25 +7,25 @@ use crate::error::Result;
 
 const SUPERSEDED: &str = "Marked as superseded, see ";
 
-/// The description of the change that puts another entry in the place of this one.
+/// The description of a supersession: the change that says which entry replaces this one.
 pub(super) fn superseded(path: &str, reason: &str) -> String {
     let colon = if reason.trim().is_empty() { "" } else { ": " };
     format!("{SUPERSEDED}{path}{colon}{}", reason.trim())
 }
 
-/// The path of the entry that took the place of this one, if a description says so.
+/// The path of the entry that replaced this one, if the description is that of a supersession.
 fn superseded_by(description: &str) -> Option<&str> {
     let rest = description.strip_prefix(SUPERSEDED)?;
     let path = rest.split_once(": ").map_or(rest, |(path, _)| path).trim_end_matches(':').trim();
     Some(path).filter(|path| !path.is_empty())
 }
 
-/// The path of the entry that took the place of this one last.
+/// The path of the entry that replaced this one, by the last supersession in the changelog.
 pub(super) fn last_superseded_by(section: &str) -> Option<&str> {
     lines(section).filter_map(|line| superseded_by(line.description)).last()
 }
 
-/// The changes that the lines of a changelog describe. Other lines are passed over.
+/// Parses the lines of a changelog. Lines of another form are ignored.
 pub(super) fn changes(section: &str) -> Vec<Change> {
     let changes = lines(section).map(|line| Change {
         timestamp: time::iso(line.time),
@@ -53,7 +53,8 @@ fn parse(line: &str) -> Option<Line<'_>> {
     Some(Line { time, agent, description: description.trim() })
 }
 
-/// One line, without its end. Whatever the change says, it stays one and ends where it should.
+/// Formats one line, without its line end. Line ends in the change become spaces, and brackets in
+/// the agent's name cannot end it early.
 pub(super) fn line(change: &Change) -> String {
     let written = time::parse(&change.timestamp);
     let timestamp = written.map_or_else(|| single_line(&change.timestamp), time::iso);
@@ -61,8 +62,8 @@ pub(super) fn line(change: &Change) -> String {
     format!("- {timestamp} [{agent}]: {description}")
 }
 
-/// Takes secrets out of agents and descriptions, each by itself: what looks like a secret must not
-/// take the brackets with it.
+/// Redacts agents and descriptions separately: a redacted agent must not take the brackets around
+/// it along.
 pub(super) fn redact(section: &mut String, pass: &mut RedactionSession) -> Result<()> {
     let mut redacted = String::new();
     for text in section.split_inclusive('\n') {
@@ -93,12 +94,12 @@ fn agent_of_line(agent: &str) -> String {
     single_line(agent).replace("]:", "] :")
 }
 
-/// A change as it is read once it was written.
+/// The change that is read back after this one was written.
 pub(super) fn as_read(change: &Change) -> Option<Change> {
     changes(&line(change)).pop()
 }
 
-/// Line ends and control characters become spaces.
+/// Replaces line ends and control characters with spaces.
 fn single_line(text: &str) -> String {
     let is_break =
         |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');

@@ -1,11 +1,12 @@
-//! Names that callers give to directories, which every system must accept.
+//! Checks directory names that callers choose (agents, sessions): they must be valid on every
+//! operating system.
 
-/// The longest name of a directory that a caller names, in bytes.
+/// The longest directory name, in bytes.
 const MAX_DIRECTORY_NAME: usize = 100;
-/// What no directory may be called on Windows, whatever follows after a dot.
+/// Device names that Windows reserves, with any extension.
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Why a caller's name cannot be that of a directory on every system; `None`: it can.
+/// The reason why a name is not a valid directory name on every system; `None` if it is valid.
 #[must_use]
 pub fn directory_name_error(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! One file of the store, taken apart and put together again. What is not changed stays byte for
-//! byte.
+//! The text of one entry's file: front matter, content and changelog. Parsing is lossless: parts
+//! that are not changed keep their bytes when the file is written again.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::error::Result;
 
-/// What a new file says.
+/// The values that a new file is made from.
 #[derive(Debug, Clone)]
 pub struct NewEntry<'a> {
-    /// Who writes it.
+    /// The agent that writes the entry.
     pub agent: &'a str,
-    /// In which session.
+    /// The session in which it is written.
     pub session_id: &'a str,
-    /// When, ms since 1970.
+    /// The time of writing, ms since 1970.
     pub timestamp: i64,
-    /// What it is.
+    /// The entry's type.
     pub entry_type: EntryType,
     /// Its tags.
     pub tags: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The text of a new file.
+    /// Makes the text of a new file.
     #[must_use]
     pub fn new(entry: NewEntry<'_>) -> Self {
         let front_matter = FrontMatter::new(Fields {
@@ -55,35 +55,35 @@ impl Document {
         Self { front_matter, body }
     }
 
-    /// Takes the text of a file apart.
+    /// Parses the text of a file.
     ///
-    /// # Errors
-    /// What is wrong with the front matter, and in which line. Every text behind it is a body.
+    /// # Errors What is wrong with the front matter, and in which line. Any text after the front
+    /// matter is a valid body.
     pub fn parse(text: &str) -> std::result::Result<Self, Problem> {
         let (front_matter, body) = FrontMatter::parse(text)?;
         let body = Body::parse(body.to_owned(), front_matter.line_end());
         Ok(Self { front_matter, body })
     }
 
-    /// Who wrote it, where the file says so.
+    /// The agent that wrote the entry, if the file names one.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
         self.front_matter.fields().agent.as_deref()
     }
 
-    /// In which session it was written, where the file says so.
+    /// The session in which the entry was written, if the file names one.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         self.front_matter.fields().session_id.as_deref()
     }
 
-    /// When it was written, ms since 1970, where the file says so.
+    /// The time of writing, ms since 1970, if the file has one.
     #[must_use]
     pub fn timestamp(&self) -> Option<i64> {
         self.front_matter.fields().timestamp
     }
 
-    /// What it is.
+    /// The entry's type.
     #[must_use]
     pub fn entry_type(&self) -> EntryType {
         self.front_matter.fields().entry_type
@@ -107,19 +107,19 @@ impl Document {
         self.body.content()
     }
 
-    /// The changes that its changelog lists, oldest first. Lines of another form are passed over.
+    /// The changes in its changelog, oldest first. Lines of another form are ignored.
     #[must_use]
     pub fn changelog(&self) -> Vec<Change> {
         changelog::changes(self.body.changelog())
     }
 
-    /// The path of the entry that took its place.
+    /// The path of the entry that replaced this one.
     #[must_use]
     pub fn superseded_by(&self) -> Option<&str> {
         changelog::last_superseded_by(self.body.changelog())
     }
 
-    /// Replaces the content; the lines of the changelog stay, at the end.
+    /// Replaces the content and keeps the lines of the changelog, at the end.
     pub fn set_content(&mut self, content: &str) {
         if self.content() != content {
             self.front_matter.end_closing_line();
@@ -127,7 +127,7 @@ impl Document {
         }
     }
 
-    /// Changes what it is.
+    /// Replaces the type.
     pub fn set_type(&mut self, entry_type: EntryType) {
         self.front_matter.set_type(entry_type);
     }
@@ -142,13 +142,13 @@ impl Document {
         self.front_matter.set_links(links);
     }
 
-    /// Adds a line to the changelog, below its last one. It stays one line whatever the change says.
+    /// Adds a line to the changelog, below its last one. Line ends in the change become spaces.
     pub fn add_change(&mut self, change: &Change) {
         self.front_matter.end_closing_line();
         self.body.add_to_changelog(&changelog::line(change));
     }
 
-    /// Takes secrets out of all of it.
+    /// Redacts secrets in all parts.
     ///
     /// # Errors
     /// `Redaction`

@@ -144,7 +144,7 @@ fn content_that_looks_like_a_changelog_is_content() {
     assert_eq!((reread(&new).content().as_ref(), new.changelog()), (content, vec![change("Real")]));
 }
 
-/// A changelog of somebody else's may hold a fence, which a fence of new content must not meet.
+/// The changelog of another program may have a fence, which must not close one of the new content.
 #[test]
 fn fences_of_content_and_changelog_do_not_meet() {
     let mut document = parse(
@@ -157,7 +157,7 @@ fn fences_of_content_and_changelog_do_not_meet() {
     assert!(read.to_text().ends_with("[a]: b\n    ```\n    # c\n    ```\n"), "{}", read.to_text());
 }
 
-/// Quadratic ways through a text take minutes here.
+/// A quadratic algorithm takes minutes for these texts.
 #[test]
 fn long_texts_take_no_longer_than_they_are() {
     let start = std::time::Instant::now();
@@ -197,7 +197,7 @@ fn long_texts_take_no_longer_than_they_are() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// Markdown of which changelogs are made, and what may be taken for one.
+/// Fragments of Markdown that are changelogs or look like them.
 fn markdown() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => select(vec![

@@ -1,4 +1,4 @@
-//! An entry as callers see it.
+//! The public form of an entry: [`Summary`] from the index, [`Entry`] with its text.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -10,48 +10,49 @@ use super::{
     time,
 };
 
-/// What is known of an entry without its text.
+/// An entry's metadata, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Relative to the store, `/` between its parts.
+    /// The path relative to the store, with `/` between its parts.
     pub path: String,
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: String,
-    /// In which session it was written.
+    /// The session in which it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// When it was written, ISO 8601 in UTC.
+    /// The time of writing, ISO 8601 in UTC.
     pub timestamp: String,
-    /// What it is.
+    /// The entry's type.
     #[serde(rename = "type")]
     pub entry_type: EntryType,
     /// Its tags.
     pub tags: Vec<String>,
     /// The paths of the entries it is linked to.
     pub links: Vec<String>,
-    /// The path of the entry that took its place.
+    /// The path of the entry that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
 }
 
-/// An entry, whole.
+/// An entry with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// What describes it.
+    /// The metadata.
     #[serde(flatten)]
     pub summary: Summary,
     /// The body without the changelog.
     pub content: String,
-    /// A digest of the file: it changes with every change.
+    /// A digest of the file, which differs after every change.
     pub revision: String,
-    /// What was changed since it was written, oldest first.
+    /// The changes since it was written, oldest first.
     pub changelog: Vec<Change>,
 }
 
 impl Entry {
-    /// Reads a file. What its front matter leaves out is taken from its place.
+    /// Parses a file. Values that its front matter leaves out (agent, session, time) are taken from
+    /// its path.
     ///
     /// # Errors
     /// What is wrong with the file, and in which line.
@@ -69,7 +70,7 @@ impl Entry {
         Ok(Self::of(location, &document, bytes))
     }
 
-    /// The entry that a document is, at its place and with the bytes of its file.
+    /// Makes the entry of a parsed document, from its path and the bytes of its file.
     #[must_use]
     pub fn of(location: &Location, document: &Document, bytes: &[u8]) -> Self {
         let timestamp = document.timestamp().or(location.time()).unwrap_or_default();
@@ -92,7 +93,7 @@ impl Entry {
     }
 }
 
-/// A digest of a file: the first 16 hexadecimal digits of its SHA-256.
+/// The revision of a file: the first 16 hexadecimal digits of the SHA-256 of its bytes.
 #[must_use]
 pub fn revision(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -1,20 +1,20 @@
-//! What both an entry and the text of its file are made of.
+//! Types that both `Entry` (for callers) and `Document` (the text of a file) use.
 
 use serde::{Deserialize, Serialize};
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryType {
-    /// Something that was found out.
+    /// A result of an investigation.
     Finding,
-    /// Something that was decided, and why.
+    /// A decision and its reason.
     Decision,
-    /// Something that was made.
+    /// Something that the agent produced.
     Artifact,
-    /// Where something is.
+    /// A pointer to something elsewhere.
     Reference,
-    /// What happened, in short.
+    /// A short report of what happened.
     Summary,
 }
 
@@ -23,7 +23,7 @@ impl EntryType {
     pub const ALL: [Self; 5] =
         [Self::Finding, Self::Decision, Self::Artifact, Self::Reference, Self::Summary];
 
-    /// As front matter spells it.
+    /// The type's name in front matter.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl EntryType {
         }
     }
 
-    /// The type that front matter spells so.
+    /// Parses the type's name in front matter.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|entry_type| entry_type.as_str() == text)
@@ -45,19 +45,19 @@ impl EntryType {
 /// One line of a changelog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// When, ISO 8601 in UTC.
+    /// The time, ISO 8601 in UTC.
     pub timestamp: String,
-    /// Who.
+    /// The agent that made the change.
     pub agent: String,
-    /// What, in one line.
+    /// The description, in one line.
     pub description: String,
 }
 
-/// What is wrong with a file of the store.
+/// An error in a file of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The line, from 1 on.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The reason.
     pub reason: String,
 }

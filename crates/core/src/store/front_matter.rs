@@ -1,5 +1,6 @@
-//! Front matter, lossless: a list of blocks, each a key of the top level with its lines. What is not
-//! changed stays byte for byte, known or not.
+//! Lossless front matter: a list of blocks, one for each key of the top level. `document` reads and
+//! sets values through it; blocks that are not changed keep their bytes, whether their keys are
+//! known or not.
 
 use std::mem;
 
@@ -13,10 +14,10 @@ use super::{
 };
 use crate::error::Result;
 
-/// Longer front matter is refused, bytes.
+/// The longest front matter, in bytes; longer front matter is refused.
 const MAX_LENGTH: usize = 64 * 1024;
 
-/// What front matter says.
+/// The values of the known keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fields {
     pub(super) agent: Option<String>,
@@ -31,7 +32,7 @@ pub(super) struct Fields {
 /// The front matter of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FrontMatter {
-    /// A byte-order mark, perhaps, and the line `---`.
+    /// The line `---`, after a byte-order mark if the file has one.
     opening: String,
     blocks: Vec<Block>,
     closing: String,
@@ -52,7 +53,7 @@ impl FrontMatter {
         front_matter
     }
 
-    /// Takes a file apart into its front matter and what follows.
+    /// Splits a file into its front matter and the text after it.
     pub(super) fn parse(text: &str) -> std::result::Result<(Self, &str), Problem> {
         let (opening, text) = text.split_at(opening_length(text)?);
         let (length, closing) = inner_length(text)?;
@@ -96,7 +97,7 @@ impl FrontMatter {
         out.push_str(&self.closing);
     }
 
-    /// Something is going to follow the closing line.
+    /// Ends the closing line, so that text can follow it.
     pub(super) fn end_closing_line(&mut self) {
         if !self.closing.ends_with('\n') {
             self.closing.push_str(self.line_end());
@@ -123,7 +124,7 @@ impl FrontMatter {
         }
     }
 
-    /// Takes secrets out of every value and comment; what was not found to hold any stays as it is.
+    /// Redacts every value and comment. Values and comments without a secret keep their bytes.
     pub(super) fn redact(&mut self, pass: &mut RedactionSession) -> Result<()> {
         let fields = &mut self.fields;
         let mut changed = Vec::new();
@@ -153,8 +154,8 @@ impl FrontMatter {
         Ok(())
     }
 
-    /// Makes the lines of a key anew. Its comments stay: the one on the key's line there, others
-    /// above it.
+    /// Writes the lines of a key again. Its comments are kept: the one on the key's line stays
+    /// there, others move above it.
     fn write(&mut self, key: Key) {
         let line_end = self.line_end();
         let place = self.blocks.iter().position(|block| block.is(key));
@@ -194,7 +195,7 @@ impl FrontMatter {
 }
 
 impl Fields {
-    /// What stands behind a key's colon, to the end of the line or lines.
+    /// Writes the value after a key's colon, over one or more lines.
     fn write_value(&self, key: Key, line_end: &str, comment: Option<&str>, out: &mut String) {
         let mut write = |text: &str| {
             out.push(' ');
@@ -233,7 +234,7 @@ impl Fields {
     }
 }
 
-/// Front matter while it is read.
+/// The state of the parser.
 #[derive(Debug, Default)]
 struct Reading {
     blocks: Vec<Block>,
@@ -246,7 +247,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Cuts the lines into blocks.
+    /// Splits the lines into blocks.
     fn read(&mut self, inner: &str) -> std::result::Result<(), Fault> {
         let (mut start, mut at, mut key) = (0, 0, None);
         for line in inner.split_inclusive('\n') {
@@ -261,7 +262,7 @@ impl Reading {
         self.add(key, inner, start, at)
     }
 
-    /// A block of the lines between two bytes.
+    /// Adds a block with the lines between two bytes.
     fn add(
         &mut self,
         key: Option<FoundKey>,
@@ -347,7 +348,7 @@ fn moved(fault: Fault, start: usize) -> Fault {
     Fault { at: start + fault.at, reason: fault.reason }
 }
 
-/// How long the first line is, with a byte-order mark.
+/// The length of the first line, with a byte-order mark.
 fn opening_length(text: &str) -> std::result::Result<usize, Problem> {
     let marked = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let line = marked.split_inclusive('\n').next().unwrap_or_default();
@@ -365,7 +366,7 @@ fn is_marker(line: &str, marker: &str) -> bool {
         .is_some_and(|rest| rest.trim_matches([' ', '\t', '\r', '\n']).is_empty())
 }
 
-/// How long the front matter is, and the line that closes it.
+/// The lengths of the front matter and of the line that closes it.
 fn inner_length(text: &str) -> std::result::Result<(usize, usize), Problem> {
     let mut length = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -394,7 +395,8 @@ fn inner_length(text: &str) -> std::result::Result<(usize, usize), Problem> {
     })
 }
 
-/// Where in the file a fault is. The first line is the one before these.
+/// Converts the position of an error into a line of the file. `inner` begins at the file's second
+/// line.
 fn problem(inner: &str, fault: &Fault) -> Problem {
     let before = inner.get(..fault.at).unwrap_or(inner);
     Problem { line: 2 + before.matches('\n').count(), reason: fault.reason.clone() }

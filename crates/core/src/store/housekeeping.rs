@@ -1,4 +1,5 @@
-//! Housekeeping: which entries are over, and their removal. Entries are removed here alone.
+//! Housekeeping: finds expired entries by a retention policy and removes them. No other module
+//! removes entries.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,21 +12,21 @@ use serde_json::json;
 use super::{Entry, Location, Store, index::Known, time};
 use crate::error::{Code, Error, Result};
 
-/// Which entries are kept.
+/// The retention policy.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Policy {
-    /// What time it is, ms since 1970.
+    /// The present time, ms since 1970.
     pub now: i64,
-    /// Entries that nobody wrote or changed for longer than this are over, in ms.
+    /// Entries that were neither written nor changed for longer than this have expired, in ms.
     pub older_than: i64,
-    /// The same for single agents, in its place.
+    /// The same for the entries of single agents, instead of `older_than`.
     #[serde(default)]
     pub retention: HashMap<String, i64>,
-    /// Only the entries of these agents; `None`: of all.
+    /// Only entries of these agents expire; `None`: those of all agents.
     #[serde(default)]
     pub agents: Option<Vec<String>>,
-    /// Also what entries that stay link to.
+    /// Removes expired entries even if an entry that is kept links to them.
     #[serde(default)]
     pub include_linked: bool,
 }
@@ -38,51 +39,51 @@ impl Policy {
     }
 }
 
-/// What housekeeping would do.
+/// The result of a dry run.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HousekeepingPlan {
-    /// The entries that are over, oldest first.
+    /// The expired entries, oldest first.
     pub expired: Vec<Expired>,
-    /// The paths of those that stay because entries that stay link to them.
+    /// The paths of the expired entries that are kept because another kept entry links to them.
     pub kept_linked: Vec<String>,
 }
 
-/// An entry that is over.
+/// An expired entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Expired {
-    /// Relative to the store.
+    /// The path relative to the store.
     pub path: String,
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: String,
-    /// When it was last written or changed, ISO 8601.
+    /// When it was written or last changed, ISO 8601.
     pub timestamp: String,
-    /// Its length.
+    /// The file's length in bytes.
     pub bytes: u64,
 }
 
-/// What became of a batch of entries that are over.
+/// The result of removing a batch of expired entries.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Removal {
-    /// The paths of those that were removed.
+    /// The paths of the removed entries.
     pub removed: Vec<String>,
-    /// The paths of those that are not over any more.
+    /// The paths of the entries that no longer meet the policy.
     pub kept: Vec<String>,
-    /// Those that could not be removed.
+    /// The entries whose removal failed.
     pub problems: Vec<Unremoved>,
 }
 
-/// An entry that could not be removed.
+/// An entry whose removal failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Unremoved {
-    /// Relative to the store.
+    /// The path relative to the store.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Store {
-    /// What housekeeping would do. Changes nothing.
+    /// Lists what housekeeping would remove. Changes nothing.
     ///
     /// # Errors
     /// `Io`
@@ -93,8 +94,9 @@ impl Store {
         Ok(plan(policy, index.known()))
     }
 
-    /// Removes entries of a plan, each after another look at it; those that somebody changed stay.
-    /// Meant for some hundred at a time: others wait for their turn meanwhile.
+    /// Removes entries of a plan. Each is checked again first; entries that were changed since the
+    /// plan are kept. The store's lock is held meanwhile, so callers pass some hundred paths at a
+    /// time.
     ///
     /// # Errors
     /// `InvalidArgument`, `OutsideDirectory`, `LockTimeout`, `Io`
@@ -105,7 +107,7 @@ impl Store {
         self.recover(&root).await?;
         let index = self.shared.index(&root, self.options.max_entry_bytes);
         index.refresh(&self.debug).await?;
-        // Links to some of them may have been made since the plan.
+        // Links to some of the entries may have been added since the plan.
         let expired = plan(policy, index.known()).expired;
         let expired: HashSet<&str> = expired.iter().map(|entry| entry.path.as_str()).collect();
         for path in paths {
@@ -117,7 +119,7 @@ impl Store {
             match self.remove_if_over(&root, &location, policy).await {
                 Ok(true) => removal.removed.push(path.clone()),
                 Ok(false) => removal.kept.push(path.clone()),
-                // One that is in the way must not keep all others.
+                // An entry that cannot be removed does not keep the others from being removed.
                 Err(Error { code: Code::Io, message, .. }) => {
                     removal.problems.push(Unremoved { path: path.clone(), reason: message });
                 }
@@ -127,8 +129,8 @@ impl Store {
         Ok(removal)
     }
 
-    /// Removes the temporary files that ended processes left in the store, in all directories where
-    /// entries may be. What cannot be removed is reported and stays.
+    /// Removes the temporary files of ended processes from all directories that may have entries. A
+    /// file that cannot be removed is reported and stays.
     ///
     /// # Errors
     /// `LockTimeout`, `Io`
@@ -169,7 +171,8 @@ impl Store {
         location: &Location,
         policy: &Policy,
     ) -> Result<bool> {
-        // Nothing is removed that this format does not name.
+        // A file whose name does not begin with a time was not written by this package and is never
+        // removed.
         if location.time().is_none() {
             return Ok(false);
         }
@@ -191,14 +194,14 @@ impl Store {
     }
 }
 
-/// The latest of an entry's times, ms since 1970.
+/// The latest time in an entry, ms since 1970.
 fn last_change(entry: &Entry) -> i64 {
     let changes = entry.changelog.iter().filter_map(|change| time::parse(&change.timestamp));
     changes.chain(time::parse(&entry.summary.timestamp)).max().unwrap_or(i64::MAX)
 }
 
 fn plan(policy: &Policy, entries: Vec<Known>) -> HousekeepingPlan {
-    // What was not named by this format stays, and keeps what it links to.
+    // Entries that were not named by this package never expire, and keep the entries they link to.
     let is_over = |entry: &Known| {
         entry.location.time().is_some() && policy.is_over(&entry.agent, entry.changed)
     };
@@ -209,7 +212,7 @@ fn plan(policy: &Policy, entries: Vec<Known>) -> HousekeepingPlan {
     let mut waiting: Vec<&Known> = staying.iter().filter(|_| !policy.include_linked).collect();
     while let Some(entry) = waiting.pop() {
         for link in &entry.links {
-            // What stays for a link keeps what it links to itself.
+            // An entry that is kept because of a link keeps the entries it links to as well.
             if let Some(&target) = over.get(link.as_str())
                 && linked.insert(target.location.as_str())
             {

@@ -1,6 +1,7 @@
-//! What makes the change of two entries one: a note of what is about to happen, written before and
-//! removed after. The new entry's file appears whole or not at all, which decides. Where it is there,
-//! whoever comes next does the rest; where it is not, nothing happened.
+//! Write-ahead journal of `supersede`, which changes two files: it creates the new entry and marks
+//! the old one. The journal is written before and removed after. Creating the new entry's file is
+//! the commit point: if the file exists, recovery marks the old entry; if not, recovery only
+//! removes the journal.
 
 use std::path::Path;
 
@@ -12,24 +13,24 @@ use storage::{Durability, FileError, Payload, layout};
 use super::{Change, Location, Store, add_missing, changelog, entry};
 use crate::error::{Code, Result};
 
-/// Every step of a supersession survives the loss of power, whatever the store's level: the next step
-/// relies on it, and the last one changes an entry that was safe before.
+/// The durability of every step of a supersession, whatever the store's level: each step relies on
+/// the one before it, and the last one changes an entry that was durable before.
 pub(super) const LEVEL: Durability = Durability::Full;
 
-/// Longer journals are not ours, in bytes.
+/// The longest journal that is read, in bytes.
 const MAX_JOURNAL: u64 = 1 << 20;
 
-/// A supersession under way.
+/// The contents of the journal: a supersession in progress.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Journal {
     /// The path of the new entry.
     pub replacement: String,
-    /// Its revision: another file of that name is none of ours.
+    /// The new entry's revision. A file at its path with another revision is not the new entry.
     pub revision: String,
-    /// The path of the entry that is over.
+    /// The path of the superseded entry.
     pub old: String,
-    /// What its changelog will say.
+    /// The line for the old entry's changelog.
     pub change: JournalChange,
 }
 
@@ -54,8 +55,8 @@ impl From<JournalChange> for Change {
 }
 
 impl Store {
-    /// Does what somebody who died left to do, before entries are read. A store that cannot be written
-    /// is read as it is.
+    /// Recovers from an interrupted supersession before entries are read. If the store cannot be
+    /// written, entries are read without recovery.
     pub(super) async fn settle(&self, root: &Path) {
         if !self.has_journal(root).await {
             return;
@@ -89,7 +90,7 @@ impl Store {
         }
     }
 
-    /// Does what somebody who died left to do; whoever calls this has the turn.
+    /// Completes or discards an interrupted supersession. The caller holds the store's lock.
     pub(super) async fn recover(&self, root: &Path) -> Result<()> {
         let bytes = self.read_journal(root, MAX_JOURNAL).await;
         let Some(bytes) =
@@ -97,21 +98,24 @@ impl Store {
         else {
             return Ok(());
         };
-        // Its file was put there whole: what is no journal was not written by a store.
+        // The journal is always written whole, so a file that cannot be decoded was not written by
+        // a store.
         if let Ok(journal) = serde_json::from_slice::<Journal>(&bytes)
             && self.is_begun(root, &journal).await?
         {
-            // What is on the disk is there already, and the line was redacted.
+            // The change in the journal was redacted before it was written, so no secrets are
+            // passed here.
             match self.mark_superseded(root, &journal, RedactionSession::new(None)).await {
                 Err(error) if error.code == Code::Io => return Err(error),
-                // Somebody removed the old one, or made something else of it: nothing to mark.
+                // The old entry was removed or replaced by another process: there is nothing to
+                // mark.
                 Ok(_) | Err(_) => {}
             }
         }
         self.drop_journal(root).await
     }
 
-    /// Whether the new entry is there.
+    /// Whether the new entry exists, which is the commit point.
     async fn is_begun(&self, root: &Path, journal: &Journal) -> Result<bool> {
         let Ok(location) = Location::parse(&journal.replacement) else { return Ok(false) };
         match self.bytes_of(root, &location).await {
@@ -121,7 +125,7 @@ impl Store {
         }
     }
 
-    /// Writes the journal; whoever calls this has the turn.
+    /// Writes the journal. The caller holds the store's lock.
     pub(super) async fn write_journal(&self, root: &Path, journal: &Journal) -> Result<()> {
         let refused = |error| self.shared.refused("write the journal of", error);
         let text = serde_json::to_vec(journal).unwrap_or_default();
@@ -129,14 +133,14 @@ impl Store {
         self.shared.files.replace(&path, Payload::new(text), LEVEL).await.map_err(refused)
     }
 
-    /// Removes the journal; whoever calls this has the turn.
+    /// Removes the journal. The caller holds the store's lock.
     pub(super) async fn drop_journal(&self, root: &Path) -> Result<()> {
         let path = root.join(layout::STORE_JOURNAL);
         let removed = self.shared.files.remove(&path, LEVEL).await;
         removed.map(drop).map_err(|error| self.shared.refused("remove the journal of", error))
     }
 
-    /// Marks the old entry of a journal; whoever calls this has the turn. Repeating it changes nothing.
+    /// Marks the old entry as superseded. The caller holds the store's lock. Idempotent.
     pub(super) async fn mark_superseded(
         &self,
         root: &Path,

@@ -1,4 +1,4 @@
-//! Where an entry is: `<agent>/[<session>/]<name>.md` below the store.
+//! The paths of entries, `<agent>/[<session>/]<name>.md`, relative to the store's directory.
 
 use storage::layout;
 
@@ -6,21 +6,20 @@ use crate::error::{Code, Error, Result};
 
 use super::time;
 
-/// The place of an entry, relative to the store. Any Markdown file there may be one.
+/// The path of an entry, relative to the store. Any Markdown file at such a path may be an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     path: String,
 }
 
 impl Location {
-    /// An entry is in at most so many directories.
+    /// The greatest number of directories between the store and an entry.
     pub(super) const MAX_DIRECTORIES: usize = 2;
 
-    /// The place that a caller names.
+    /// Parses a path from a caller.
     ///
-    /// # Errors
-    /// `OutsideDirectory` for what is not below the store, `InvalidArgument` for what cannot be the
-    /// place of an entry.
+    /// # Errors `OutsideDirectory` for a path that leads out of the store, `InvalidArgument` for
+    /// one that no entry can have.
     pub fn parse(path: &str) -> Result<Self> {
         let parts: Vec<&str> = path.split('/').collect();
         let leads_out = path.starts_with(['/', '\\', '~'])
@@ -29,7 +28,7 @@ impl Location {
         if leads_out && !path.is_empty() {
             return Err(Error::new(
                 Code::OutsideDirectory,
-                // Not quoted: redaction would not see what escapes hide.
+                // Not quoted: escape sequences in a quoted path would hide secrets from redaction.
                 format!("{path} is no path below the context store; pass an entry's path"),
             ));
         }
@@ -43,7 +42,7 @@ impl Location {
         })
     }
 
-    /// The place with these directories and this file name; `None` when no entry can be there.
+    /// The path of these directories and this file name; `None` if no entry can have it.
     pub(super) fn of(parts: &[&str]) -> Option<Self> {
         let (name, directories) = parts.split_last()?;
         let is_place = (1..=Self::MAX_DIRECTORIES).contains(&directories.len())
@@ -53,19 +52,19 @@ impl Location {
         is_place.then(|| Self { path: parts.join("/") })
     }
 
-    /// Relative to the store, `/` between its parts.
+    /// The path relative to the store, with `/` between its parts.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.path
     }
 
-    /// The directory that is named like the agent.
+    /// The first directory, named like the agent.
     #[must_use]
     pub fn agent(&self) -> &str {
         self.path.split('/').next().unwrap_or_default()
     }
 
-    /// The directory that is named like the session, where there is one.
+    /// The second directory, named like the session, if there is one.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         let mut parts = self.path.split('/');
@@ -84,7 +83,8 @@ impl Location {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The time that the name begins with, ms since 1970; `None`: it was not named by this format.
+    /// The time at the start of the file's name, ms since 1970; `None` if the file was not named by
+    /// this package.
     #[must_use]
     pub fn time(&self) -> Option<i64> {
         time::parse_compact(self.name())

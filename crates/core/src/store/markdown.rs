@@ -1,18 +1,19 @@
-//! What of Markdown a changelog's place depends on: headings, and the fences they may stand between.
+//! Finds sections in Markdown, as far as the position of the changelog needs it: headings, and the
+//! fences of code blocks, within which there are no headings.
 
-/// A section: its heading, and the lines up to the next heading that is as high or higher.
+/// A section: its heading, and the lines up to the next heading of the same or a higher level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Where its heading begins, bytes.
+    /// The first byte of its heading.
     pub(super) start: usize,
-    /// Behind the heading's line.
+    /// The byte after the heading's line.
     pub(super) lines: usize,
-    /// Behind the last line.
+    /// The byte after its last line.
     pub(super) end: usize,
 }
 
-/// The last section of the second level with this title. Fenced code has no headings; a fence that
-/// is never closed opens nothing.
+/// The last section of the second level with this title. Lines within fenced code are no headings;
+/// a fence that is never closed opens no code block.
 pub(super) fn last_section(text: &str, title: &str) -> Option<Section> {
     let fences = fences(text);
     let mut fences = fences.iter().peekable();
@@ -43,7 +44,7 @@ pub(super) fn last_section(text: &str, title: &str) -> Option<Section> {
     section
 }
 
-/// Whether a line can open or close something that decides where sections are.
+/// Whether a line could be a heading or a fence.
 pub(super) fn has_structure(line: &str) -> bool {
     let line = line.trim_end_matches(['\n', '\r']);
     Fence::parse(line, 0).is_some() || heading(line).is_some_and(|heading| heading.level <= 2)
@@ -71,7 +72,7 @@ fn heading(line: &str) -> Option<Heading<'_>> {
     })
 }
 
-/// A line without its indentation, which is no deeper than a heading's may be.
+/// A line without its indentation; `None` if that is deeper than a heading's may be.
 fn unindented(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(' ');
     (line.len() - rest.len() <= 3).then_some(rest)
@@ -84,7 +85,7 @@ struct Fence {
     marker: char,
     length: usize,
     can_close: bool,
-    /// A later line closes it, if it opens anything.
+    /// Whether a later line closes it.
     is_closed: bool,
 }
 
@@ -107,7 +108,7 @@ impl Fence {
     }
 }
 
-/// Every line that may be a fence, and whether it would be closed.
+/// Every line that may be a fence, with whether a later line would close it.
 fn fences(text: &str) -> Vec<Fence> {
     let mut start = 0;
     let mut fences = Vec::new();
@@ -126,8 +127,8 @@ fn fences(text: &str) -> Vec<Fence> {
     fences
 }
 
-/// The length of `- ` or `1. ` at the beginning of a line, with the blanks behind it: an item may
-/// begin with a fence.
+/// The length of a list marker at the start of a line, with the blanks after it: a fence may follow
+/// a marker on its line.
 fn list_marker_length(line: &str) -> usize {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let behind = line.get(digits..).unwrap_or_default();

@@ -1,17 +1,18 @@
-//! `ContextStore`: the Markdown memory that agents share.
+//! `ContextStore`: Markdown files that agents share as a long-term memory. People and other
+//! programs may read and edit the same files.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `entry`, `location`, `time` | an entry, its place, its times |
-//! | `document` | a file's text, taken apart and put together |
-//! | `front_matter`, `yaml_reader`, `yaml_quoted` | its front matter, and the YAML in it |
-//! | `body`, `markdown`, `changelog` | its body, and the changelog in it |
-//! | `index` | what is known of all entries |
-//! | `shared` | what the stores of one directory share in a process |
-//! | `write`, `change`, `supersede` | new entries, changes of one, the change of two at once |
-//! | `journal` | what makes the change of two one |
+//! | `entry`, `entry_parts`, `location`, `time` | an entry, its path, its times |
+//! | `document` | lossless parsing and writing of an entry's file |
+//! | `front_matter`, `block`, `yaml_reader`, `yaml_quoted` | its front matter, and the subset of YAML in it |
+//! | `body`, `markdown`, `changelog` | its body, and the changelog at the end |
+//! | `index` | the entry index: metadata, links and an inverted index |
+//! | `shared` | what all stores of one directory share in a process, with the lock |
+//! | `write`, `change`, `supersede` | creating, changing and superseding entries |
+//! | `journal` | the write-ahead journal of `supersede` |
 //! | `recall` | reading, searching, following links |
-//! | `housekeeping` | which entries are over |
+//! | `housekeeping` | removing expired entries |
 
 mod block;
 mod body;
@@ -70,35 +71,36 @@ pub use write::Draft;
 
 use shared::Shared;
 
-/// What a store is told at its construction.
+/// The options of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Where the entries are.
+    /// The directory of the entries.
     pub directory: PathBuf,
-    /// Who writes. Its name can be that of a directory.
+    /// The agent that writes. Its name must be a valid directory name.
     pub agent: String,
-    /// The session that entries are written in.
+    /// The session in which entries are written.
     pub session_id: String,
-    /// Whether its entries have a directory of their own. Its name can be that of a directory then.
+    /// Whether new entries go into a directory per session. The session's name must be a valid
+    /// directory name then.
     pub has_session_directory: bool,
     /// What an acknowledged change survives.
     pub durability: Durability,
-    /// How long a change waits for other processes.
+    /// How long a change waits for another process's lock.
     pub lock_timeout: Duration,
-    /// Longer entries are refused, and skipped when they are read, in bytes.
+    /// The longest entry, in bytes: longer ones are refused when written and skipped when read.
     pub max_entry_bytes: u64,
-    /// What the caller vouches for.
+    /// Guarantees by the caller about locks and shared directories.
     pub trust: Trust,
 }
 
-/// A place where agents keep what others should know.
+/// A directory of entries, opened for one agent and session.
 pub struct Store {
     options: StoreOptions,
     shared: Arc<Shared>,
     debug: Debug,
-    /// The agent's own directories were compared with those that are there.
+    /// Set once the agent's directories were checked for names that differ in letter case only.
     is_named_well: OnceLock<()>,
-    /// Changes are made in the order of the calls; new entries are written beside each other.
+    /// Changes run in the order of the calls; new entries are written concurrently.
     order: CallOrder,
     /// New entries get their names in the order of the calls.
     naming: CallOrder,
@@ -107,7 +109,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store; touches no file.
+    /// A store. Touches no file.
     #[must_use]
     pub fn new(
         options: StoreOptions,
@@ -130,12 +132,12 @@ impl Store {
         })
     }
 
-    /// Begins an operation that [`Store::close`] waits for, until what is returned is dropped.
+    /// Begins an operation; [`Store::close`] waits until the returned guard is dropped.
     pub fn begin(&self) -> TrackedCall {
         self.calls.track()
     }
 
-    /// Waits for what has begun, and keeps what is known of the entries for other processes.
+    /// Waits for operations that have begun, and writes the index's cache.
     pub async fn close(&self) {
         self.calls.wait_for_all().await;
         if let Some(index) = self.shared.known_index() {
@@ -143,14 +145,15 @@ impl Store {
         }
     }
 
-    /// The text of the entry at `location`, below the store without symbolic links.
+    /// The bytes of the entry at `location`. Symbolic links below the store are not followed.
     async fn bytes_of(&self, root: &std::path::Path, location: &Location) -> Result<Vec<u8>> {
         let limit = self.options.max_entry_bytes;
         let path = std::path::Path::new(location.as_str());
         let contents = match self.shared.file_system.read(root, path, limit).await {
             Ok(contents) => contents,
             Err(error) if error.is_not_found() => return Err(self.not_found(location)),
-            // How the disk says that a link was on the way, or no regular file at the end.
+            // How the disk reports a symbolic link in the path, or a target that is no regular
+            // file.
             Err(error) if error.kind == std::io::ErrorKind::InvalidInput => {
                 return Err(self.shared.outside(&self.shared.directory.join(path)));
             }
@@ -162,7 +165,7 @@ impl Store {
         Ok(contents.bytes)
     }
 
-    /// The directory without symbolic links; `None` when it is not there.
+    /// The canonical path of the directory; `None` if it does not exist.
     ///
     /// # Errors
     /// `UnsafeDirectory`, `Io`
@@ -171,8 +174,8 @@ impl Store {
         self.shared.root().await
     }
 
-    /// Checks the owners and the modes of the store's directory and of the agent's own in it, once they
-    /// exist.
+    /// Checks owner and mode of the store's directory and of the agent's own directory in it, once
+    /// they exist.
     ///
     /// # Errors
     /// `UnsafeDirectory`
@@ -222,7 +225,7 @@ impl Store {
         Error::from_file(&format!("{what} the entry"), &path, "path", error)
     }
 
-    /// Refuses the text of an entry that is too large.
+    /// Refuses an entry that is too long.
     fn within_limit(&self, location: &str, text: Vec<u8>) -> Result<Payload> {
         let length = text.len() as u64;
         if length > self.options.max_entry_bytes {
@@ -231,7 +234,7 @@ impl Store {
         Ok(Payload::new(text))
     }
 
-    /// What others see from now on is to be looked at again.
+    /// Marks an entry as changed, so that the index reads it again.
     fn note(&self, location: &Location) {
         if let Some(index) = self.shared.known_index() {
             index.note(location);
@@ -239,13 +242,13 @@ impl Store {
     }
 }
 
-/// Takes the secrets out of a document and makes its text.
+/// Redacts a document and returns its text.
 fn finished(document: &mut Document, pass: &mut RedactionSession) -> Result<Vec<u8>> {
     document.redact(pass)?;
     Ok(document.to_text().into_bytes())
 }
 
-/// A file that is no entry.
+/// The error for a file that is no valid entry.
 fn corrupt(path: &str, problem: &Problem) -> Error {
     Error::new(
         Code::Corrupt,
@@ -253,12 +256,12 @@ fn corrupt(path: &str, problem: &Problem) -> Error {
     )
 }
 
-/// Every link must be able to lead to an entry; it need not be there.
+/// Checks that every link is a possible path of an entry; the entry need not exist.
 fn check_links(links: &[String]) -> Result<()> {
     links.iter().try_for_each(|link| Location::parse(link).map(drop))
 }
 
-/// Adds what is not there yet.
+/// Appends the items that the list does not have yet.
 fn add_missing(list: &mut Vec<String>, added: impl IntoIterator<Item = String>) {
     for item in added {
         if !list.contains(&item) {

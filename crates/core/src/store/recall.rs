@@ -1,4 +1,4 @@
-//! Reading entries: by path, by what they say, by what they are linked to.
+//! Queries: reading entries by path, by filters, and by links.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -15,47 +15,47 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// Which entries are near another one.
+/// The arguments of [`Store::related`].
 #[derive(Debug, Clone, Deserialize)]
 pub struct Related {
-    /// Where to begin.
+    /// The entry to start at.
     pub path: String,
-    /// Links between that entry and the farthest, at most.
+    /// The greatest number of links between the two entries.
     pub depth: usize,
-    /// Which way links are followed.
+    /// The direction in which links are followed.
     pub direction: Direction,
-    /// At most this many.
+    /// The greatest number of results.
     pub limit: usize,
 }
 
-/// What is in a store, and what is wrong with it.
+/// The result of [`Store::verify`].
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyReport {
-    /// How many entries there are.
+    /// The number of valid entries.
     pub entries: usize,
-    /// Files that should be entries and are not.
+    /// Files at an entry's path that are no valid entries.
     pub problems: Vec<FileProblem>,
-    /// Links to entries that are not there.
+    /// Links to missing entries.
     pub dangling_links: Vec<DanglingLink>,
 }
 
-/// What is wrong with which file.
+/// A file with an error.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileProblem {
-    /// Relative to the store.
+    /// The path relative to the store.
     pub path: String,
-    /// What and where.
+    /// The error and its line.
     #[serde(flatten)]
     pub problem: Problem,
 }
 
-/// A link that leads nowhere.
+/// A link to a missing entry.
 #[derive(Debug, Clone, Serialize)]
 pub struct DanglingLink {
-    /// The entry that has it.
+    /// The entry with the link.
     pub path: String,
-    /// Where it should lead.
+    /// The missing path.
     pub link: String,
 }
 
@@ -72,17 +72,16 @@ impl Store {
         read_back(&location, Payload::new(bytes)).await
     }
 
-    /// The entries that meet every condition, newest first, or the best first.
+    /// The entries that match the filter: newest first, or by score if the filter is ranked.
     ///
-    /// # Errors
-    /// `InvalidArgument` for a query that cannot be read, `Io`
+    /// # Errors `InvalidArgument` for a query with a syntax error, `Io`
     pub async fn search(&self, filter: &Filter) -> Result<Vec<Entry>> {
         let Some((root, index)) = self.fresh_index().await? else { return Ok(Vec::new()) };
         let found = index.find(filter).await?;
         self.entries_at(&root, found).await
     }
 
-    /// As [`Store::search`], without the texts: no file is read.
+    /// As [`Store::search`], but returns metadata from the index and reads no file.
     ///
     /// # Errors
     /// Those of [`Store::search`].
@@ -91,10 +90,10 @@ impl Store {
         index.summaries(filter).await
     }
 
-    /// The entries that an entry links to and those that link to it, the nearest first.
+    /// The entries that an entry links to and those that link to it, nearest first.
     ///
     /// # Errors
-    /// `InvalidArgument`, `OutsideDirectory`, `NotFound` when there is no such entry, `Io`
+    /// `InvalidArgument`, `OutsideDirectory`, `NotFound` if the entry does not exist, `Io`
     pub async fn related(&self, related: &Related) -> Result<Vec<Entry>> {
         let Related { path, depth, direction, limit } = related;
         let location = Location::parse(path)?;
@@ -108,7 +107,7 @@ impl Store {
         self.entries_at(&root, found).await
     }
 
-    /// What is in the store, and what is wrong with it. Changes nothing.
+    /// Counts the entries and lists invalid files and links to missing entries. Changes nothing.
     ///
     /// # Errors
     /// `Io`
@@ -124,7 +123,7 @@ impl Store {
         Ok(report)
     }
 
-    /// What is known of the entries, brought up to date; `None` when there is no store yet.
+    /// The refreshed index; `None` if the store's directory does not exist.
     pub(super) async fn fresh_index(&self) -> Result<Option<(PathBuf, Arc<EntryIndex>)>> {
         let Some(root) = self.root().await? else { return Ok(None) };
         self.settle(&root).await;
@@ -133,11 +132,11 @@ impl Store {
         Ok(Some((root, index)))
     }
 
-    /// Reads entries; those that have gone meanwhile are left out.
+    /// Reads entries; those that were removed meanwhile are left out.
     async fn entries_at(&self, root: &Path, locations: Vec<Location>) -> Result<Vec<Entry>> {
         let mut entries = Vec::with_capacity(locations.len());
         for location in locations {
-            // A cancelled search stops here.
+            // A cancelled search stops at this await.
             tokio::task::yield_now().await;
             match self.bytes_of(root, &location).await {
                 Ok(bytes) => entries.extend(read_back(&location, Payload::new(bytes)).await),

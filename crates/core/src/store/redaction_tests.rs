@@ -1,4 +1,4 @@
-//! Secrets in every part of a file.
+//! Redaction reaches every part of an entry's file.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use redaction::{
 
 use super::{Change, Document, EntryType, NewEntry};
 
-/// In two parts: hosting services refuse pushes that hold a whole one.
+/// Built from two parts: hosting services refuse pushes with a complete secret.
 fn secret() -> String {
     ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
 }
@@ -107,7 +107,7 @@ fn what_holds_no_secret_stays_as_it_is() {
     assert!(document.to_text().matches(&secret).count() == 2);
 }
 
-/// A secret over several lines may take the line ends with it that hold the file together.
+/// Redacting a secret over several lines may remove line ends that the file's structure needs.
 #[test]
 fn what_redaction_takes_leaves_a_file() {
     let key = private_key("");
@@ -121,13 +121,13 @@ fn what_redaction_takes_leaves_a_file() {
         assert!(!after.to_text().contains("MIIE"), "{}", after.to_text());
         assert_eq!(after.changelog().len(), 1, "{}", after.to_text());
     }
-    // A key that begins in one comment and ends in the next.
+    // A private key that begins in one comment and ends in the next.
     let key = private_key("# ");
     let after = redacted(&parse(&format!("---\n# {key}\ntype: finding # a\n---\n")));
     assert!(!after.to_text().contains("MIIE"), "{}", after.to_text());
 }
 
-/// A caller's rule may take what makes a comment one, or a key.
+/// A caller's rule may match the `#` of a comment, or the key of a line.
 #[test]
 fn what_a_rule_takes_of_foreign_lines_leaves_lines_of_their_kind() {
     let rule = CustomRule {

@@ -1,5 +1,5 @@
-//! What the stores of one directory share in a process: whose turn it is to change entries, and what is
-//! known of them.
+//! What all `Store`s of one directory share in a process: the lock that serialises changes, the
+//! entry index, and the reserved paths of new entries.
 
 use std::{
     collections::HashSet,
@@ -17,20 +17,20 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// One directory with entries.
+/// The shared state of one directory.
 pub(super) struct Shared {
     pub file_system: Arc<dyn FileSystem>,
-    /// As the caller spells it.
+    /// The path as the caller spells it.
     pub directory: PathBuf,
     pub files: SharedFiles,
-    /// With the directory without symbolic links that it is about.
+    /// The index, with the canonical path of the directory that it describes.
     index: Mutex<Option<(PathBuf, Arc<EntryIndex>)>>,
-    /// Where entries are about to be created.
+    /// The paths of entries that are being created.
     reserved: Mutex<HashSet<Location>>,
 }
 
-/// The place of an entry that is about to be created, for nobody else in the process until it is
-/// dropped.
+/// The path of an entry that is being created. No other call in this process can reserve it until
+/// this is dropped.
 pub(super) struct Reserved<'a> {
     shared: &'a Shared,
     pub location: Location,
@@ -45,7 +45,7 @@ impl Drop for Reserved<'_> {
 static STORES: Registry<(u64, PathBuf), Shared> = Registry::new();
 
 impl Shared {
-    /// What all stores of this directory share. Touches no file.
+    /// The shared state of a directory. Touches no file.
     pub fn of(file_system: &Arc<dyn FileSystem>, directory: &Path) -> Arc<Self> {
         let key = (file_system.scope(), directory.to_owned());
         STORES.get_or_insert_with(key, || {
@@ -68,7 +68,7 @@ impl Shared {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves the place of an entry; `None` when it is reserved already.
+    /// Reserves an entry's path; `None` if it is reserved already.
     pub fn reserve(&self, location: Location) -> Option<Reserved<'_>> {
         let is_new = self.reserved().insert(location.clone());
         is_new.then(|| Reserved { shared: self, location })
@@ -78,7 +78,7 @@ impl Shared {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The directory without symbolic links; `None` when it is not there.
+    /// The canonical path of the directory; `None` if it does not exist.
     ///
     /// # Errors
     /// `Io`
@@ -90,7 +90,7 @@ impl Shared {
         }
     }
 
-    /// What is known of the entries in `root`.
+    /// The entry index of `root`.
     pub fn index(&self, root: &Path, max_entry_bytes: u64) -> Arc<EntryIndex> {
         let mut known = self.known();
         if let Some((of, index)) = &*known
@@ -104,13 +104,13 @@ impl Shared {
         index
     }
 
-    /// What is known, when anybody has asked before.
+    /// The entry index, if one was made already.
     pub fn known_index(&self) -> Option<Arc<EntryIndex>> {
         self.known().as_ref().map(|(_, index)| Arc::clone(index))
     }
 
-    /// Waits for the turn to change entries: in this process first, then among all. The directory is
-    /// there.
+    /// Acquires the lock for changes: first within this process, then among all processes. The
+    /// directory must exist.
     ///
     /// # Errors
     /// `LockTimeout`, `Io`
@@ -118,11 +118,11 @@ impl Shared {
         let tell = || {
             match self.files.untrusted_locks() {
             None => debug.say(
-                "The context store's file system has no locks: let one process alone change entries",
+                "The context store's file system has no locks: let only one process change entries",
                 || json!({ "path": self.directory }),
             ),
             Some(kind) => debug.say(
-                "The locks of the context store's file system may bind one host or mount only: let one of them alone change entries, or set trustLocks if every process uses the same mount",
+                "The locks of the context store's file system may bind one host or mount only: let only one of them change entries, or set trustLocks if every process uses the same mount",
                 || json!({ "path": self.directory, "fileSystem": kind }),
             ),
         }
@@ -140,8 +140,8 @@ impl Shared {
         })
     }
 
-    /// Makes a directory with all that lead to it; at [`Durability::Full`] the way to it is on the
-    /// medium then. Without symbolic links on its way below the store.
+    /// Creates a directory with its parents; at [`Durability::Full`], their directory entries are
+    /// on stable storage afterwards. Fails if a directory below the store is a symbolic link.
     ///
     /// # Errors
     /// `OutsideDirectory`, `Io`
@@ -155,12 +155,12 @@ impl Shared {
         self.files.make_reachable(directory, durability).await.map_err(refused)
     }
 
-    /// The file system's refusal to do something with the store.
+    /// The error for a failed file operation.
     pub fn refused(&self, what: &str, error: FileError) -> Error {
         Error::from_file(&format!("{what} the context store"), &self.directory, "path", error)
     }
 
-    /// What a directory below the store that is a symbolic link is answered with.
+    /// The error for a directory below the store that is a symbolic link.
     pub fn outside(&self, path: &Path) -> Error {
         Error::new(
             Code::OutsideDirectory,

@@ -1,17 +1,16 @@
-//! Slugs: the readable part of an entry's file name.
+//! Slugs: the readable part of an entry's file name, made from its title.
 
 /// The longest slug in a file name, in bytes.
 const MAX_SLUG: usize = 80;
 
-/// A short kebab-case name of ASCII letters and digits; `None` when nothing of the text is a letter or
-/// a digit.
+/// A kebab-case name of ASCII letters and digits; `None` if the text has neither.
 #[must_use]
 pub fn slug(text: &str) -> Option<String> {
     let kebab = heck::AsKebabCase(text).to_string();
     let mut slug = ::slug::slugify(kebab);
     if slug.len() > MAX_SLUG {
         slug.truncate(MAX_SLUG);
-        // A word that would be cut is left out, when one before it stays.
+        // A word that would be cut is left out, unless it is the only one.
         if let Some((words, _)) = slug.rsplit_once('-') {
             slug.truncate(words.len());
         }

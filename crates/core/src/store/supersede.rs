@@ -1,5 +1,5 @@
-//! One entry in another's place: the new one, its mark in the old one, and the links between both, as
-//! one change.
+//! `supersede`: creates an entry that replaces another one, adds a line to the old entry's
+//! changelog, and links both to each other, as one atomic change.
 
 use std::sync::Arc;
 
@@ -15,33 +15,34 @@ use super::{
 };
 use crate::error::Result;
 
-/// What takes an entry's place, and why.
+/// The arguments of [`Store::supersede`].
 #[derive(Debug, Clone, Deserialize)]
 pub struct Supersession {
-    /// The path of the entry that is over.
+    /// The path of the superseded entry.
     pub path: String,
-    /// What takes its place.
+    /// The entry that replaces it.
     pub replacement: Draft,
-    /// Why, for the changelog.
+    /// The reason, for the changelog.
     pub reason: String,
 }
 
-/// Two entries, one in the other's place.
+/// The result of [`Store::supersede`].
 #[derive(Debug, Clone, Serialize)]
 pub struct Superseded {
-    /// The entry that is over, marked as such.
+    /// The superseded entry, with the link and the changelog line.
     pub old: Entry,
-    /// What took its place.
+    /// The new entry.
     pub replacement: Entry,
 }
 
 impl Store {
-    /// Writes an entry in another's place: each links to the other, and the old one's changelog says
-    /// so. A crash leaves all of it or nothing. Done in the order of the calls, as [`Store::update`].
+    /// Replaces an entry with a new one: each links to the other, and the old one's changelog names
+    /// the new one. After a crash, either both files are changed or none. Runs in the order of the
+    /// calls, as [`Store::update`].
     ///
-    /// # Errors
-    /// Those of [`Store::write`] and [`Store::update`]. Nothing is changed then, or all of it once
-    /// somebody reads or changes entries.
+    /// # Errors Those of [`Store::write`] and [`Store::update`]. If the new entry was created
+    /// before the error, the next read or change completes the supersession; otherwise nothing was
+    /// changed.
     pub fn supersede(
         self: &Arc<Self>,
         supersession: Supersession,
@@ -86,7 +87,8 @@ impl Store {
             let created = self.shared.files.create(&path, &prepared.text, journal::LEVEL).await;
             match created {
                 Ok(()) => break (journal, location.clone()),
-                // Writers of new entries wait for no turn.
+                // Other processes create new entries without the lock, so the path may be taken
+                // meanwhile.
                 Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => {
                     self.drop_journal(&root).await?;

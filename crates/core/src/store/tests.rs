@@ -182,7 +182,7 @@ async fn what_was_interrupted_is_completed_by_whoever_reads() {
     assert_eq!(marked.summary.superseded_by, Some(new.summary.path.clone()));
     assert_eq!(marked.summary.links, [new.summary.path.as_str()]);
     assert!(!path.exists());
-    // A journal that comes back, as after a power cut, changes nothing.
+    // A journal that reappears after a power failure changes nothing.
     fs::write(&path, journal(&new.summary.path, &new.revision, &old)).unwrap();
     assert_eq!(store.search(&filter()).await.unwrap().len(), 2);
     assert_eq!(store.read(&old).await.unwrap(), marked);
@@ -270,7 +270,7 @@ async fn a_store_that_is_not_there_is_empty_and_stays_so() {
 #[tokio::test]
 async fn a_broken_file_hides_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    // A file of another program that others can read would be reported as well.
+    // A file that others can read would be reported as well.
     #[cfg(unix)]
     fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700))
         .unwrap();
@@ -290,13 +290,13 @@ async fn a_broken_file_hides_no_other() {
     assert_eq!(error.code, Code::Corrupt);
     assert!(error.message.contains("20260221T143022-broken.md, line 3: "), "{error}");
     assert_eq!(told.lock().unwrap().len(), 1, "told once");
-    // Nor is it changed.
+    // The file is not changed either.
     let path = "code-reviewer/20260221T143022-broken.md";
     assert_eq!(update(&store, path, "x").await.unwrap_err().code, Code::Corrupt);
     assert!(fs::read_to_string(&broken).unwrap().ends_with("Text\n"));
 }
 
-/// An entry of another implementation, so many days old.
+/// Writes an entry as another program would, `days` days old.
 fn plant(folder: &Path, path: &str, days: i64, links: &[&str]) {
     let time = time::iso(time::whole_seconds(time::now()) - days * DAY);
     let (agent, _) = path.split_once('/').unwrap();
@@ -343,7 +343,7 @@ async fn housekeeping_removes_what_nobody_needs() {
     let one = Policy { agents: Some(vec!["b".to_owned()]), ..policy() };
     assert_eq!(paths(&store.plan_housekeeping(&one).await.unwrap()), ["b/20260221T143005-x.md"]);
 
-    // Somebody changes one of them in between, and links to another.
+    // One of them is changed in between, and links to another.
     update(&store, &name(1), "still true").await.unwrap();
     plant(folder.path(), "b/20260221T143006-x.md", 40, &[]);
     let linking = Update {
@@ -367,7 +367,7 @@ async fn housekeeping_removes_what_nobody_needs() {
     }
 }
 
-/// Plants a temporary file that was last changed so long ago.
+/// Creates a temporary file that was last changed `age` ago.
 fn left(directory: &Path, place: &str, age: Duration) -> PathBuf {
     let path = directory.join(place);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -435,7 +435,7 @@ async fn calls_in_flight_take_effect_in_their_order() {
         let writes: Vec<_> = (0..6)
             .map(|number| store.write(draft(&format!("new {round}"), &number.to_string()), None))
             .collect();
-        // Polled in another order than that of the calls.
+        // Polled in the reverse order of the calls.
         let writes: Vec<_> = writes.into_iter().rev().map(tokio::spawn).collect();
         let updates: Vec<_> = updates.into_iter().rev().map(tokio::spawn).collect();
         for task in updates {

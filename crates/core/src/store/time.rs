@@ -1,4 +1,4 @@
-//! Times of entries, ms since 1970.
+//! Times of entries, in ms since 1970: parsing and formatting.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, SubsecRound, Utc};
 
@@ -7,7 +7,7 @@ pub(super) fn now() -> i64 {
     Utc::now().timestamp_millis()
 }
 
-/// ISO 8601 in UTC: seconds, and milliseconds where there are any.
+/// Formats as ISO 8601 in UTC, with milliseconds unless they are 0.
 pub(super) fn iso(time: i64) -> String {
     format(
         time,
@@ -15,7 +15,7 @@ pub(super) fn iso(time: i64) -> String {
     )
 }
 
-/// As the names of entries have it: `20260221T143022`.
+/// Formats as in the names of entries: `20260221T143022`.
 pub(super) fn compact(time: i64) -> String {
     format(time, "%Y%m%dT%H%M%S")
 }
@@ -24,13 +24,13 @@ fn format(time: i64, pattern: &str) -> String {
     DateTime::from_timestamp_millis(time).unwrap_or_default().format(pattern).to_string()
 }
 
-/// Without its milliseconds: what is written has none.
+/// Cuts the milliseconds off, which file names and front matter do not have.
 pub(super) fn whole_seconds(time: i64) -> i64 {
     time - time.rem_euclid(1000)
 }
 
-/// What front matter and changelogs say: ISO 8601 with or without fractions of a second and offset,
-/// `T` or a space before the time, or a date alone.
+/// Parses the times of front matter and changelogs: ISO 8601 with or without fractions of a second
+/// and offset, with `T` or a space before the time, or only a date.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -55,8 +55,8 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp_millis())
 }
 
-/// The time at the beginning of an entry's file name: `20260221T143022`, also with fractions of a
-/// second and `Z`.
+/// Parses the time at the start of an entry's file name: `20260221T143022`, also with fractions of
+/// a second and `Z`.
 pub(super) fn parse_compact(name: &str) -> Option<i64> {
     let (stamp, _) = name.split_once('-')?;
     let stamp = stamp.strip_suffix('Z').unwrap_or(stamp);

@@ -1,4 +1,4 @@
-//! New entries.
+//! `write`: creates entries, and the parts that `supersede` uses to create one.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,29 +19,30 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// So many entries of one slug are told apart within a second.
+/// The greatest number at the end of a name, which distinguishes entries with the same slug and
+/// second.
 const MAX_NUMBER: u32 = 100_000;
 
-/// What an agent wants to be known.
+/// The caller's arguments for a new entry.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
-    /// What it is.
+    /// The entry's type.
     #[serde(rename = "type")]
     pub entry_type: EntryType,
-    /// What its file is called after the time: any text with a letter or a digit.
+    /// The readable part of the file's name: any text with a letter or a digit.
     pub slug: String,
     /// Markdown.
     pub content: String,
-    /// What it is found by.
+    /// The tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The paths of entries it belongs to.
+    /// The paths of related entries.
     #[serde(default)]
     pub links: Vec<String>,
 }
 
-/// An entry that is still to get its name.
+/// A redacted entry that has no file name yet.
 pub(super) struct Prepared {
     directory: String,
     compact_time: String,
@@ -50,12 +51,11 @@ pub(super) struct Prepared {
 }
 
 impl Store {
-    /// Writes an entry. Nothing is ever overwritten. Entries get their names in the order of the calls,
-    /// after the changes that were called before.
+    /// Writes a new entry; never overwrites a file. Entries get their names in the order of the
+    /// calls, after the changes that were called before.
     ///
-    /// # Errors
-    /// `InvalidArgument`, `OutsideDirectory`, `Conflict` for a directory that differs from another in
-    /// letter case alone, `TooLarge`, `Redaction`, `Io`
+    /// # Errors `InvalidArgument`, `OutsideDirectory`, `Conflict` if the directory's name differs
+    /// from an existing one in letter case only, `TooLarge`, `Redaction`, `Io`
     pub fn write(
         self: &Arc<Self>,
         draft: Draft,
@@ -82,7 +82,7 @@ impl Store {
         Ok(pass.answer(stored))
     }
 
-    /// Checks a draft, takes the secrets out and makes its text, as of the time of the call.
+    /// Checks and redacts a draft and makes its text, with the time of the call.
     pub(super) async fn prepare(
         self: &Arc<Self>,
         draft: Draft,
@@ -109,7 +109,7 @@ impl Store {
         add_missing(&mut tags, given);
         add_missing(&mut links, linked);
         check_links(&links)?;
-        // Before it becomes a name: there its secrets would no longer look like any.
+        // Redacted before it becomes a name, in which redaction would not recognise a secret.
         pass.text(&mut slug)?;
         let slug = slug::slug(&slug).ok_or_else(|| {
             Error::new(Code::InvalidArgument, "slug must contain a letter or a digit")
@@ -134,7 +134,7 @@ impl Store {
         Ok(Prepared { directory, compact_time: time::compact(now), slug, text })
     }
 
-    /// The store's directory, made when it is not there, with the agent's own directories in it.
+    /// The store's directory with the agent's own directories, which are created if missing.
     pub(super) async fn own_root(&self) -> Result<PathBuf> {
         let Self { options, shared, .. } = self;
         let refused = |error| shared.refused("create", error);
@@ -156,7 +156,7 @@ impl Store {
         Ok(root)
     }
 
-    /// Refuses a directory that some file systems take for another one.
+    /// Refuses a directory name that some file systems treat as equal to an existing one.
     async fn check_case(&self, parent: &Path, name: &str) -> Result<()> {
         let refused = |error| self.shared.refused("list", error);
         let names = self.shared.file_system.directories(parent).await.map_err(refused)?;
@@ -169,14 +169,14 @@ impl Store {
             Some(other) => Err(Error::new(
                 Code::Conflict,
                 format!(
-                    "{name:?} differs from {other:?} in {} in letter case alone, and some systems take both for one; use {other:?}",
+                    "{name:?} differs from {other:?} in {} only in letter case, and some systems treat both as one; use {other:?}",
                     parent.display()
                 ),
             )),
         }
     }
 
-    /// Gives an entry the first free name.
+    /// Writes an entry under the first free name.
     async fn create_entry(
         &self,
         root: &Path,
@@ -184,14 +184,15 @@ impl Store {
         naming: CallPlace,
     ) -> Result<Location> {
         let naming = naming.reached().await;
-        // Only a disk refuses to replace a file by itself.
+        // Only the disk can create a file without replacing an existing one; other file systems
+        // need the lock.
         let _turn = match self.shared.file_system.disk() {
             Some(_) => None,
             None => Some(self.shared.turn(self.options.lock_timeout, &self.debug).await?),
         };
         let mut number = 1;
         let mut reserved = self.reserve(root, prepared, &mut number).await?;
-        // The files are written, and brought to stable storage, beside each other.
+        // The names are reserved, so the files are written and synchronised concurrently.
         drop(naming);
         loop {
             let location = &reserved.location;
@@ -200,7 +201,7 @@ impl Store {
                 self.shared.files.create(&path, &prepared.text, self.options.durability).await;
             match created {
                 Ok(()) => return Ok(location.clone()),
-                // Another process was faster.
+                // Another process created the file first.
                 Err(error) if error.kind == std::io::ErrorKind::AlreadyExists => {
                     number += 1;
                     reserved = self.reserve(root, prepared, &mut number).await?;
@@ -215,8 +216,7 @@ impl Store {
         }
     }
 
-    /// The next place from `number` on where nothing is, and no other call of the process is about to
-    /// write.
+    /// Reserves the first free path from `number` on.
     pub(super) async fn reserve(
         &self,
         root: &Path,
@@ -230,7 +230,7 @@ impl Store {
             if let Some(reserved) = self.shared.reserve(location) {
                 let path = Path::new(reserved.location.as_str());
                 let found = self.shared.file_system.read(root, path, 0).await;
-                // A link or a directory may have the name as well.
+                // A symbolic link or a directory may have the name as well.
                 if found.is_err_and(|error| error.is_not_found()) {
                     return Ok(reserved);
                 }
@@ -244,7 +244,7 @@ impl Store {
     }
 }
 
-/// The entry that a text just written is.
+/// Parses the text that was just written.
 pub(super) async fn read_back(location: &Location, text: Payload) -> Result<Entry> {
     let (location, bytes) = (location.clone(), text.len());
     let read = move || {

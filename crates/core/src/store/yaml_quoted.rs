@@ -1,8 +1,9 @@
-//! Quoted texts of YAML: reading both kinds, and writing a text so that every reader reads it back.
+//! Quoted scalars of YAML: parses both kinds, and writes a text so that all YAML parsers read it
+//! back unchanged.
 
 use super::yaml_reader::{Fault, Read, Reader, fold};
 
-/// `'it''s'`; the reader stands on the first quote.
+/// Parses `'it''s'`; the reader is at the first quote.
 pub(super) fn single(reader: &mut Reader<'_>, least: usize) -> Read<String> {
     let opening = reader.at;
     reader.at += 1;
@@ -29,7 +30,7 @@ pub(super) fn single(reader: &mut Reader<'_>, least: usize) -> Read<String> {
     }
 }
 
-/// `"a\tb"`; the reader stands on the first quote.
+/// Parses `"a\tb"`; the reader is at the first quote.
 pub(super) fn double(reader: &mut Reader<'_>, least: usize) -> Read<String> {
     let opening = reader.at;
     reader.at += 1;
@@ -72,7 +73,7 @@ fn not_closed(opening: usize) -> Fault {
     Fault { at: opening, reason: "the quoted text is not closed".to_owned() }
 }
 
-/// The character behind a backslash.
+/// Parses the character after a backslash.
 fn escaped(reader: &mut Reader<'_>) -> Read<char> {
     let fault = |reader: &Reader<'_>| reader.fault("this is no escape of YAML");
     let Some(letter) = reader.rest().chars().next() else { return Err(fault(reader)) };
@@ -100,8 +101,8 @@ fn escaped(reader: &mut Reader<'_>) -> Read<char> {
     Ok(character)
 }
 
-/// The character whose number the letter introduces. JSON spells one beyond U+FFFF as two of four
-/// digits each.
+/// Parses a numeric escape of `digits` digits. A character beyond U+FFFF may be two escapes of four
+/// digits each, as in JSON.
 fn numbered(reader: &mut Reader<'_>, digits: usize) -> Read<char> {
     let fault = reader.fault("this is no escape of YAML");
     let rest = reader.rest();
@@ -127,7 +128,8 @@ fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
     is_number.then(|| u32::from_str_radix(number, 16).ok()).flatten()
 }
 
-/// A text as front matter has it, on one line: plain where no reader takes it for anything else.
+/// Writes a text on one line: plain if every YAML parser reads it as the same text, otherwise
+/// quoted.
 pub(super) fn write(text: &str, out: &mut String) {
     if is_plain(text) {
         out.push_str(text);
@@ -155,7 +157,7 @@ pub(super) fn write(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether YAML 1.1 and 1.2 both read this text, unquoted, as itself, within brackets, too.
+/// Whether YAML 1.1 and 1.2 both read the unquoted text as itself, also within brackets.
 fn is_plain(text: &str) -> bool {
     let mut characters = text.chars();
     let begins_plain = characters
@@ -163,7 +165,7 @@ fn is_plain(text: &str) -> bool {
         .is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/'));
     begins_plain
         && !text.ends_with(' ')
-        && !text.contains(" -") // some readers take it for an item of a list
+        && !text.contains(" -") // some parsers take it for a list item
         && characters.all(|character| {
             character.is_alphanumeric()
                 || matches!(character, ' ' | '-' | '_' | '.' | '/' | '+' | '(' | ')')
@@ -177,7 +179,7 @@ fn is_word_of_yaml(text: &str) -> bool {
     words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Numbers of any base, dates and times.
+/// Whether a parser could read the text as a number, a date or a time.
 fn looks_like_a_number(text: &str) -> bool {
     let has_base = match text.as_bytes() {
         [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', digits @ ..] => {
@@ -190,8 +192,8 @@ fn looks_like_a_number(text: &str) -> bool {
         || text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(is_decimal)
 }
 
-/// Whether a character may stand in a quoted text as it is: YAML calls it printable, and it neither
-/// ends lines nor reorders what is seen.
+/// Whether a character needs no escape in a quoted text: YAML counts it as printable, and it
+/// neither ends a line nor reorders the visible text.
 fn is_visible(character: char) -> bool {
     !character.is_control()
         && !matches!(

@@ -1,7 +1,9 @@
-//! Values of front matter: the part of YAML that texts and lists of texts need.
+//! A parser for the subset of YAML that front matter uses: scalars and lists of scalars.
+//! `front_matter` calls it.
 //!
-//! Plain, quoted and block scalars, lists in both styles, comments. No anchors, aliases, tags or
-//! nesting: nothing here recurses, and every byte is looked at a fixed number of times.
+//! Supported are plain, quoted and block scalars, lists in both styles, and comments; anchors,
+//! aliases, tags and nesting are refused. The parser does not recurse, and its time is linear in
+//! the input.
 
 use std::ops::Range;
 
@@ -11,10 +13,10 @@ const MAPPING: &str = "a mapping stands where a text belongs";
 const REFERENCE: &str = "anchors, aliases and tags are not read here";
 const LIST: &str = "a list stands where a text belongs";
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Nothing, `null` or `~`.
+    /// No value, `null` or `~`.
     Nothing,
     /// A text.
     Scalar(String),
@@ -22,23 +24,23 @@ pub(super) enum Value {
     List(Vec<String>),
 }
 
-/// Where reading stopped, and why.
+/// A parse error.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// The byte in the text that was read.
+    /// The position in the parsed text, in bytes.
     pub(super) at: usize,
-    /// What is wrong there.
+    /// The reason.
     pub(super) reason: String,
 }
 
 pub(super) type Read<T> = Result<T, Fault>;
 
-/// Reads a text from one byte on. Its lines end with `\n` or `\r\n`.
+/// A parser at a position of the text, whose lines end with `\n` or `\r\n`.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
-    /// Where comments stand before the end of what was read.
+    /// The ranges of the comments before the current position.
     pub(super) comments: Vec<Range<usize>>,
 }
 
@@ -47,7 +49,7 @@ impl<'a> Reader<'a> {
         Self { text, at, comments: Vec::new() }
     }
 
-    /// A key and its colon, which a blank or the end of the line follows.
+    /// Parses a key and its colon, which a blank or the end of the line must follow.
     pub(super) fn key(&mut self) -> Read<String> {
         let name = match self.peek() {
             Some(b'"') => yaml_quoted::double(self, usize::MAX)?,
@@ -80,7 +82,8 @@ impl<'a> Reader<'a> {
         self.peek() == Some(b':') && self.is_separator(self.at + 1, false)
     }
 
-    /// The value behind a key's colon. Nothing but comments and empty lines may follow it.
+    /// Parses the value after a key's colon, to the end of the text. Only comments and empty lines
+    /// may follow the value.
     pub(super) fn value(&mut self) -> Read<Value> {
         let start = self.at;
         self.skip_blanks();
@@ -113,7 +116,7 @@ impl<'a> Reader<'a> {
         Ok(self.scalar(1, false)?.map_or(Value::Nothing, Value::Scalar))
     }
 
-    /// Items of nothing are left out.
+    /// Parses a block list. Items without a value are left out.
     fn block_list(&mut self, indent: usize) -> Read<Vec<String>> {
         let mut items = Vec::new();
         loop {
@@ -135,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Items of nothing are left out.
+    /// Parses a flow list. Items without a value are left out.
     fn flow_list(&mut self) -> Read<Vec<String>> {
         let mut items = Vec::new();
         let opening = self.at;
@@ -169,7 +172,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A text; `None`: plain `null` or `~`. Its lines are indented by `least` spaces at least.
+    /// Parses a scalar; `None` for plain `null` or `~`. Its lines must be indented by at least
+    /// `least` spaces.
     fn scalar(&mut self, least: usize, is_in_flow: bool) -> Read<Option<String>> {
         match self.peek() {
             Some(b'"') => yaml_quoted::double(self, least).map(Some),
@@ -204,7 +208,7 @@ impl<'a> Reader<'a> {
         Err(self.fault(reason))
     }
 
-    /// Unquoted text, to the end of its last character.
+    /// Parses a plain scalar, to the end of its last character.
     fn plain(&mut self, least: usize, is_in_flow: bool) -> Read<String> {
         let mut text = String::new();
         loop {
@@ -231,7 +235,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// To the end of the last character that belongs to a plain text on this line.
+    /// Skips the part of the line that belongs to a plain scalar.
     fn skip_plain_line(&mut self, is_in_flow: bool) -> Read<()> {
         let (mut end, mut is_after_blank) = (self.at, false);
         while let Some(byte) = self.peek() {
@@ -257,7 +261,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What `|` and `>` introduce, to the end of its last line that is not empty.
+    /// Parses a block scalar (`|` or `>`), to the end of its last line that is not empty.
     fn block_scalar(&mut self, least: usize) -> Read<String> {
         let is_folded = self.peek() == Some(b'>');
         self.at += 1;
@@ -354,14 +358,14 @@ impl<'a> Reader<'a> {
         self.peek() == Some(b'-') && self.is_separator(self.at + 1, false)
     }
 
-    /// The spaces before this byte, which is the first of its line that is no blank.
+    /// The number of spaces before the current byte, which must be the first non-blank of its line.
     fn indent(&self) -> usize {
         let before = self.text.get(..self.at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         line.len() - line.trim_start_matches(' ').len()
     }
 
-    /// Over one line end and the empty lines and blanks behind it; how many line ends these were.
+    /// Skips one line end and the empty lines and blanks after it; returns the number of line ends.
     pub(super) fn skip_breaks(&mut self) -> usize {
         let mut breaks = 0;
         while self.is_at_line_break() {
@@ -372,7 +376,7 @@ impl<'a> Reader<'a> {
         breaks
     }
 
-    /// Over line ends within a quoted text.
+    /// Skips line ends within a quoted scalar.
     pub(super) fn skip_breaks_of(&mut self, least: usize) -> Read<usize> {
         let breaks = self.skip_breaks();
         if self.peek().is_some() && self.indent() < least {
@@ -386,7 +390,7 @@ impl<'a> Reader<'a> {
         self.at += rest.find('\n').map_or(rest.len(), |line_end| line_end + 1);
     }
 
-    /// Behind a value there is at most a comment on its line.
+    /// Checks that only a comment follows a value on its line.
     fn check_end_of_line(&mut self) -> Read<()> {
         self.skip_blanks();
         let is_over = match self.peek() {
@@ -396,7 +400,7 @@ impl<'a> Reader<'a> {
         if is_over { Ok(()) } else { Err(self.fault("there is text behind the end of the value")) }
     }
 
-    /// From the end of a line to the next one with content, over comments; its indentation.
+    /// Skips comments and empty lines to the next line with content; returns its indentation.
     fn skip_to_content(&mut self) -> Read<Option<usize>> {
         loop {
             if self.peek() == Some(b'#') {
@@ -424,7 +428,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Line ends within a text: one is a space, of several the first goes.
+/// Folds line ends within a scalar: a single one becomes a space, of several the first is dropped.
 pub(super) fn fold(text: &mut String, breaks: usize) {
     if breaks == 1 {
         text.push(' ');
@@ -433,7 +437,7 @@ pub(super) fn fold(text: &mut String, breaks: usize) {
     }
 }
 
-/// The lines of a block scalar as one text.
+/// Joins the lines of a block scalar.
 fn joined(lines: &[&str], is_folded: bool, chomping: Option<u8>) -> String {
     let (mut text, mut breaks, mut is_first, mut was_indented) = (String::new(), 0, true, false);
     for line in lines {

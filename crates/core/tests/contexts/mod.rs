@@ -1,4 +1,4 @@
-//! What tests of contexts share.
+//! Helpers for tests of contexts.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,7 +10,7 @@ use json_text::Encoded;
 use serde_json::Value;
 use storage::Durability;
 
-/// A session of its own in the directory.
+/// Options for a new session in the directory.
 pub fn options(directory: &Path) -> ManagerOptions {
     let directory = directory.to_str().unwrap().to_owned();
     ManagerOptions {

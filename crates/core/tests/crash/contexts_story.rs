@@ -1,4 +1,5 @@
-//! What happened to the contexts of a directory, step by step, and what may be left of them.
+//! Records the operations on a directory's contexts, and checks which contexts may exist after a
+//! crash.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -19,13 +20,14 @@ use crate::{
 /// The directory of every manager.
 pub const DIRECTORY: &str = "/store/contexts";
 
-/// A session's manager in a process of its own, which keeps nothing of sessions that are over.
+/// A session's manager, as another process would have it, whose retention keeps no contexts of
+/// sessions that are over.
 pub fn manager_on(disk: &SimulatedDisk, session: &str, durability: Durability) -> Arc<Manager> {
     let own = ManagerOptions { session: session.to_owned(), durability, ..strict() };
     Manager::new(own, process_on(disk), Debug::default())
 }
 
-/// Options under which a sweep leaves nothing of sessions that no process holds.
+/// Options with which a sweep removes all contexts of dead sessions.
 pub fn strict() -> ManagerOptions {
     let own = options(Path::new(DIRECTORY));
     ManagerOptions {
@@ -34,7 +36,7 @@ pub fn strict() -> ManagerOptions {
     }
 }
 
-/// Saves a context of its own, of so many bytes or more; returns its path.
+/// Saves a unique context of at least this many bytes; returns its path.
 pub async fn save(manager: &Arc<Manager>, id: &str, length: usize) -> String {
     try_save(manager, id, length).await.unwrap()
 }
@@ -47,15 +49,15 @@ pub async fn try_save(
     contexts::save(manager, "tool", &json!({ "of": id }), &json!("x".repeat(length))).await
 }
 
-/// Saves a context whose result is an image of so many bytes; returns its path.
+/// Saves a context whose result is an image of this many bytes; returns its path.
 pub async fn save_bytes(manager: &Arc<Manager>, id: &str, length: usize) -> String {
-    // Base64 of bytes that are no text.
+    // Base64 of bytes that are not UTF-8.
     let data = "/7+A".repeat(length / 3);
     let block = json!({ "type": "image", "mimeType": "image/png", "data": data });
     contexts::save(manager, "tool", &json!({ "of": id }), &json!([block])).await.unwrap()
 }
 
-/// Saves a context that comes in pieces: text, or bytes that are none; returns its path.
+/// Saves a streamed context, text or binary; returns its path.
 pub async fn save_stream(manager: &Arc<Manager>, id: &str, pieces: &[&[u8]]) -> String {
     let stream = manager.stream(None, usize::MAX);
     for piece in pieces {
@@ -66,7 +68,7 @@ pub async fn save_stream(manager: &Arc<Manager>, id: &str, pieces: &[&[u8]]) -> 
     manager.store_streamed(sequence, request, &stream, None).await.unwrap().stored.path
 }
 
-/// The record behind a path, or why there is none. Bytes that a record names are there.
+/// The record at a path, or the error. The binary data that it names must exist.
 pub async fn load(manager: &Arc<Manager>, path: &str) -> Result<Vec<u8>, Code> {
     let record = manager.load(path).await.map_err(|error| error.code)?.record();
     if memchr::memmem::find(&record, b"\"bytes\":[").is_some() {
@@ -75,7 +77,7 @@ pub async fn load(manager: &Arc<Manager>, path: &str) -> Result<Vec<u8>, Code> {
     Ok(record.to_vec())
 }
 
-/// How many files of bytes have no record.
+/// The number of files of binary data without a record.
 pub fn bytes_without_record(disk: &SimulatedDisk) -> usize {
     let names = names(disk, DIRECTORY);
     let records = names.iter().filter_map(|name| file_names::parse_bytes(name));
@@ -89,7 +91,7 @@ pub fn context_names(disk: &SimulatedDisk) -> Vec<String> {
     names
 }
 
-/// How many leases and temporary files there are.
+/// The numbers of leases and of temporary files.
 pub fn hidden(disk: &SimulatedDisk) -> (usize, usize) {
     let names = names(disk, DIRECTORY);
     let count =
@@ -97,25 +99,25 @@ pub fn hidden(disk: &SimulatedDisk) -> (usize, usize) {
     (count(file_names::parse_lease), count(file_names::parse_temporary))
 }
 
-/// A context's life, in operations of the disk.
+/// The life of a context, in numbers of disk operations.
 struct Life {
     record: Vec<u8>,
-    /// When it was acknowledged.
+    /// When the save was acknowledged.
     saved: usize,
     removed: Option<Removal>,
 }
 
 struct Removal {
-    /// When it was asked for, and when it was acknowledged.
+    /// When the removal was called, and when it was acknowledged.
     begun: usize,
     done: usize,
-    /// Removed for good, as far as the durability level goes.
+    /// Whether the removal is durable, by the durability level.
     is_promised: bool,
 }
 
-/// The story of a directory's contexts.
+/// The recorded operations on a directory's contexts.
 pub struct Contexts {
-    /// The disk that tells it.
+    /// The disk that records the operations.
     pub disk: SimulatedDisk,
     durability: Durability,
     lives: BTreeMap<String, Life>,
@@ -127,12 +129,12 @@ impl Contexts {
         Self { last: disk.operations(), disk, durability, lives: BTreeMap::new() }
     }
 
-    /// Notes what an acknowledged step did to the files.
+    /// Records the effect of an acknowledged step on the files.
     pub async fn step(&mut self) {
         self.note(true).await;
     }
 
-    /// Notes what a sweep did to the files: it promises nothing.
+    /// Records the effect of a sweep on the files, which need not be durable.
     pub async fn swept(&mut self) {
         self.note(false).await;
     }
@@ -159,12 +161,12 @@ impl Contexts {
         }
     }
 
-    /// How many contexts were on disk at some time, and how many are.
+    /// The number of contexts that were on disk at any time, and that are now.
     pub fn counts(&self) -> (usize, usize) {
         (self.lives.len(), self.lives.values().filter(|life| life.removed.is_none()).count())
     }
 
-    /// Checks what is found, and returns the records that are there.
+    /// Checks the disk after a crash; returns the existing records.
     pub async fn check(&self, found: &Found) -> BTreeMap<String, Vec<u8>> {
         let is_promised = found.is_killed() || self.durability == Durability::Full;
         let reader = manager_on(&found.disk, "reader", Durability::Process);

@@ -1,4 +1,5 @@
-//! Cuts a story off behind every operation and looks at what is left.
+//! Simulates a crash after every operation of a recorded story, and passes the resulting disks to a
+//! check.
 
 use std::{
     collections::HashSet,
@@ -21,20 +22,20 @@ const EXTREMES: [Survival; 5] = [
     Survival::DataOnly,
 ];
 
-/// What was found after a story was cut off.
+/// The state after a crash.
 pub struct Found {
     /// The disk.
     pub disk: SimulatedDisk,
-    /// How many operations there were.
+    /// The number of operations before the crash.
     pub at: usize,
-    /// What the power cut left; `None`: only the process was ended.
+    /// What survived the power failure; `None` if only the process ended.
     pub survival: Option<Survival>,
     story: &'static str,
     model: &'static str,
 }
 
 impl Found {
-    /// Only the process was ended.
+    /// Whether only the process ended.
     pub fn is_killed(&self) -> bool {
         self.survival.is_none()
     }
@@ -54,7 +55,7 @@ pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// A file as it stands on a disk.
+/// A file on a disk: name and contents.
 pub type RawFile = (String, Vec<u8>);
 
 /// The files of a directory, with their contents.
@@ -70,7 +71,7 @@ pub fn names(disk: &SimulatedDisk, directory: &str) -> Vec<String> {
     disk.list(Path::new(directory)).unwrap().into_iter().map(|entry| entry.name).collect()
 }
 
-/// The same number for the same files: with their names, their identities and their contents.
+/// A digest of the files' names, identities and contents.
 fn digest(disk: &SimulatedDisk, directory: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut directories = vec![directory.to_owned()];
@@ -87,13 +88,13 @@ fn digest(disk: &SimulatedDisk, directory: &str) -> u64 {
     hasher.finish()
 }
 
-/// Random losses that every group is tried with, at least.
+/// The least number of random losses that each group is tested with.
 pub const SUBSETS: usize = 20_000;
 
-/// Cuts the story that a disk tells off behind every operation, in every way, at least `subsets` of
-/// them random, and checks what is found: with entries that reach stable storage by themselves, and
-/// with entries in a log, where renames become durable before data. Disks that differ in nothing below
-/// `directory` are checked once.
+/// Crashes the story that a disk has recorded after every operation, with all kinds of losses, of
+/// which at least `subsets` are random, and checks the result: with directory entries that become
+/// durable independently, and with entries in a log, where renames become durable before data. Of
+/// disks with the same contents of `directory`, only one is checked.
 pub fn cut_everywhere(
     group: Group,
     story: &'static str,
@@ -105,7 +106,7 @@ pub fn cut_everywhere(
     let mut counts = Counts { prefixes: disk.operations() + 1, ..Counts::default() };
     let models = [
         ("independent entries", disk.clone(), subsets.div_ceil(counts.prefixes)),
-        // Fewer outcomes: entries are left in their order.
+        // Fewer outcomes are possible, because entries keep their order.
         ("logged entries", disk.clone().with_entry_log(), subsets.div_ceil(4 * counts.prefixes)),
     ];
     for (model, disk, random) in models {

@@ -1,4 +1,4 @@
-//! How much was tried, printed and kept in a file.
+//! Counts the tested cases, prints the counts, and writes them to a file.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What is tried.
+/// The tested parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Files, logs and locks.
@@ -22,16 +22,16 @@ pub enum Group {
     Memory,
 }
 
-/// How much was tried.
+/// The numbers of tested cases.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Places where the story was cut off.
+    /// Operations after which the story was crashed.
     pub prefixes: usize,
-    /// Ends of the process, and the extreme losses.
+    /// Ends of the process, and losses of everything or nothing.
     pub extremes: usize,
     /// Random losses.
     pub subsets: usize,
-    /// Disks among all these that differ at one place.
+    /// Disks among these with different contents.
     pub different: usize,
     /// Failing calls, each with every error.
     pub errors: usize,
@@ -59,7 +59,7 @@ impl Counts {
 
 static TOLD: Mutex<BTreeMap<(Group, &str), Counts>> = Mutex::new(BTreeMap::new());
 
-/// Prints how much of a story was tried, and writes it down with what was told before.
+/// Prints the counts of a story, and writes them to the file with those of earlier stories.
 pub fn tell(group: Group, story: &'static str, counts: Counts) {
     println!("{group:?}, {story}: {}", counts.line());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

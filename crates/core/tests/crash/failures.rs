@@ -1,4 +1,4 @@
-//! Lets every call of a change fail, with every error, and looks at what is left.
+//! Lets every disk call of a change fail with every error, and passes the result to a check.
 
 use std::{fmt::Debug, io, thread};
 
@@ -12,9 +12,9 @@ use crate::{
 /// EIO, ENOSPC, EACCES, EXDEV, EINTR, EMFILE.
 const ERRORS: [i32; 6] = [5, 28, 13, 18, 4, 24];
 
-/// A change one of whose calls failed.
+/// The result of a change in which a call failed.
 pub struct Failed<T, E> {
-    /// What came of it.
+    /// The change's result.
     pub outcome: Result<T, E>,
     error: i32,
     call: usize,
@@ -23,7 +23,7 @@ pub struct Failed<T, E> {
 }
 
 impl<T, E> Failed<T, E> {
-    /// The kind of the error that the call failed with.
+    /// The kind of the injected error.
     pub fn kind(&self) -> io::ErrorKind {
         io::Error::from_raw_os_error(self.error).kind()
     }
@@ -39,8 +39,8 @@ impl<T, E> Drop for Failed<T, E> {
     }
 }
 
-/// Lets each call of `act` fail on a fresh disk that `begin` makes, with each error, doing nothing
-/// and stopping halfway; `check` looks at what is left.
+/// Lets each call of `act` fail, on a new disk that `begin` creates, with each error, without
+/// effect and halfway done; `check` examines the result.
 pub fn fail_everywhere<S, T, E: Debug>(
     group: Group,
     story: &'static str,

@@ -1,4 +1,4 @@
-//! Files created whole, and locks.
+//! Atomic creation of files, and locks.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ fn path(name: &str) -> PathBuf {
     Path::new(STORE).join(name)
 }
 
-/// A disk with the directory and a file in it, all on the medium.
+/// A disk with the directory and a file, both durable.
 fn begin(has_unnamed_files: bool) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     disk.create_directories(Path::new(STORE)).unwrap();
@@ -48,7 +48,7 @@ async fn replace(
     contents: &[u8],
     durability: Durability,
 ) -> Result<(), FileError> {
-    // A crash may have left one: names of temporary files are never used again.
+    // A unique name: a crash may have left a temporary file, and their names are never used again.
     let (temporary, file) = (path(&format!("{}.tmp", disk.calls())), path("old"));
     let target = Target { directory: Path::new(STORE), temporary: &temporary, path: &file };
     let contents = Arc::new(contents.to_vec());
@@ -191,7 +191,7 @@ fn replacement_fails(story: &'static str, durability: Durability) {
             Ok(()) => assert_eq!(now, [b'x'; 5000]),
             Err(kind) => {
                 assert_eq!(kind, failed.kind());
-                // The new one is in its place where the directory's synchronisation failed.
+                // The new file is in place if only the directory's synchronisation failed.
                 assert!(now == b"old" || (durability == Durability::Full && now == [b'x'; 5000]));
             }
         }
@@ -215,7 +215,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
-/// Whoever takes the lock keeps others out, and leaves it free.
+/// A process that acquires the lock excludes others, and releases it.
 async fn check_lock(disk: &SimulatedDisk) {
     let (one, other) = (lock_on(disk), lock_on(disk));
     let guard = one.acquire(soon()).await.unwrap();
@@ -260,7 +260,7 @@ fn a_lock_that_cannot_be_taken_says_so() {
             Ok(is_exclusive) => assert!(is_exclusive),
             Err(kind) => assert_eq!(kind, failed.kind()),
         }
-        // A lock that could not be given up goes with its next holder, or with the file.
+        // A lock whose release failed is released by its next holder, or by closing the file.
         drop(lock.acquire(soon()).await.unwrap());
         check_lock(disk).await;
     });

@@ -1,4 +1,4 @@
-//! Histories, cut off.
+//! Crashes of histories.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -23,12 +23,12 @@ use crate::{
 };
 use Durability::{Full, Process};
 
-/// Random losses of each of the stories: four are short, two are long.
+/// Random losses of each story: four stories are short, two are long.
 const EACH: usize = 4800;
 const EACH_LONG: usize = 400;
 const _: () = assert!(4 * EACH + 2 * EACH_LONG >= SUBSETS);
 
-/// The history as a process of its own has it.
+/// The history, as another process would have it.
 pub fn history_on(disk: &SimulatedDisk, durability: Durability) -> Arc<History> {
     let options = HistoryOptions {
         path: log_path(),
@@ -41,7 +41,7 @@ pub fn history_on(disk: &SimulatedDisk, durability: Durability) -> Arc<History> 
     History::new(options, process_on(disk), Debug::default())
 }
 
-/// An entry of its own, of so many bytes or more.
+/// A unique entry of at least this many bytes.
 pub fn entry(id: &str, length: usize) -> NewEntry {
     let encode = |value: &Value| Encoded::Text(value.to_string().encode_utf16().collect());
     let rest = json!({"success": true, "timestamp": "2026-01-01T00:00:00Z", "id": id});
@@ -60,12 +60,12 @@ pub async fn append(history: &Arc<History>, id: &str, length: usize) -> Result<(
     history.append(entry(id, length)).outcome().await.map(drop)
 }
 
-/// Keeps the last entries and puts a summary in front of them.
+/// Keeps the last entries, with a summary before them.
 pub async fn compact(history: &Arc<History>, kept: u64) -> Result<CompactReport> {
     compact_while(history, kept, async || {}).await
 }
 
-/// As [`compact`]; something happens between the plan and its execution.
+/// As [`compact`]; `meanwhile` runs between the plan and its execution.
 async fn compact_while(
     history: &Arc<History>,
     kept: u64,
@@ -81,12 +81,12 @@ async fn compact_while(
     history.compact(plan, Some(summary)).await.map(|(report, _)| report)
 }
 
-/// The entries in what was read.
+/// Parses the entries that were read.
 pub fn values(texts: &[Vec<u8>]) -> Vec<Value> {
     texts.iter().flat_map(|text| serde_json::from_slice::<Vec<Value>>(text).unwrap()).collect()
 }
 
-/// The entry as it is read: what the line says, under the names that JavaScript knows.
+/// The entry that a line is read as, with the names of JavaScript.
 fn public(line: &Line) -> Value {
     let mut entry: Value = serde_json::from_slice(&line.0).unwrap();
     let members = entry.as_object_mut().unwrap();
@@ -104,7 +104,7 @@ fn public(line: &Line) -> Value {
     entry
 }
 
-/// Checks that a history reads, finds and counts these lines and nothing else.
+/// Checks that a history reads, finds and counts exactly these lines.
 pub async fn check_read(disk: &SimulatedDisk, lines: &[Line]) {
     let history = history_on(disk, Process);
     let mut read = values(&history.read(usize::MAX, usize::MAX).await.unwrap());
@@ -120,7 +120,8 @@ pub async fn check_read(disk: &SimulatedDisk, lines: &[Line]) {
     assert_eq!(report.bytes, text(disk).len() as u64);
 }
 
-/// What is left of a story goes on: with an entry, a power cut, and a compaction.
+/// Checks that the history stays usable after a crash: with an append, a power failure and a
+/// compaction.
 async fn goes_on(story: &Story, found: &Found) {
     let before = story.check(found);
     check_read(&found.disk, &before).await;
@@ -178,7 +179,7 @@ fn appended_at_full() {
     appended("appends, full", Full);
 }
 
-/// Two processes append in turns, one compacts, the other appends to what it finds then.
+/// Two processes append alternately, one compacts, and the other appends to the result.
 fn compacted(name: &'static str, durability: Durability) {
     let mut story = Story::new(SimulatedDisk::new());
     runtime().block_on(async {
@@ -195,7 +196,7 @@ fn compacted(name: &'static str, durability: Durability) {
         let report = compact_while(&one, 2, meanwhile).await.unwrap();
         assert_eq!((report.kept_entries, report.dropped_entries), (2, 3));
         story.rewritten();
-        // Summary, kept, and what came meanwhile.
+        // The summary, the kept entries, and those that were appended meanwhile.
         assert_eq!(story.lines().len(), 4);
         for (number, length) in LENGTHS.into_iter().enumerate() {
             append(&other, &format!("later{number}"), length).await.unwrap();
@@ -223,7 +224,7 @@ fn compacted_at_full() {
 
 const OPERATIONS: usize = 6;
 
-/// Appends an entry of an operation; returns whether it was written now.
+/// Appends an entry with an operation id; returns whether it was written now.
 async fn operate(history: &Arc<History>, number: usize, previous: Option<Previous>) -> bool {
     let id = format!("operation {number}");
     let plain = entry(&layout::random().to_string(), LENGTHS[number % LENGTHS.len()]);
@@ -233,7 +234,7 @@ async fn operate(history: &Arc<History>, number: usize, previous: Option<Previou
     matches!(history.append(entry).outcome().await.unwrap(), Appended::Written { .. })
 }
 
-/// Every operation is repeated on what is left, and is there once in the end.
+/// Repeats every operation after the crash; each is in the log once at the end.
 async fn repeats(found: &Found) {
     let history = history_on(&found.disk, Full);
     for number in 0..OPERATIONS {
@@ -255,7 +256,7 @@ async fn repeats(found: &Found) {
     }
 }
 
-/// Two processes append the same operations, one compacts, both repeat them.
+/// Two processes append the same operations, one compacts, and both repeat them.
 fn operated(name: &'static str, durability: Durability) {
     let mut story = Story::new(SimulatedDisk::new());
     runtime().block_on(async {
@@ -269,7 +270,7 @@ fn operated(name: &'static str, durability: Durability) {
         let report = compact(&other, 2).await.unwrap();
         assert_eq!((report.kept_entries, report.dropped_entries), (2, 3));
         story.rewritten();
-        // A record for each operation that went, the summary, and what was kept.
+        // A record for each dropped operation, the summary, and the kept entries.
         assert_eq!(story.lines().len(), 3 + 1 + 2);
         for history in [&one, &other] {
             for number in 0..OPERATIONS - 1 {
@@ -300,10 +301,10 @@ fn operations_at_full() {
     operated("operations of two processes and a compaction, full", Full);
 }
 
-/// A block of the simulated disk: what is lost begins and ends where lines do.
+/// The block size of the simulated disk: losses begin and end at line boundaries.
 const BLOCK: usize = 4096;
 
-/// A history that is long enough for an index, on the medium.
+/// A durable history that is long enough for an index.
 pub async fn long() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let history = history_on(&disk, Process);
@@ -313,7 +314,8 @@ pub async fn long() -> SimulatedDisk {
     disk.kill(usize::MAX)
 }
 
-/// A long history and entries that are not on the medium, its index, and those of a shorter one.
+/// A long history with entries that may not be durable, its index, and the indexes of a shorter
+/// one.
 fn indexed(name: &'static str, is_on_medium: bool) {
     let mut story = Story::new(runtime().block_on(long()));
     runtime().block_on(async {
@@ -332,7 +334,7 @@ fn indexed(name: &'static str, is_on_medium: bool) {
         let index = format!("{NAME}.index");
         let directory = Path::new(DIRECTORY);
         assert!(Disk::read(&story.disk, directory, Path::new(&index), 1).is_ok(), "is written");
-        // A shorter log, whose index is older than it.
+        // A shorter log, with the index of the longer one.
         compact(&history, 24).await.unwrap();
         story.rewritten();
         history.append(numbered(40, 500).await).outcome().await.unwrap();
@@ -345,12 +347,12 @@ fn indexed(name: &'static str, is_on_medium: bool) {
     });
 }
 
-/// Checks that a search finds what reading every line does.
+/// Checks that searching finds the same as reading every line.
 async fn check_search(disk: &SimulatedDisk) {
     check_search_of(&history_on(disk, Process), disk).await;
 }
 
-/// As [`check_search`], by a history.
+/// As [`check_search`], for an open history.
 pub async fn check_search_of(history: &Arc<History>, disk: &SimulatedDisk) {
     let entries: Vec<Value> = whole_lines(&text(disk)).iter().map(public).collect();
     for filter in filters() {
@@ -362,7 +364,7 @@ pub async fn check_search_of(history: &Arc<History>, disk: &SimulatedDisk) {
     }
 }
 
-/// The block that holds a newline is lost, everything else survived, the index as well.
+/// The block with a newline is lost, while everything else survived, including the index.
 #[test]
 fn an_index_finds_no_entry_that_ran_into_what_was_lost() {
     let runtime = runtime();
@@ -379,8 +381,8 @@ fn an_index_finds_no_entry_that_ran_into_what_was_lost() {
     }
 }
 
-/// The log is another one than the index describes: an older index came back, or the file got the
-/// identity of another.
+/// The log is not the one that the index describes: an older index reappeared, or the file got the
+/// identity of another one.
 #[test]
 fn an_index_of_another_log_changes_nothing() {
     let runtime = runtime();
@@ -408,7 +410,7 @@ fn an_index_of_another_log_changes_nothing() {
     });
 }
 
-/// Gives the log another text; the file stays the same.
+/// Replaces the log's text in place.
 fn overwrite(disk: &SimulatedDisk, text: &[u8]) {
     let file = disk.open(&log_path().file(), Access::Append).unwrap();
     file.truncate(0).unwrap();
@@ -428,11 +430,12 @@ pub async fn numbered(number: usize, length: usize) -> NewEntry {
     with_padding(length - text(&scratch).len())
 }
 
-/// What is looked for in a long history.
+/// The filters of searches in a long history.
 pub fn filters() -> Vec<Filter> {
     let all = || Filter { limit: usize::MAX, ..Filter::default() };
     let of = |tool: &str| Filter { tool_names: Some(vec![tool.to_owned()]), ..all() };
-    // First what an old index knows nothing of: it is forgotten where it is found to be wrong.
+    // First a filter whose result an old index does not have: the index is dropped when it is found
+    // to be wrong.
     vec![of("summary"), of("t0"), of("t1"), Filter { success: Some(false), ..all() }]
 }
 

@@ -1,4 +1,4 @@
-//! Histories whose calls fail.
+//! Failing disk calls of histories.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 use Durability::{Full, Process};
 
-/// A history in use, and its lines.
+/// An open history with its lines.
 struct InUse {
     history: Arc<History>,
     lines: Vec<Line>,
@@ -42,7 +42,8 @@ fn check_names(disk: &SimulatedDisk) {
     }
 }
 
-/// The history goes on, another process's as well, and nothing is lost when the power is cut.
+/// Checks that this and another process can use the history, and that a power failure loses
+/// nothing.
 async fn goes_on(disk: &SimulatedDisk, history: &Arc<History>) {
     let before = whole_lines(&text(disk));
     check_read(disk, &before).await;
@@ -81,7 +82,7 @@ fn append_fails(story: &'static str, durability: Durability) {
     });
 }
 
-/// The error that the call failed with, with a code, the file's path and the reason.
+/// Checks the error: its code, the file's path and the reason.
 fn check_error<T>(error: &Error, failed: &Failed<T, Error>) {
     assert_eq!(error.code, Code::Io);
     assert_eq!(error.cause.as_ref().unwrap().kind, failed.kind());
@@ -104,7 +105,7 @@ fn check_compacted(disk: &SimulatedDisk, used: &InUse, failed: &Failed<CompactRe
             assert_eq!(report.bytes_after, text(disk).len() as u64);
         }
         Err(error) => {
-            // Which file it is may not have been told.
+            // The error may not name the file.
             if error.code != Code::Conflict {
                 check_error(error, failed);
             }

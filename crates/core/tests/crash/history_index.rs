@@ -1,4 +1,4 @@
-//! Indexes of many segments, cut off, and with calls that fail.
+//! Crashes and failing disk calls of indexes with many segments.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     story::{DIRECTORY, NAME, Story, text},
 };
 
-/// With these a few entries fill many segments.
+/// Sizes with which few entries fill many segments.
 const SIZES: IndexSizes = IndexSizes {
     min_log: 1,
     min_segment: 700,
@@ -31,7 +31,7 @@ const ENTRY: usize = 300;
 /// Random losses of the story.
 const EACH: usize = 400;
 
-/// The history as a process of its own has it.
+/// The history, as another process would have it.
 fn indexed_on(disk: &SimulatedDisk) -> Arc<History> {
     let options = HistoryOptions {
         path: log_path(),
@@ -89,7 +89,7 @@ fn an_index_of_many_segments_changes_nothing() {
         check_search_of(&history, &found.disk).await;
         check_search_of(&indexed_on(&found.disk), &found.disk).await;
         if !text(&found.disk).is_empty() {
-            // With the filters before, every row is read: what is damaged is made again.
+            // Together with the filters before, this reads all rows, so damaged ones are rebuilt.
             let succeeded = Filter { success: Some(true), limit: usize::MAX, ..Filter::default() };
             history.search(succeeded).await.unwrap();
             let state = history.verify().await.unwrap().index;

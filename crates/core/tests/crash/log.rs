@@ -1,4 +1,4 @@
-//! Logs, cut off.
+//! Crashes of logs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,15 +19,15 @@ use Durability::{Full, Process};
 pub type TestLog = Log<&'static str>;
 type Appended = Result<(), AppendError<&'static str>>;
 
-/// Random losses of each of the kernel's 16 stories.
+/// Random losses of each of the 16 stories of this group.
 pub const EACH: usize = SUBSETS.div_ceil(16);
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Lengths of lines, from within a block to several of them.
+/// Lengths of lines, from less than a block to several blocks.
 pub const LENGTHS: [usize; 5] = [20, 5000, 100, 9000, 4000];
 
-/// A line of its own, of so many bytes or a little more.
+/// A unique line of about this many bytes.
 pub fn line(id: &str, length: usize) -> Line {
     let line =
         json!({"tool_name": "t", "id": id, "padding": id.repeat(length / id.len()), "end": id});
@@ -38,7 +38,7 @@ pub fn log_path() -> LogPath {
     LogPath { directory: DIRECTORY.into(), prefix: format!("{DIRECTORY}/"), name: NAME.to_owned() }
 }
 
-/// The log as a process of its own has it.
+/// The log, as another process would have it.
 pub fn log_on(disk: &SimulatedDisk) -> Arc<TestLog> {
     let file_system: Arc<dyn FileSystem> = Arc::new(disk.clone());
     LogRegistry::new().log(&file_system, &log_path())
@@ -57,7 +57,7 @@ pub async fn append(log: &Arc<TestLog>, line: Line, durability: Durability) -> A
     queue(log, line, durability).outcome().await.unwrap()
 }
 
-/// Drops the log's first lines, as many as are told, in favour of a head.
+/// Rewrites the log: replaces its first `dropped` lines with `head`.
 pub async fn rewrite(log: &Arc<TestLog>, dropped: usize, head: Line) -> Result<u64, LogError> {
     let reader = log.reader().await?.ok_or(LogError::Replaced)?;
     let mut lines = LinesForwards::new(&reader, 0, usize::MAX);
@@ -72,7 +72,7 @@ pub async fn rewrite(log: &Arc<TestLog>, dropped: usize, head: Line) -> Result<u
     log.rewrite(Rewrite { snapshot, head, kept }, PATIENCE).outcome().await.unwrap()
 }
 
-/// The lines that the log's own readers find whole.
+/// The complete lines that the log's readers find.
 async fn read(log: &TestLog) -> Vec<Line> {
     let Some(reader) = log.reader().await.unwrap() else { return Vec::new() };
     let mut lines = LinesForwards::new(&reader, 0, usize::MAX);
@@ -84,13 +84,13 @@ async fn read(log: &TestLog) -> Vec<Line> {
     whole_lines(&text)
 }
 
-/// How many files were to replace the log.
+/// The number of temporary files for rewriting the log.
 pub fn replacements(disk: &SimulatedDisk) -> usize {
     let names = cuts::names(disk, DIRECTORY);
     names.iter().filter(|name| layout::is_replacement(name, NAME)).count()
 }
 
-/// What is left of a story goes on: with an append, a power cut, and a rewrite.
+/// Checks that the log stays usable after a crash: with an append, a power failure and a rewrite.
 async fn goes_on(story: &Story, found: &Found) {
     let before = story.check(found);
     assert_eq!(read(&log_on(&found.disk)).await, before);
@@ -135,7 +135,7 @@ fn appended_at_full() {
     appended("a log, full", SimulatedDisk::new(), Full);
 }
 
-/// A log whose last line a crash left without its end.
+/// A log whose last line is incomplete after a crash.
 pub fn torn() -> SimulatedDisk {
     let torn = line("torn", 30);
     disk_with(&[&line("old", 4090).0, b"\n".as_slice(), &torn.0[..torn.0.len() - 9]].concat())
@@ -182,7 +182,7 @@ fn appended_by_two_processes() {
             story.appended(1, durability);
         }
         for number in 0..3 {
-            // At once: each writes while the other waits for the medium.
+            // Concurrently: each writes while the other waits for synchronisation.
             let lines = ["a", "b"].map(|writer| line(&format!("{writer}{number}"), 3000));
             let [one, two] = lines;
             let (one, two) = tokio::join!(append(&logs[0], one, Full), append(&logs[1], two, Full));
@@ -206,7 +206,7 @@ fn rewritten(name: &'static str, disk: SimulatedDisk, durability: Durability) {
         story.appended(1, Process);
         rewrite(&log, 2, line("head", 5000)).await.unwrap();
         story.rewritten();
-        // The other still has the old file open.
+        // The other process still has the old file open.
         append(&other, line("later", 10), durability).await.unwrap();
         story.appended(1, durability);
         append(&log, line("last", 4000), durability).await.unwrap();

@@ -1,4 +1,4 @@
-//! Logs whose calls fail.
+//! Failing disk calls of logs.
 
 use std::{
     io,
@@ -19,7 +19,7 @@ use crate::{
 };
 use Durability::{Full, Process};
 
-/// A log in use, and its text.
+/// An open log, with its text.
 struct InUse {
     log: Arc<TestLog>,
     text: Vec<u8>,
@@ -41,7 +41,7 @@ fn kind(error: LogError) -> io::ErrorKind {
     }
 }
 
-/// A blank line may stand where a synchronisation failed.
+/// Whether the texts are equal, except for a blank line where a synchronisation failed.
 fn is_same_but_for_a_blank_line(text: &[u8], old: &[u8]) -> bool {
     text == old || text.strip_suffix(b"\n") == Some(old)
 }
@@ -53,7 +53,7 @@ fn append_kind(error: AppendError<&str>) -> io::ErrorKind {
     }
 }
 
-/// The log and its lock, nothing else.
+/// Checks that there are no files except the log and its lock.
 fn check_names(disk: &SimulatedDisk) {
     let lock = format!("{NAME}.lock");
     for name in names(disk, DIRECTORY) {
@@ -61,7 +61,7 @@ fn check_names(disk: &SimulatedDisk) {
     }
 }
 
-/// The same log goes on, another process's as well, and nothing is lost when the power is cut.
+/// Checks that this and another process can use the log, and that a power failure loses nothing.
 async fn goes_on(disk: &SimulatedDisk, log: &Arc<TestLog>) {
     let mut expected = whole_lines(&text(disk));
     append(log, line("next", 100), Process).await.unwrap();
@@ -89,7 +89,7 @@ fn append_fails(
     };
     fail_everywhere(Group::Kernel, story, begin, act, async |disk, used, failed| {
         let mut expected = whole_lines(&used.text);
-        // A directory above that may not be opened is not waited for.
+        // An ancestor directory that may not be opened is not synchronised.
         let is_lost =
             !is_open && failed.outcome.is_ok() && failed.kind() == io::ErrorKind::PermissionDenied;
         match failed.outcome {
@@ -153,7 +153,7 @@ fn turn_fails(story: &'static str, durabilities: [Durability; 4]) {
                 Ok(()) => expected.push(line),
                 Err(kind) => {
                     assert_eq!(*kind, failed.kind());
-                    // Taken back would take others, acknowledged ones, with it.
+                    // Rolling it back would remove acknowledged lines as well.
                     let may_be_there = is_mixed && found.contains(&line);
                     expected.extend(may_be_there.then_some(line));
                 }
@@ -166,7 +166,8 @@ fn turn_fails(story: &'static str, durabilities: [Durability; 4]) {
         }
         check_names(disk);
         if is_mixed {
-            // What is acknowledged at `process` alone may be lost with a failed synchronisation.
+            // Lines that were acknowledged only at `process` may be lost with a failed
+            // synchronisation.
             append(&used.log, line("next", 100), Full).await.unwrap();
             let left = whole_lines(&text(&disk.crash(usize::MAX, Survival::Nothing)));
             assert!(left.starts_with(&whole_lines(&used.text)));
@@ -184,7 +185,7 @@ fn records_of_a_turn_fail_alone() {
     turn_fails("a turn of both, calls fail", [Process, Full, Full, Process]);
 }
 
-/// A record that failed, and then something else in taking it back.
+/// An append fails, and then rolling it back fails as well.
 fn append_fails_twice(durability: Durability) {
     for first in 0..20 {
         for second in 1..8 {
@@ -196,7 +197,7 @@ fn append_fails_twice(durability: Durability) {
                 let outcome = append(&log, line("new", 5000), durability).await;
                 let (old, new) = (whole_lines(&before), line("new", 5000));
                 let both = [old.as_slice(), std::slice::from_ref(&new)].concat();
-                // What is still planned meets nobody here.
+                // Remaining injected errors have no effect here.
                 let disk = disk.kill(usize::MAX);
                 let found = whole_lines(&text(&disk));
                 assert!(found == both || (outcome.is_err() && found == old));
@@ -207,7 +208,8 @@ fn append_fails_twice(durability: Durability) {
     }
 }
 
-/// A record of a turn that failed, and then something else: every other one is told as it is.
+/// An append of a batch fails, and then a second call; every other append of the batch reports its
+/// own result.
 fn turn_fails_twice() {
     for first in 0..20 {
         for second in 1..8 {
@@ -241,13 +243,13 @@ fn what_cannot_be_taken_back_harms_nobody() {
     append_fails_twice(Full);
 }
 
-/// Lets a synchronisation fail while `meanwhile` happens.
+/// Lets a synchronisation fail while `meanwhile` runs.
 async fn fail_to_synchronise(
     disk: &SimulatedDisk,
     log: &Arc<TestLog>,
     meanwhile: impl AsyncFnOnce(),
 ) {
-    // The one thread that waits for the medium is kept from its work.
+    // Occupies the only thread for blocking work.
     let (release, released) = mpsc::channel();
     let occupied = tokio::task::spawn_blocking(move || released.recv().unwrap());
     let appending = tokio::spawn(queue(log, line("failed", 3000), Full).outcome());
@@ -286,8 +288,8 @@ fn what_others_wrote_behind_a_failed_record_stays() {
     });
 }
 
-/// What was appended at `process` before a synchronisation failed may be lost, its newline with it:
-/// what is acknowledged at `full` afterwards does not depend on it.
+/// Lines that were appended at `process` before a failed synchronisation may be lost, with their
+/// newlines. Lines that are acknowledged at `full` afterwards do not depend on them.
 fn synchronisation_failed(story: &'static str, is_same: bool) {
     let disk = old();
     let acknowledged = runtime_with_one_waiting_thread().block_on(async {
@@ -339,9 +341,9 @@ fn check_rewritten(disk: &SimulatedDisk, used: &InUse, failed: &Failed<u64, LogE
             assert_eq!(whole_lines(&text(&left)), new);
         }
         Err(error) => {
-            // Which file it is may not have been told.
+            // The error may not name the file.
             assert!(matches!(error, LogError::Replaced | LogError::File(_)));
-            // The new one is there when only its way to the medium failed.
+            // The new log is in place if only its synchronisation failed.
             assert!(text(disk) == used.text || found == new);
         }
     }

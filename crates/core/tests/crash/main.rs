@@ -1,5 +1,5 @@
-//! Every change of the kernel, the history, the manager, the store and the memory, with the power cut
-//! behind every operation and with every call failing, on the simulated disk.
+//! Crash tests of files, logs, histories, managers, stores and memories on a simulated disk: a
+//! power failure after every operation, and every call failing.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 

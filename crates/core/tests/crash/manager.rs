@@ -1,4 +1,4 @@
-//! Managers, cut off.
+//! Crashes of managers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,10 +28,10 @@ use Durability::{Full, Process};
 /// Random losses of each of the stories.
 const EACH: usize = SUBSETS.div_ceil(10);
 
-/// Lengths of results, from within a block to several of them.
+/// Lengths of results, from less than a block to several blocks.
 const LENGTHS: [usize; 5] = [20, 5000, 100, 9000, 4000];
 
-/// What is left of a story goes on: with a save, a power cut, and a sweep.
+/// Checks that the directory stays usable after a crash: with a save, a power failure and a sweep.
 async fn goes_on(story: &Contexts, found: &Found) {
     let before = story.check(found).await;
     let next = manager_on(&found.disk, "next", Full);
@@ -45,14 +45,15 @@ async fn goes_on(story: &Contexts, found: &Found) {
     }
     redeem_all(&reader, &before).await;
     resume_all(&disk, &before).await;
-    // Everybody but `next` is dead.
+    // All sessions except `next` are dead.
     next.sweep().await.unwrap();
     assert_eq!(hidden(&found.disk), (1, 0), "leases and temporary files");
     assert!(load(&next, &path).await.unwrap() == record);
     for name in before.keys() {
         assert!(!context_names(&found.disk).contains(name), "{name} is left");
     }
-    // A loss of power may take the line that says whose bytes they are: those stay until they are old.
+    // A power failure may lose the line that names the session of binary data; such a file is kept
+    // until it is old.
     if found.is_killed() {
         assert_eq!(bytes_without_record(&found.disk), 0, "bytes that no record names");
     }
@@ -60,7 +61,7 @@ async fn goes_on(story: &Contexts, found: &Found) {
     assert_eq!(hidden(&found.disk), (0, 0));
 }
 
-/// What a record notes of itself.
+/// A member of a record.
 fn noted<'a>(record: &'a Value, key: &str) -> &'a str {
     record.get(key).and_then(Value::as_str).unwrap()
 }
@@ -74,7 +75,7 @@ async fn redeem_all(reader: &Arc<Manager>, records: &BTreeMap<String, Vec<u8>>) 
     }
 }
 
-/// A process that resumes a session has all of its contexts that must be there.
+/// A process that resumes a session has all of its durable contexts.
 async fn resume_all(disk: &SimulatedDisk, records: &BTreeMap<String, Vec<u8>>) {
     let mut sessions: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (name, record) in records {
@@ -92,7 +93,7 @@ async fn resume_all(disk: &SimulatedDisk, records: &BTreeMap<String, Vec<u8>>) {
         let rows: Vec<Vec<Value>> = serde_json::from_str(&rows).unwrap();
         let resumed: BTreeSet<&str> =
             rows.iter().filter_map(|row| row.first().and_then(Value::as_str)).collect();
-        // A removal that was not promised may have been undone.
+        // A removal that was not durable may be undone.
         assert!(resumed.is_superset(&names), "{resumed:?} of {names:?}");
         manager.close(manager.calls()).await;
     }
@@ -207,7 +208,7 @@ fn saved_under_temporary_names() {
     saved("saves under temporary names, full", disk(), Full);
 }
 
-/// Large outputs go to disk, small ones when memory is full.
+/// Large outputs are written to disk, small ones when the memory cache is full.
 fn spilled(name: &'static str, durability: Durability) {
     let mut story = Contexts::new(SimulatedDisk::new(), durability);
     let own = ManagerOptions { persist_all: false, memory_budget: 3000, durability, ..strict() };
@@ -246,7 +247,7 @@ fn removed(name: &'static str, durability: Durability) {
         }
         assert!(one.forget(&paths[1]).await.unwrap());
         story.step().await;
-        // The session's other process forgets what this one saved.
+        // Another process of the session removes contexts that this one saved.
         assert!(other.forget(&paths[3]).await.unwrap());
         story.step().await;
         save(&other, "other", 5000).await;
@@ -274,7 +275,7 @@ fn removed_at_full() {
     removed("forgotten and cleared, full", Full);
 }
 
-/// A live session keeps within its bounds.
+/// A live session stays within its bounds.
 fn bounded(name: &'static str, durability: Durability) {
     let mut story = Contexts::new(SimulatedDisk::new(), durability);
     runtime().block_on(async {
@@ -307,7 +308,7 @@ fn bounded_at_full() {
     bounded("bounds of a live session, full", Full);
 }
 
-/// A disk on which a session died: its contexts, its lease, and what it was writing.
+/// A disk with a dead session: its contexts, its lease, and an unfinished file.
 pub async fn after_a_death() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let dead = manager_on(&disk, "dead", Process);

@@ -1,4 +1,4 @@
-//! Managers whose calls fail.
+//! Failing disk calls of managers.
 
 use std::{collections::BTreeMap, pin::Pin, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
 };
 use Durability::{Full, Process};
 
-/// A manager in use, and the records of its directory.
+/// An open manager, with the records of its directory.
 struct InUse {
     manager: Arc<Manager>,
     records: BTreeMap<String, Vec<u8>>,
@@ -56,8 +56,8 @@ fn check_error<T>(error: &Error, failed: &Failed<T, Error>) {
     assert!(error.message.contains(DIRECTORY));
 }
 
-/// The session goes on: the next save is there, after a power cut as well, and a sweep by another
-/// session leaves what the session has and nothing else.
+/// Checks that the session stays usable: the next save is stored, also after a power failure, and a
+/// sweep by another session removes nothing of this session, and everything else.
 async fn goes_on(disk: &SimulatedDisk, manager: &Arc<Manager>, durability: Durability) {
     let before = records(disk).await;
     assert_eq!(hidden(disk).1, 0, "a temporary file is left");
@@ -94,7 +94,7 @@ fn save_fails(
             Ok(path) => {
                 assert_eq!(added, 1);
                 assert!(load(&used.manager, path).await.is_ok());
-                // A directory above that may not be opened is not waited for.
+                // An ancestor directory that may not be opened is not synchronised.
                 let is_lost = saves == 0 && failed.kind() == std::io::ErrorKind::PermissionDenied;
                 if durability == Full && !is_lost {
                     let left = disk.crash(usize::MAX, Survival::Nothing);
@@ -123,7 +123,7 @@ fn saves_fail_without_a_trace() {
     save_fails("a save under a temporary name, full, calls fail", temporary, 2, Full);
 }
 
-/// What cannot leave memory stays there.
+/// Records that cannot be written to disk stay in memory.
 #[test]
 fn spills_fail_and_lose_nothing() {
     let begin = async || {
@@ -162,9 +162,9 @@ fn spills_fail_and_lose_nothing() {
     });
 }
 
-/// A removal under way: how many files it removed.
+/// A removal in progress: the number of removed files.
 type Removal<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + 'a>>;
-/// Removes in some way what a session saved.
+/// One of the ways to remove a session's contexts.
 type Remove = fn(&InUse) -> Removal<'_>;
 
 fn forget(used: &InUse) -> Removal<'_> {
@@ -224,7 +224,7 @@ fn removals_fail_and_are_done_again() {
     removal_fails("clearing the directory, full, calls fail", clear_directory, 7, Full);
 }
 
-/// A session sweeps while another lives: whatever fails, only what the dead left goes.
+/// A session sweeps while another is live: whatever fails, only files of dead sessions are removed.
 #[test]
 fn sweeps_fail_and_take_nothing_that_lives() {
     let dead = runtime().block_on(after_a_death());

@@ -1,4 +1,4 @@
-//! Memories of repositories, cut off and with failing calls.
+//! Crashes and failing disk calls of repository memories.
 
 use std::{
     collections::BTreeSet,
@@ -79,13 +79,13 @@ async fn append(memory: &Arc<Memory>, step: &str, length: usize) -> Result<(), E
     memory.append_summary(summary, None).await.map(drop)
 }
 
-/// Everything that another process reads.
+/// The whole state that another process reads.
 async fn state(disk: &SimulatedDisk, digit: char) -> Value {
     let contents = memory_on(disk, digit, Process).contents().await.unwrap();
     serde_json::from_slice(&contents).unwrap()
 }
 
-/// What was there after each change, and when that was promised.
+/// The state after each change, and when each was acknowledged.
 struct Story {
     disk: SimulatedDisk,
     steps: Vec<(usize, Value)>,
@@ -104,7 +104,7 @@ impl Story {
         let is_known = if found.is_killed() || durability == Full {
             reached.skip(promised).any(|step| *step == state)
         } else {
-            // The latest changes may be lost, and nothing that was there before.
+            // The latest changes may be lost, but no earlier ones.
             let (found, before) = (steps(&state), steps(self.first()));
             assert!(found.contains("two") || found.is_superset(&before), "{state}");
             let lists = ["conventions", "decisions", "notes"];
@@ -126,7 +126,7 @@ impl Story {
     }
 }
 
-/// A memory that was left alone: everything in it is on stable storage.
+/// A memory whose contents are all durable.
 fn at_rest() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     runtime().block_on(async {
@@ -153,7 +153,7 @@ fn changed(name: &'static str, disk: SimulatedDisk, durability: Durability) {
         story.step().await;
         append(&memory, "two", 9000).await.unwrap();
         story.step().await;
-        // The oldest goes.
+        // The oldest summary is pruned.
         append(&memory, "three", 10).await.unwrap();
         story.step().await;
         memory.remove(RecordKind::Convention, id, None).await.unwrap();
@@ -198,7 +198,7 @@ async fn moved(disk: &SimulatedDisk, durability: Durability) -> Result<Vec<Migra
     .await
 }
 
-/// A memory that is about to move to where another is.
+/// A memory that is to be moved to an existing one.
 async fn about_to_move() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let (old, new) = (memory_on(&disk, 'a', Full), memory_on(&disk, 'b', Full));
@@ -215,7 +215,7 @@ fn steps(state: &Value) -> BTreeSet<&str> {
     steps.map(|summary| summary["stepId"].as_str().unwrap()).collect()
 }
 
-/// Nothing is lost on the way, and the same call does what is left.
+/// Checks that nothing is lost by a move, and that the same call completes it.
 async fn check_moved(disk: &SimulatedDisk) {
     let (old, new) = (state(disk, 'a').await, state(disk, 'b').await);
     assert!(old["notes"][0]["content"] == "moves" || new["notes"][0]["content"] == "moves");
@@ -260,7 +260,7 @@ fn a_move_fails_without_a_loss() {
     });
 }
 
-/// A call that fails leaves what was there or all of the change, and what comes after works.
+/// A failing call changes everything or nothing, and later calls work.
 fn fails(
     story: &'static str,
     durability: Durability,

@@ -1,5 +1,5 @@
-//! A disk as another process sees it: the same files, and nothing else in common. It insists that an
-//! open file whose synchronisation failed is not synchronised again.
+//! The view that another process has of a disk: the same files, and no shared state. Checks that an
+//! open file is not synchronised again after its synchronisation failed.
 
 use std::{
     path::Path,
@@ -14,11 +14,11 @@ use storage::{Access, FileResult, FileSystem, OpenFile};
 
 static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 50);
 
-/// What one process sees of a disk, by its scope.
+/// The view of one process, identified by its scope.
 #[derive(Clone)]
 struct Process(u64);
 
-/// The disk's files for a process of its own.
+/// The disk's files, as another process would have them.
 pub fn process_on(disk: &SimulatedDisk) -> Arc<dyn FileSystem> {
     let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);
     Arc::new(HookedDisk::new(disk.clone(), Process(scope)))
@@ -41,7 +41,7 @@ impl DiskHooks for Process {
     }
 }
 
-/// An open file is not synchronised again once that failed.
+/// Panics if an open file is synchronised again after that failed.
 #[derive(Default)]
 struct SynchronisedOnce {
     has_failed: AtomicBool,

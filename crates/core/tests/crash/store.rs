@@ -1,4 +1,4 @@
-//! Context stores, cut off and with failing calls.
+//! Crashes and failing disk calls of context stores.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -71,7 +71,7 @@ async fn supersede(store: &Arc<Store>, path: &str, slug: &str) -> Result<Superse
     store.supersede(supersession, None).await.map(|changed| changed.stored)
 }
 
-/// Everything that another process reads, by path.
+/// The whole state that another process reads, by path.
 type State = BTreeMap<String, Entry>;
 
 async fn entries(disk: &SimulatedDisk) -> State {
@@ -87,7 +87,7 @@ async fn state(disk: &SimulatedDisk) -> State {
     entries(disk).await
 }
 
-/// What was there after each change, and when that was promised.
+/// The state after each change, and when each was acknowledged.
 struct Story {
     disk: SimulatedDisk,
     steps: Vec<(usize, State)>,
@@ -107,7 +107,7 @@ impl Story {
             let is_known = reached.clone().skip(promised).any(|step| *step == state);
             assert!(is_known, "{:?} is neither before nor after the change", state.keys());
         } else {
-            // The latest changes may be lost, and nothing that was there before.
+            // The latest changes may be lost, but no earlier ones.
             let entries = entries(&found.disk).await;
             for (path, before) in &self.steps[0].1 {
                 let entry = entries.get(path).unwrap();
@@ -117,7 +117,7 @@ impl Story {
                     "{path} has contents that were never written"
                 );
                 assert!(entry.changelog.starts_with(&before.changelog), "{path}");
-                // A replacement is at least as durable as the note that it is there.
+                // The replacement is at least as durable as the mark in the old entry.
                 let replacement = entry.summary.superseded_by.as_ref();
                 assert!(replacement.is_none_or(|path| entries.contains_key(path)), "{path}");
             }
@@ -164,7 +164,7 @@ fn changes_are_whole_at_process() {
     changed("entries, process", SimulatedDisk::new(), Process);
 }
 
-/// A store that was left alone, with an entry in it: everything is on stable storage.
+/// A store with an entry, all of it durable.
 async fn at_rest() -> (SimulatedDisk, String) {
     let (disk, InUse { path, .. }) = in_use(Full).await;
     (disk.kill(usize::MAX), path)
@@ -189,7 +189,7 @@ fn changes_at_process_lose_nothing_that_was_there_before() {
     });
 }
 
-/// A store in use, its entry, and what it holds.
+/// An open store, its entry, and its contents.
 struct InUse {
     store: Arc<Store>,
     path: String,
@@ -204,7 +204,7 @@ async fn in_use(durability: Durability) -> (SimulatedDisk, InUse) {
     (disk, InUse { store, path, before })
 }
 
-/// A call that fails leaves what was there or all of the change, and what comes after works.
+/// A failing call changes everything or nothing, and later calls work.
 fn fails(
     story: &'static str,
     durability: Durability,

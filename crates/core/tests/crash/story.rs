@@ -1,4 +1,4 @@
-//! What happened to a log, step by step, and what may be left of it when it is cut off.
+//! Records the operations on a log, and checks which lines it may have after a crash.
 
 use std::{collections::HashSet, fmt, path::Path};
 
@@ -24,7 +24,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// A disk with lines in the log, all on the medium.
+/// A disk with these lines in the log, all durable.
 pub fn disk_with(text: &[u8]) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     disk.create_directories(Path::new(DIRECTORY)).unwrap();
@@ -32,7 +32,7 @@ pub fn disk_with(text: &[u8]) -> SimulatedDisk {
     disk.kill(usize::MAX)
 }
 
-/// A log's text; nothing when there is no file.
+/// A log's text; empty if the file does not exist.
 pub fn text(disk: &SimulatedDisk) -> Vec<u8> {
     match disk.read(Path::new(DIRECTORY), Path::new(NAME), u64::MAX) {
         Ok(contents) => contents.bytes,
@@ -41,48 +41,48 @@ pub fn text(disk: &SimulatedDisk) -> Vec<u8> {
     }
 }
 
-/// The lines of a text that parse.
+/// The valid lines of a text.
 pub fn whole_lines(text: &[u8]) -> Vec<Line> {
     let is_whole = |line: &&[u8]| matches!(serde_json::from_slice(line), Ok(Value::Object(_)));
     text.split(|&byte| byte == b'\n').filter(is_whole).map(|line| Line(line.to_vec())).collect()
 }
 
-/// A log after some step.
+/// A step of a story.
 #[derive(Debug, Clone)]
 enum Step {
     /// Lines were added.
     Append(Vec<Line>, Durability),
-    /// The log has this text now.
+    /// The log was rewritten to this text.
     Rewrite(Vec<Line>),
 }
 
-/// A log that may be found: the lines that must be there, and lines that may follow, in order.
+/// A possible state after a crash: lines that must be present, and lines that may follow, in order.
 #[derive(Debug, Clone, Default)]
 struct Possible {
     sure: Vec<Line>,
     maybe: Vec<Line>,
 }
 
-/// A log's story. The first lines are on the medium.
+/// The recorded operations on a log. Its first lines are durable.
 pub struct Story {
-    /// The disk that tells it.
+    /// The disk that records the operations.
     pub disk: SimulatedDisk,
     first: Vec<Line>,
     written: HashSet<Line>,
     last: Vec<Line>,
-    /// Every step with its place: how many operations there were when it was acknowledged.
+    /// Every step, with the number of operations when it was acknowledged.
     steps: Vec<(usize, Step)>,
 }
 
 impl Story {
-    /// Begins with what is on the disk.
+    /// Begins with the lines on the disk.
     pub fn new(disk: SimulatedDisk) -> Self {
         let first = whole_lines(&text(&disk));
         let written = first.iter().cloned().collect();
         Self { disk, last: first.clone(), first, written, steps: Vec::new() }
     }
 
-    /// Notes that so many lines were added and acknowledged.
+    /// Records that this many lines were appended and acknowledged.
     pub fn appended(&mut self, count: usize, durability: Durability) {
         let lines = self.look();
         let added = lines.strip_prefix(self.last.as_slice()).unwrap().to_vec();
@@ -90,7 +90,7 @@ impl Story {
         self.note(lines, Step::Append(added, durability));
     }
 
-    /// Notes that the log was rewritten and acknowledged.
+    /// Records that the log was rewritten and acknowledged.
     pub fn rewritten(&mut self) {
         let lines = self.look();
         self.note(lines.clone(), Step::Rewrite(lines));
@@ -113,7 +113,7 @@ impl Story {
         &self.last
     }
 
-    /// Checks what is found and returns its lines.
+    /// Checks the log after a crash and returns its lines.
     pub fn check(&self, found: &Found) -> Vec<Line> {
         let lines = whole_lines(&text(&found.disk));
         for line in &lines {
@@ -127,10 +127,11 @@ impl Story {
         lines
     }
 
-    /// The logs that may be found after so many operations.
+    /// The possible states of the log after this many operations.
     fn possible(&self, at: usize, is_killed: bool) -> Vec<Possible> {
         let mut possible = vec![Possible { sure: self.first.clone(), maybe: Vec::new() }];
-        // Until something is promised at `full`, a new directory may be lost with all in it.
+        // Before the first acknowledgement at `full`, a new directory may be lost with its
+        // contents.
         let mut is_entered = !self.first.is_empty();
         let done = self.steps.iter().take_while(|(place, _)| *place <= at).count();
         for (_, step) in &self.steps[..done] {

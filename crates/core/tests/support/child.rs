@@ -1,7 +1,7 @@
-//! Children: the test's own binary again, running its ignored test `child` with a role.
+//! Child processes: the test's own binary, running its ignored test `child` with a role.
 //!
-//! Parent and child talk in lines. What the child says begins with `@`, because the test harness
-//! writes to the same place.
+//! Parent and child exchange lines. Lines of the child begin with `@`, because the test harness
+//! writes to the same stream.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -13,27 +13,27 @@ use std::{
 
 const ROLE: &str = "AGENT_CONTEXT_CHILD_ROLE";
 const DIRECTORY: &str = "AGENT_CONTEXT_CHILD_DIRECTORY";
-/// Nothing here takes so long, unless it hangs.
+/// A timeout that only a process that hangs exceeds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The role of this process and its directory; `None` in a run of the ignored tests by hand.
+/// The role and the directory of this process; `None` if the ignored tests are run manually.
 pub fn role() -> Option<(String, PathBuf)> {
     let role = std::env::var(ROLE).ok()?;
     Some((role, PathBuf::from(std::env::var_os(DIRECTORY)?)))
 }
 
-/// Tells the parent something.
+/// Sends a line to the parent.
 pub fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // The parent may be gone: so are we then.
+    // Without a parent, this process ends.
     let told = out.write_all(format!("@{line}\n").as_bytes()).and_then(|()| out.flush());
     if told.is_err() {
         std::process::exit(1);
     }
 }
 
-/// What the parent says, line by line, read on a thread of its own: this one makes no system call
-/// that touches a file while it waits. The process ends with its parent.
+/// The lines of the parent, read on another thread, so that this one makes no system calls on files
+/// while it waits. The process ends with its parent.
 pub fn listen() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -45,13 +45,13 @@ pub fn listen() -> Receiver<String> {
     receiver
 }
 
-/// This thread's id, as the system has it.
+/// The system's id of this thread.
 pub fn thread_id() -> u32 {
     let link = std::fs::read_link("/proc/thread-self").unwrap();
     link.file_name().unwrap().to_str().unwrap().parse().unwrap()
 }
 
-/// A running child. It is killed when this is dropped.
+/// A running child, which is killed when this is dropped.
 pub struct Running {
     process: Child,
     said: Receiver<String>,
@@ -63,7 +63,7 @@ impl Running {
         Self::start_with(role, directory, &[])
     }
 
-    /// With more variables in the child's environment.
+    /// As `start`, with additional environment variables.
     pub fn start_with(role: &str, directory: &Path, variables: &[(&str, &str)]) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--nocapture", "--ignored", "--test-threads=1"])
@@ -81,7 +81,7 @@ impl Running {
         std::thread::spawn(move || {
             for line in out.split(b'\n').map_while(Result::ok) {
                 let line = String::from_utf8_lossy(&line);
-                // The harness leaves its first line unfinished.
+                // The test harness leaves its first line unfinished.
                 if let Some((_, line)) = line.split_once('@')
                     && sender.send(line.to_owned()).is_err()
                 {
@@ -96,7 +96,7 @@ impl Running {
         self.process.id()
     }
 
-    /// The next line; `None` when the child is over.
+    /// The next line; `None` if the child has ended.
     pub fn next(&mut self) -> Option<String> {
         match self.said.recv_timeout(PATIENCE) {
             Ok(line) => {
@@ -108,7 +108,7 @@ impl Running {
         }
     }
 
-    /// Waits for a line that begins with `word`; returns the rest of it.
+    /// Waits for a line that begins with `word`; returns the rest of the line.
     pub fn expect(&mut self, word: &str) -> String {
         let line = self.next().unwrap_or_else(|| panic!("the child ended before {word:?}"));
         let rest =
@@ -118,22 +118,22 @@ impl Running {
 
     pub fn tell(&mut self, line: &str) {
         let input = self.process.stdin.as_mut().unwrap();
-        // A child that is gone hears nothing: waiting for it tells.
+        // Fails if the child has ended, which waiting for it reports.
         let _ = writeln!(input, "{line}");
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
     }
 
-    /// Any signal by its name (`STOP`, `CONT`).
+    /// Sends a signal by its name (`STOP`, `CONT`).
     pub fn signal(&self, name: &str) {
         let command = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
     }
 
-    /// Waits for the end: everything said so far, and whether it ended well.
+    /// Waits for the end; returns all lines, and whether the child succeeded.
     pub fn finish(&mut self) -> (Vec<String>, bool) {
         let begun = Instant::now();
         while self.next().is_some() {

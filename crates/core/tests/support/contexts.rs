@@ -1,4 +1,4 @@
-//! Managers as the tests make them, and what must hold of their directory.
+//! Managers for the tests with real processes, and checks of their directory.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use json_text::Encoded;
 use serde_json::{Value, json};
 use storage::{Durability, FileSystem, LocalDisk, layout};
 
-/// Every context is large: it is on disk alone, and loading it reads the disk.
+/// Every context is large, so it is only on disk, and loading it reads the file.
 pub fn options(directory: &Path, session: &str, durability: Durability) -> ManagerOptions {
     let directory = directory.to_str().unwrap().to_owned();
     ManagerOptions {
@@ -66,12 +66,12 @@ pub async fn save(manager: &Arc<Manager>, tool: &str, result: &str) -> Result<St
     manager.save(manager.begin_save(), request).await
 }
 
-/// What round `number` of a mutation saves, about `size` bytes.
+/// The text that round `number` of a mutation saves, of about `size` bytes.
 pub fn text(number: usize, size: usize) -> String {
     format!("<{number}>{}</{number}>", "0123456789abcdef".repeat(size / 16))
 }
 
-/// Every file of a directory, nothing when it is not there.
+/// The files of a directory; empty if it does not exist.
 pub fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let Ok(entries) = fs::read_dir(directory) else { return BTreeMap::new() };
     entries
@@ -95,7 +95,7 @@ pub fn leases(directory: &Path) -> usize {
     files(directory).keys().filter(|name| layout::parse_lease(name).is_some()).count()
 }
 
-/// Loads a context from disk: its result.
+/// Loads a context from disk; returns its result.
 pub async fn load(manager: &Arc<Manager>, path: &str) -> String {
     let hits = manager.stats().disk_hits;
     let record = manager.load(path).await.unwrap().record();
@@ -104,8 +104,8 @@ pub async fn load(manager: &Arc<Manager>, path: &str) -> String {
     record["result"].as_str().unwrap().to_owned()
 }
 
-/// Contexts that were acknowledged before: `stays` ones of a session that is alive here, `goes` ones
-/// of a session that is over.
+/// Contexts that were acknowledged before: `stays` ones of a session that is live here, `goes` ones
+/// of a dead session.
 pub struct Kept {
     pub alive: Arc<Manager>,
 }
@@ -117,7 +117,7 @@ impl Kept {
         Self { alive }
     }
 
-    /// Contexts of a session that is over; the last `staying` of them are the youngest.
+    /// Saves contexts of a dead session; the last `staying` of them are the youngest.
     pub async fn leave(&self, directory: &Path, going: u64, staying: u64) {
         let over = manager(options(directory, "over", Durability::Full));
         for number in 0..going + staying {
@@ -131,8 +131,8 @@ impl Kept {
     }
 }
 
-/// Which of `results` are in the directory beyond what was there `before`; everything there must be
-/// whole.
+/// The `results` that are in the directory in addition to those in `before`; checks that all
+/// contexts are complete.
 fn found(
     directory: &Path,
     before: &BTreeMap<String, Vec<u8>>,
@@ -155,8 +155,9 @@ fn found(
     rounds
 }
 
-/// What must hold after a mutation: acknowledged contexts are whole, what was to go is whole or
-/// gone (gone when that was acknowledged), what is new is whole. Returns which rounds are there.
+/// Checks the directory after a mutation: acknowledged contexts are complete, contexts to be
+/// removed are complete or gone (gone if that was acknowledged), and new ones are complete. Returns
+/// the rounds whose results are present.
 pub async fn check(
     directory: &Path,
     before: &BTreeMap<String, Vec<u8>>,
@@ -177,7 +178,7 @@ pub async fn check(
     rounds
 }
 
-/// What must hold of the next process: it sweeps what is left over, saves and loads.
+/// Checks the next process: it sweeps the left-over files, saves and loads.
 pub async fn check_next(directory: &Path) {
     let fresh = manager(options(directory, "next", Durability::Process));
     let path = save(&fresh, "after", "after").await.unwrap();

@@ -1,8 +1,8 @@
-//! What a test saw, in one line to be quoted; and what it could not look at, told loudly.
+//! Records the result of a test in one line, and reports checks that were skipped.
 
 use std::{fs, io::Write, path::Path, process::Command, sync::Mutex};
 
-/// Tests of one file run at the same time.
+/// Tests of one file run concurrently.
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// Prints a line and adds it to `target/evidence/<test>.txt`.
@@ -19,13 +19,13 @@ pub fn record(test: &str, line: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Whether `what` can be checked here. Where it cannot, that is told, with the number of checks
-/// that are skipped; under CI it is a failure.
+/// Whether `what` can be checked here. If not, the number of skipped checks is reported; under CI
+/// it is a failure.
 fn can(test: &str, what: &str, is_possible: bool, checks: usize) -> bool {
     if !is_possible {
         let message = format!("SKIPPED: {test} needs {what}; checks skipped: {checks}");
         assert!(std::env::var_os("CI").is_none(), "{message}");
-        // Not with the macros: what they print of a test that passes is not shown.
+        // Not with the macros, whose output is hidden if a test passes.
         let _ = writeln!(std::io::stderr(), "{message}");
         record(test, &message);
     }
@@ -38,7 +38,7 @@ fn is_root() -> bool {
     uid.and_then(|uid| uid.split_whitespace().nth(1)) == Some("0")
 }
 
-/// Whether system calls of other processes can be traced and tampered with.
+/// Whether system calls of other processes can be traced and changed.
 pub fn can_trace(test: &str, checks: usize) -> bool {
     let has_strace =
         Command::new("strace").arg("-V").output().is_ok_and(|out| out.status.success());

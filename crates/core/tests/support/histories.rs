@@ -1,4 +1,4 @@
-//! Histories as the tests make them, and what must hold of their files.
+//! Histories for the tests with real processes, and checks of their files.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use storage::{Durability, LocalDisk, LogPath, layout};
 
 pub const NAME: &str = "context.jsonl";
-/// A line as a crash leaves it.
+/// An incomplete line, as a crash leaves it.
 pub const TORN: &str = r#"{"tool_name":"torn","params":{"a":"#;
 
 pub fn log_path(directory: &Path) -> LogPath {
@@ -41,7 +41,7 @@ pub fn history_with(options: HistoryOptions, debug: Debug) -> Arc<History> {
     History::new(options, Arc::new(LocalDisk), debug)
 }
 
-/// An entry that says which it is, of about `size` bytes.
+/// An entry with this id, of about `size` bytes.
 pub fn entry(id: &str, size: usize) -> NewEntry {
     NewEntry {
         tool_name: "t".to_owned(),
@@ -71,7 +71,7 @@ pub async fn append(history: &Arc<History>, id: &str, size: usize) -> Result<()>
     history.append(entry(id, size)).outcome().await.map(drop)
 }
 
-/// The ids of all entries, as the library reads them.
+/// The ids of all entries that the library reads.
 pub async fn ids(history: &Arc<History>) -> Vec<String> {
     let mut ids = Vec::new();
     for text in history.read(usize::MAX, usize::MAX).await.unwrap() {
@@ -93,7 +93,7 @@ pub fn replacements(directory: &Path) -> usize {
     entries.filter(|entry| is_replacement(&entry.as_ref().unwrap().file_name())).count()
 }
 
-/// Keeps the last `count` entries and puts a summary before them.
+/// Keeps the last `count` entries, with a summary before them.
 pub async fn compact(history: &Arc<History>, count: u64, summary: &str) -> Result<()> {
     let policy = Policy { keep_last: Some(count), ..Policy::default() };
     let (plan, _) = history.plan(policy, true).await?;
@@ -101,14 +101,14 @@ pub async fn compact(history: &Arc<History>, count: u64, summary: &str) -> Resul
     history.compact(plan, Some(Summary { line, redaction: None })).await.map(drop)
 }
 
-/// What [`compact`] makes of a log.
+/// The text of a log after [`compact`].
 pub fn compacted(text: &str, count: usize, summary: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     line(summary, 50) + &lines[lines.len() - count..].concat()
 }
 
-/// What must hold of the next process: every whole line is an entry, it appends, and what is left
-/// over goes with that.
+/// Checks the next process: every complete line is an entry, it can append, and left-over files are
+/// removed by that.
 pub async fn check_next(directory: &Path) {
     let log = text(directory);
     let fresh = history(options(directory, Durability::Process));

@@ -1,4 +1,4 @@
-//! What the tests with real processes on a real disk share.
+//! Helpers for the tests with real processes on a real disk.
 
 #![allow(dead_code, reason = "every test uses its part of it")]
 
@@ -11,8 +11,8 @@ pub mod named_disk;
 pub mod points;
 pub mod tracer;
 
-/// Runs on this thread, with one thread aside for work that waits for the medium: system calls of
-/// both can be told apart and counted.
+/// A runtime on this thread, with one thread for blocking work, so that the system calls of each
+/// can be distinguished and counted.
 pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -22,7 +22,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Says where a test was when it failed.
+/// Prints the position in a test if it fails.
 pub struct At(pub String);
 
 impl Drop for At {

@@ -1,8 +1,7 @@
-//! The mutations: how a child does them, and what the parent prepares and checks.
+//! The mutations: how a child carries them out, and what the parent prepares and checks.
 //!
-//! A mutation is done in rounds, and the child says how each went. What is on disk must be what the
-//! rounds that are known to be done make of what was there before, and of the others as much as the
-//! caller allows.
+//! A mutation is done in rounds, and the child reports the result of each. The files must be the
+//! result of the acknowledged rounds, and of as many others as the caller allows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,16 +23,17 @@ use storage::{
 
 use super::{child, contexts, histories, named_disk::NAMED_DISK};
 
-/// What can be done to a directory of contexts, to a history, to a lock.
+/// The mutations of a directory of contexts, of a history, and of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutation {
-    /// Saves; `named`: through temporary names, `fresh`: in a directory that is not there yet.
+    /// Saves a context. `named`: through temporary names; `fresh`: in a directory that does not
+    /// exist yet.
     Save {
         full: bool,
         named: bool,
         fresh: bool,
     },
-    /// A small output pushes others out of memory.
+    /// Saves a small output, which evicts others from memory.
     Spill,
     Clear,
     ClearDirectory,
@@ -45,7 +45,7 @@ pub enum Mutation {
         fresh: bool,
     },
     Compact,
-    /// The core's creation of a file alone.
+    /// Only the core's creation of a file.
     Create {
         named: bool,
     },
@@ -53,7 +53,7 @@ pub enum Mutation {
 }
 
 const SIZE: usize = 20_000;
-/// What the contexts of [`Mutation::Spill`] hold, and what memory may.
+/// The size of the contexts of [`Mutation::Spill`], and the memory budget.
 const SMALL: usize = 3000;
 const BUDGET: usize = 12_000;
 
@@ -80,7 +80,7 @@ impl Mutation {
         Self::Lock,
     ];
 
-    /// How a child is told.
+    /// The role of the child.
     pub fn role(self, rounds: usize) -> String {
         let number = Self::ALL.iter().position(|mutation| *mutation == self).unwrap();
         format!("mutation {number} {rounds}")
@@ -103,12 +103,12 @@ fn durability(full: bool) -> Durability {
     if full { Durability::Full } else { Durability::Process }
 }
 
-/// What the parent has made; alive as long as its sessions are to be.
+/// The values that the parent has prepared; it keeps their sessions live until it is dropped.
 pub struct Prepared {
     _kept: Option<contexts::Kept>,
 }
 
-/// Makes what is acknowledged before the child begins.
+/// Prepares the data that is acknowledged before the child begins.
 pub async fn prepare(mutation: Mutation, directory: &Path) -> Prepared {
     if mutation.is_fresh() {
         return Prepared { _kept: None };
@@ -145,7 +145,7 @@ async fn prepare_log(directory: &Path) {
     }
 }
 
-/// What the child keeps between its preparation and its rounds.
+/// The values that the child keeps between its preparation and its rounds.
 struct Actor {
     mutation: Mutation,
     directory: PathBuf,
@@ -307,12 +307,12 @@ pub fn lock(directory: &Path) -> Arc<FileLock> {
     Arc::new(FileLock::new(Arc::new(LocalDisk), path))
 }
 
-/// How many entries the round's compaction keeps, and the id of its summary.
+/// The number of entries that the round's compaction keeps, and the id of its summary.
 fn compaction(round: usize) -> (u64, String) {
     (4 - round as u64, format!("summary-{round}"))
 }
 
-/// The child: prepares, says that it is ready and which threads it has, waits, does the rounds.
+/// The child: prepares, reports its threads, waits, and does the rounds.
 pub fn child(role: &str, directory: &Path) {
     let numbers: Vec<usize> =
         role.split(' ').skip(1).map(|number| number.parse().unwrap()).collect();
@@ -342,11 +342,11 @@ pub fn child(role: &str, directory: &Path) {
     });
 }
 
-/// What a child said of its rounds.
+/// The reports of a child on its rounds.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     pub done: BTreeSet<usize>,
-    /// Round, code and message.
+    /// Code and message of the error, by round.
     pub failed: BTreeMap<usize, (String, String)>,
 }
 
@@ -368,7 +368,7 @@ impl Outcomes {
     }
 }
 
-/// What must hold of the directory; `possible`: the sets of rounds that may have been done.
+/// Checks the directory; `possible` has the sets of rounds that may have been done.
 pub async fn check(
     mutation: Mutation,
     directory: &Path,
@@ -379,7 +379,7 @@ pub async fn check(
         Mutation::Append { .. } | Mutation::Compact => {
             let old = before.get(histories::NAME).cloned().unwrap_or_default();
             let old = String::from_utf8(old).unwrap();
-            // A failed synchronisation is followed by a line without anything.
+            // A failed synchronisation is followed by an empty line.
             let now: String = histories::text(directory)
                 .split_inclusive('\n')
                 .filter(|line| *line != "\n")
@@ -395,7 +395,7 @@ pub async fn check(
         Mutation::Spill => {
             let results = (0..5).map(|round| (round, contexts::text(round, SMALL))).collect();
             let spilled = contexts::check(directory, before, &results, false).await;
-            // Two more than memory holds: the oldest left it.
+            // Two more than fit into memory, so the oldest were evicted.
             let is_done = !possible.iter().any(BTreeSet::is_empty);
             assert!(!is_done || spilled == BTreeSet::from([0, 1]), "{spilled:?} left memory");
         }
@@ -409,7 +409,7 @@ pub async fn check(
     }
 }
 
-/// What rounds make of a log.
+/// The text of a log after these rounds.
 fn expected(mutation: Mutation, old: &str, rounds: &BTreeSet<usize>) -> String {
     let mut text = old.to_owned();
     for &round in rounds {
@@ -426,7 +426,7 @@ fn expected(mutation: Mutation, old: &str, rounds: &BTreeSet<usize>) -> String {
     text
 }
 
-/// What must hold of whoever comes next.
+/// Checks that the next process works.
 pub async fn check_next(mutation: Mutation, directory: &Path) {
     if mutation.is_history() {
         histories::check_next(directory).await;
@@ -435,7 +435,7 @@ pub async fn check_next(mutation: Mutation, directory: &Path) {
     }
 }
 
-/// Counts the messages for whoever listens.
+/// A debug callback that counts messages.
 pub fn counting(count: &Arc<std::sync::atomic::AtomicUsize>) -> Debug {
     let count = Arc::clone(count);
     Debug::new(move |_, _| {

@@ -1,4 +1,4 @@
-//! The local disk as it is where files without names do not exist.
+//! The local disk without support for unnamed temporary files.
 
 use simulator::HookedDisk;
 use storage::LocalDisk;

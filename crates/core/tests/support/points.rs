@@ -1,4 +1,4 @@
-//! Runs of a mutation in a child whose system calls are observed or tampered with.
+//! Runs a mutation in a child whose system calls are observed, or changed by injected errors.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use super::{
     tracer::{Point, Thread, Tracer, points},
 };
 
-/// A child that is ready for its mutation, and what is on disk then.
+/// A child that is ready for its mutation, with the present files.
 pub struct Ready {
     pub directory: PathBuf,
     pub before: BTreeMap<String, Vec<u8>>,
@@ -50,7 +50,7 @@ impl Ready {
         }
     }
 
-    /// Lets the child go with a tracer attached; what it said, and whether it ended well.
+    /// Starts the mutation with a tracer; returns the child's reports, and whether it succeeded.
     fn go(&mut self, tracers: Vec<Tracer>) -> (Outcomes, bool) {
         self.child.tell("go");
         let (lines, is_well) = self.child.finish();
@@ -58,20 +58,20 @@ impl Ready {
         (Outcomes::parse(&lines), is_well)
     }
 
-    /// Lets the child go with something injected at one point.
+    /// Starts the mutation with something injected at one point.
     pub fn go_with(&mut self, point: &Point, injection: &str) -> (Outcomes, bool) {
         let expression = format!("{}:{injection}:when={}", point.call, point.number);
         let tracer = Tracer::tamper(&[self.id(point.thread)], &[expression]);
         self.go(vec![tracer])
     }
 
-    /// Lets the child go with expressions that concern both threads.
+    /// Starts the mutation with expressions for both threads.
     pub fn go_with_all(&mut self, expressions: &[String]) -> (Outcomes, bool) {
         let tracer = Tracer::tamper(&[self.main, self.aside], expressions);
         self.go(vec![tracer])
     }
 
-    /// The points of the mutation: every call of both threads that touches the test's folder.
+    /// The points of the mutation: all calls of both threads that access the test's folder.
     fn observe(mut self) -> Vec<Point> {
         let folder = self.folder.path().canonicalize().unwrap();
         let files = [Thread::Main, Thread::Aside]
@@ -92,8 +92,8 @@ pub fn of(mutation: Mutation, rounds: usize) -> Vec<Point> {
     found
 }
 
-/// Does `work` with every item, on two threads. One that fails does not keep the others from being
-/// looked at.
+/// Runs `work` with every item, on two threads. A failure does not keep the other items from being
+/// tested.
 pub fn on_two_threads<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ pub fn on_two_threads<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
     assert!(failed == 0, "{failed} of {} failed, see above", items.len());
 }
 
-/// How often each call was a point.
+/// The number of points for each call.
 pub fn tally(points: impl Iterator<Item = String>) -> String {
     let mut counts = BTreeMap::<String, usize>::new();
     for call in points {
@@ -120,7 +120,7 @@ pub fn tally(points: impl Iterator<Item = String>) -> String {
     parts.join(", ")
 }
 
-/// A count that several threads add to.
+/// A shared count for several threads.
 #[derive(Default)]
 pub struct Tally(Mutex<BTreeMap<String, usize>>);
 

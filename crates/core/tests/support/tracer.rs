@@ -1,9 +1,9 @@
-//! System calls, counted and tampered with by `strace`.
+//! Counts and changes system calls of a child with `strace`.
 //!
-//! The tracer is attached to a child that is ready and waits, thread by thread: whatever a process
-//! does to start is not seen and not counted, and the Nth call of a thread is the same one in every
-//! run. A first run without tampering tells which calls there are; those that touch the test's
-//! directory, by path or by descriptor, are the points to tamper with.
+//! The tracer is attached, thread by thread, to a child that is ready and waits. So the calls at
+//! its start are not counted, and the Nth call of a thread is the same in every run. A first run
+//! without changes finds the calls; those that access the test's directory, by path or by
+//! descriptor, are the points for injecting errors.
 
 use std::{
     io::{BufRead, BufReader},
@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// The calls that touch files; strace ignores those that this machine does not have (`?`).
+/// The calls that access files; strace ignores those that this machine does not have (`?`).
 const CALLS: &[&str] = &[
     "open",
     "openat",
@@ -60,23 +60,23 @@ const CALLS: &[&str] = &[
 /// The threads of a child that make such calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thread {
-    /// The one that runs the test and the runtime.
+    /// The thread of the test and the runtime.
     Main,
-    /// The runtime's one thread for work that blocks.
+    /// The runtime's thread for blocking work.
     Aside,
 }
 
-/// One system call: the `number`th of its kind of its thread.
+/// A system call: the `number`th of its kind in its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
     pub thread: Thread,
     pub call: String,
     pub number: usize,
-    /// As strace shows it.
+    /// The call as strace prints it.
     pub shown: String,
 }
 
-/// An attached tracer. It is ended when this is dropped; the traced process runs on then.
+/// An attached tracer, which is ended when this is dropped; the traced process continues.
 pub struct Tracer(Child);
 
 impl Tracer {
@@ -95,12 +95,12 @@ impl Tracer {
             errors.read_line(&mut line).unwrap();
             assert!(line.ends_with(" attached\n"), "strace says {line:?}");
         }
-        // Nobody reads on: a full pipe must not stop it.
+        // Read to the end, because a full pipe would block strace.
         std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
         Self(process)
     }
 
-    /// Writes what a thread does to a file.
+    /// Writes the calls of a thread to a file.
     pub fn observe(thread: u32, file: &Path) -> Self {
         let calls: Vec<String> = CALLS.iter().map(|call| format!("?{call}")).collect();
         let file = file.to_str().unwrap().to_owned();
@@ -108,8 +108,7 @@ impl Tracer {
         Self::attach(&[thread], &["-y", "-e", &trace, "-o", &file].map(str::to_owned))
     }
 
-    /// Does something at system calls of the threads: every expression is one of strace's
-    /// (`fsync:error=EIO:when=1`).
+    /// Changes system calls of the threads by expressions of strace (`fsync:error=EIO:when=1`).
     pub fn tamper(threads: &[u32], expressions: &[String]) -> Self {
         let mut parameters = vec!["-o".to_owned(), "/dev/null".to_owned()];
         let calls: Vec<&str> =
@@ -134,7 +133,7 @@ impl Drop for Tracer {
     }
 }
 
-/// The calls of an observed thread that touch `directory`.
+/// The calls of an observed thread that access `directory`.
 pub fn points(file: &Path, thread: Thread, directory: &Path) -> Vec<Point> {
     let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
     let directory = directory.to_str().unwrap();

@@ -1,5 +1,5 @@
-//! Values that do not stand on the line of their name: blocks and next lines of YAML and code,
-//! defaults of Terraform's variables, fields of forms, operations of a JSON patch.
+//! Finds values that are not on the line of their name: YAML blocks and continuation lines, values on the next line in
+//! code, defaults of Terraform variables, form fields, operations of a JSON patch.
 
 use super::{
     Name,
@@ -9,15 +9,15 @@ use super::{
 };
 use crate::work;
 
-/// A variable of Terraform and the headers of a field are at most so long.
+/// Maximum length in bytes of a Terraform variable's block, and of the headers of a form field.
 const MAX_BLOCK: usize = 2048;
-/// Steps of looking at a sign in the block of a variable.
+/// Work steps for examining a sign in the block of a variable.
 const STEPS_OF_BLOCK: usize = 4;
-/// The header of a block scalar, with a comment, is at most so long.
+/// Maximum length of the header of a block scalar, with its comment.
 const MAX_HEADER: usize = 120;
-/// Headers of a form's field.
+/// Maximum number of headers of a form field.
 const MAX_HEADERS: usize = 6;
-/// Longer pointers into JSON are not looked at.
+/// Maximum length of a JSON pointer; longer ones are ignored.
 const MAX_POINTER: usize = 256;
 
 /// The value on the lines below `name: ` or `name =`; `start` is behind the sign and the spaces.
@@ -48,7 +48,7 @@ pub(super) fn value(
     if header.is_none() && is_quoted {
         return Some((Separator::Assignment, value));
     }
-    // A quote that does not close behind the name is that of a string around it.
+    // A quote that does not close after the name belongs to a string around the name.
     let is_quoted = text.get(name.range.end..)?.starts_with(name.quote);
     let quote = if is_quoted { name.quote.len() } else { 0 };
     let column = lines.indentation(name.range.start - quote)?;
@@ -58,7 +58,7 @@ pub(super) fn value(
     if header.is_some() {
         return Some((Separator::Block, value));
     }
-    // Without quotes only in YAML, and only a word on a line of its own.
+    // An unquoted value is accepted only in YAML, and only as a single word on a line of its own.
     let (line, _) = lines.rest(value, MAX_BLOCK)?;
     let line = text.get(line)?.trim_end();
     let is_word = !line.contains([' ', '\t']) && !line.ends_with([':', ',', ';', '{']);
@@ -143,7 +143,7 @@ pub(super) fn form_field(text: &str, name: &Name<'_>, position: usize) -> Option
     for number in 0..MAX_HEADERS {
         let (line, next) = lines.rest(at, MAX_BLOCK)?;
         let is_blank = line.is_empty();
-        // A file's content is none of a field.
+        // The content of a file is not the value of a field.
         if number == 0 && text.get(line)?.contains("filename") {
             return None;
         }

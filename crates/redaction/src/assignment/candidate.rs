@@ -1,36 +1,36 @@
-//! A value as it stands in a text: in quotes of all kinds, or plain.
+//! Extracts a value from the text after a separator: quoted in any style, unquoted, or a block.
 
 use std::ops::Range;
 
 use super::{lines::Lines, separator::Separator};
 use crate::work;
 
-/// Values are at most so long.
+/// Maximum length of a value.
 const MAX_VALUE: usize = 16 << 10;
 
-/// Spaces behind a value, at most.
+/// Maximum number of spaces after a value.
 const MAX_SPACE: usize = 256;
-/// Closing brackets behind a value, at most.
+/// Maximum number of closing brackets after a value.
 const MAX_CLOSING: usize = 16;
 
-/// Longer values keep the brackets at their end.
+/// Values longer than this keep the brackets at their end.
 const MAX_TRIMMED: usize = 1024;
-/// Steps of looking for the end of a value, for each byte.
+/// Work steps per byte for finding the end of an unquoted value.
 const STEPS_OF_PLAIN: usize = 3;
 const STEPS_OF_QUOTED: usize = 1;
 
-/// How a section of XML begins whose characters are as they are.
+/// The start of an XML CDATA section, whose characters are not escaped.
 const SECTION: &str = "<![CDATA[";
 
-/// A value as it stands in the text.
+/// A value and its position in the text.
 pub(super) struct Candidate {
     pub range: Range<usize>,
-    /// Where what belongs to the value ends: further lines of a block.
+    /// The end of everything that belongs to the value, such as the further lines of a block.
     pub end: usize,
     pub is_quoted: bool,
-    /// Whether the line ends behind it, but for punctuation.
+    /// Whether only punctuation follows the value on its line.
     pub ends_line: bool,
-    /// What follows.
+    /// The byte after the value.
     pub after: u8,
 }
 
@@ -68,7 +68,7 @@ impl Candidate {
         Self { range: start..end, end, is_quoted: true, ends_line: true, after: b'<' }
     }
 
-    /// The first line of a block scalar is judged; the lines of a single word behind it belong to it.
+    /// The first line of a block scalar is the candidate; following lines of a single word belong to it.
     fn block(text: &str, start: usize) -> Option<Self> {
         let lines = Lines::around(text, start);
         let column = lines.indentation(start)?;
@@ -97,7 +97,7 @@ impl Candidate {
         Some(candidate)
     }
 
-    /// A value in quotes, which may be escaped, doubled, or stand behind a letter (`b"…"`).
+    /// A quoted value. Its quotes may be escaped or doubled, or follow a prefix letter (`b"…"`).
     fn quoted(text: &str, start: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Candidate {
             return None;
         }
         let mut inside = open + backslashes + 1;
-        // `'"…"'`: the inner quotes are not the value's.
+        // `'"…"'`: the inner quotes are not part of the value.
         let inner = at(inside);
         let has_inner = matches!(inner, b'"' | b'\'') && inner != quote && backslashes == 0;
         let quote = if has_inner { inner } else { quote };
@@ -130,7 +130,7 @@ impl Candidate {
         Some(Self { range, end: length, is_quoted: true, ends_line: false, after })
     }
 
-    /// A value without quotes.
+    /// An unquoted value.
     fn plain(text: &str, start: usize, separator: Separator, run: &mut PlainRun) -> Option<Self> {
         let end = text.floor_char_boundary(run.end(text.as_bytes(), start));
         let value = text.get(start..end)?;
@@ -152,17 +152,17 @@ impl Candidate {
     }
 }
 
-/// Where plain values end. All that begin in one of them end where it does: it is read once.
+/// The ends of unquoted values. All values that begin in the same run of bytes end where the run ends, so that each run
+/// is read once.
 #[derive(Debug, Default)]
 pub(super) struct PlainRun {
     start: usize,
-    /// Up to here nothing ends a value.
+    /// No value ends before this position.
     read: usize,
 }
 
 impl PlainRun {
-    /// Where the value that begins at `start` ends: with white space, or where the format around it
-    /// goes on.
+    /// The end of the unquoted value that begins at `start`: at white space, or where the surrounding format continues.
     fn end(&mut self, bytes: &[u8], start: usize) -> usize {
         let is_known = self.start <= start && start < self.read;
         let limit = start.saturating_add(MAX_VALUE).min(bytes.len());
@@ -180,7 +180,7 @@ impl PlainRun {
     }
 }
 
-/// Whether a plain value ends before the byte at `at`.
+/// Whether an unquoted value ends before the byte at `at`.
 fn ends_plain(bytes: &[u8], at: usize) -> bool {
     let next = bytes.get(at + 1).copied().unwrap_or_default();
     match bytes.get(at) {
@@ -191,7 +191,7 @@ fn ends_plain(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether behind `&`, `;` or `,` the next field begins, or nothing.
+/// Whether the next field, or nothing, follows `&`, `;` or `,`.
 fn goes_on(bytes: &[u8], start: usize) -> bool {
     let rest = bytes.get(start..).unwrap_or_default();
     let space = rest.iter().take(MAX_SPACE).take_while(|&&byte| byte == b' ').count();
@@ -215,7 +215,7 @@ fn goes_on(bytes: &[u8], start: usize) -> bool {
     }
 }
 
-/// Takes off what closes sentences, calls and lists around a value.
+/// Removes punctuation that closes sentences, calls and lists around a value.
 fn trim_punctuation(value: &str, separator: Separator) -> &str {
     let mut value = value;
     for _ in 0..MAX_CLOSING {
@@ -244,7 +244,7 @@ fn trim_punctuation(value: &str, separator: Separator) -> &str {
     value
 }
 
-/// The quote that closes a value: with as many backslashes as the opening one, on the same line.
+/// The quote that closes a value: on the same line, with as many backslashes as the opening quote.
 pub(super) fn closing_quote(
     bytes: &[u8],
     start: usize,
@@ -266,7 +266,7 @@ pub(super) fn closing_quote(
                 closing = Some(at);
                 break;
             }
-            // An escaped quote belongs to the value.
+            // An escaped quote is part of the value.
             at += run + usize::from(is_quote && (backslashes > 0 || run % 2 == 1));
             continue;
         }

@@ -1,14 +1,14 @@
-//! Commands that set a variable whose value is an argument of its own: `ENV NAME value`.
+//! Finds values in commands that set a variable and take the value as a separate argument: `ENV NAME value`.
 
 use super::{Name, lines::Lines, separator::Separator};
 
-/// What stands before such a command on its line is at most so long: numbers of lines and steps.
+/// Maximum length of the text before such a command on its line, such as line and step numbers.
 const MAX_BEFORE: usize = 60;
-/// Longer values are none.
+/// Maximum length of a value.
 const MAX_LINE: usize = 4096;
 
-/// How the value behind the name is joined to it, if a command sets it: as a word, or as all of the
-/// line.
+/// The separator between the name and its value, if a command sets the variable: the value is one word or the rest of
+/// the line.
 pub(super) fn set(text: &str, name: &Name<'_>, start: usize) -> Option<Separator> {
     let before = text.get(..name.range.start)?;
     let command = before.trim_end_matches([' ', '\t']);
@@ -20,7 +20,7 @@ pub(super) fn set(text: &str, name: &Name<'_>, start: usize) -> Option<Separator
     let at = command.len() - length;
     let lines = Lines::around(text, start);
     let line = lines.start(at, MAX_BEFORE)?;
-    // `Step 4/9 : ENV …`, `12: ENV …`, `+ENV …`, but no sentence.
+    // Accepts prefixes such as `Step 4/9 : ENV …`, `12: ENV …` and `+ENV …`, but not a sentence.
     let prefix = text.get(line..at)?.replace("Step ", "");
     if prefix.bytes().any(|byte| byte.is_ascii_alphabetic()) {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn set(text: &str, name: &Name<'_>, start: usize) -> Option<Separator
     }
 }
 
-/// The bytes of a shell's command that sets a variable, at the end of a text.
+/// The length of a shell command that sets a variable, at the end of a text.
 fn shell_command(text: &str) -> Option<usize> {
     let fish = ["set -x", "set -gx", "set -Ux", "set -xg", "set -xU", "set -lx"];
     let commands = ["setenv", "setx"].into_iter().chain(fish);

@@ -1,32 +1,32 @@
-//! The lines around a name: of the text itself, or of a string of JSON or code in it, where they end
-//! with escape sequences and the string ends with its quote.
+//! Finds the lines around a name, in the text or in a string of JSON or code within the text. In such a string, lines
+//! end with escape sequences and the string's quote ends the last line.
 
 use std::ops::Range;
 
 use crate::work;
 
-/// Backslashes of an escape sequence, at most: strings of JSON in strings of JSON have more than one.
+/// Maximum number of backslashes in an escape sequence; strings of JSON nested in strings of JSON have more than one.
 const MAX_ESCAPE: usize = 16;
-/// Deeper values are none of YAML.
+/// Maximum indentation of a YAML value.
 const MAX_INDENTATION: usize = 200;
-/// So far a line end is looked for, to tell what kind the lines are of.
+/// Maximum distance within which a line end is searched to determine the form of the line ends.
 const MAX_LINE: usize = 4096;
 
-/// Steps of looking at a sign that may end a line.
+/// Work steps for examining a sign that may end a line.
 const STEPS_OF_SIGN: usize = 4;
-/// Bytes that are passed over in a step where no such sign stands.
+/// Bytes without such a sign that one work step skips.
 const BYTES_OF_STEP: usize = 16;
 
-/// The lines of a text, or of a string in it.
+/// The lines of a text, or of a string in the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// Backslashes of a line end that is an escape sequence; zero when lines end as they are.
+    /// Number of backslashes of an escaped line end; zero when line ends are not escaped.
     escapes: usize,
 }
 
 impl<'t> Lines<'t> {
-    /// Those around `position`, as the nearest line ends are.
+    /// The lines around `position`, in the form of the nearest line ends.
     pub fn around(text: &'t str, position: usize) -> Self {
         let any = Self { text, escapes: MAX_ESCAPE };
         let of_text = Self { text, escapes: 0 };
@@ -49,13 +49,13 @@ impl<'t> Lines<'t> {
         self.text.as_bytes().get(at).copied().unwrap_or_default()
     }
 
-    /// The backslashes at `at`, but for those that are too many.
+    /// The number of backslashes at `at`, at most [`MAX_ESCAPE`].
     fn escapes_of(&self, at: usize) -> usize {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         rest.iter().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\').count()
     }
 
-    /// The bytes of the line end at `at`: `\n`, `\r\n`, or their escape sequences.
+    /// The length of the line end at `at`: `\n`, `\r\n`, or their escape sequences.
     pub fn end_at(&self, at: usize) -> Option<usize> {
         match self.byte(at) {
             b'\n' => Some(1),
@@ -76,7 +76,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The first line end from `start` on.
+    /// The first line end at or after `start`.
     fn next_end(&self, start: usize, limit: usize) -> Option<Range<usize>> {
         let rest = self.text.as_bytes().get(start..)?;
         let window = rest.get(..limit).unwrap_or(rest);
@@ -88,7 +88,7 @@ impl<'t> Lines<'t> {
             let offset = passed + offset;
             let run = window.get(offset..)?.iter().take_while(|&&byte| byte == b'\\').count();
             steps += run;
-            // An escape sequence has the last of many backslashes.
+            // Of a long run of backslashes, the escape sequence has the last ones.
             let at = start + offset + run.saturating_sub(MAX_ESCAPE);
             found = self.end_at(at).map(|length| at..at + length);
             passed = offset + run.max(1);
@@ -127,16 +127,16 @@ impl<'t> Lines<'t> {
         found
     }
 
-    /// Whether the byte at `at` is a quote that ends or begins the string: with fewer backslashes than
-    /// its line ends have.
+    /// Whether the byte at `at` is a quote that begins or ends the string: it has fewer backslashes than the line ends
+    /// of the string.
     fn is_border(&self, at: usize) -> bool {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let escapes = before.iter().rev().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\');
         self.escapes > 0 && self.byte(at) == b'"' && escapes.count() < self.escapes
     }
 
-    /// The rest of the line from `start` on without its end, and where the next line begins: `None`
-    /// for more than `limit` bytes. The last line is followed by nothing.
+    /// The rest of the line from `start`, without its end, and the start of the next line, which is `None` for the last
+    /// line. Returns `None` when the rest is longer than `limit` bytes.
     pub fn rest(&self, start: usize, limit: usize) -> Option<(Range<usize>, Option<usize>)> {
         let length = self.text.len();
         let line_end = self.next_end(start, limit);
@@ -155,7 +155,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Where the line that holds `position` begins, if that is at most `limit` bytes before.
+    /// The start of the line that contains `position`, if it is at most `limit` bytes before.
     pub fn start(&self, position: usize, limit: usize) -> Option<usize> {
         let from = position.saturating_sub(limit);
         let line_end = self.previous_end(position, limit).map(|end| end.end);
@@ -167,7 +167,7 @@ impl<'t> Lines<'t> {
         string_start.map(|quote| quote + 1).or(line_end).or((from == 0).then_some(0))
     }
 
-    /// Where the line before the one that begins at `start` begins.
+    /// The start of the line before the one that begins at `start`.
     pub fn previous(&self, start: usize) -> Option<usize> {
         let end = self.previous_end(start, 2 * MAX_ESCAPE).filter(|end| end.end == start)?;
         let is_pair = self.byte(end.start) == b'\n'
@@ -175,8 +175,8 @@ impl<'t> Lines<'t> {
         self.start(end.start - usize::from(is_pair), MAX_LINE)
     }
 
-    /// The column of `position` in its line, if only spaces, or a sign of a difference and spaces,
-    /// stand before it, and the dashes of lists of YAML.
+    /// The column of `position` in its line, if it is preceded only by spaces, a diff marker and spaces, or the dashes
+    /// of YAML lists.
     pub fn indentation(&self, position: usize) -> Option<usize> {
         let start = self.start(position, MAX_INDENTATION)?;
         let before = self.text.as_bytes().get(start..position)?;

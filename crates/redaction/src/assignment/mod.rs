@@ -1,5 +1,5 @@
-//! Values beside a name that says they are secret: assignments of all languages and formats,
-//! members, attributes, flags. Works on any text, whole or cut.
+//! Detector for values after names that denote secrets: assignments in any language or format, members, attributes,
+//! flags. The scanner calls it at every anchor of a name. It works on any text, complete or cut.
 
 mod below;
 mod candidate;
@@ -21,29 +21,30 @@ use value_check::accepts;
 
 pub(super) use table::Tables;
 
-/// Shorter values are none.
+/// Minimum length of a value.
 const SHORTEST: usize = 3;
-/// Shorter values are none if nothing but space joins them to their name.
+/// Minimum length of a value that only white space separates from its name.
 const SHORTEST_APART: usize = 20;
 
-/// A name in a text.
+/// A name in a text, such as `db_password`.
 struct Name<'a> {
     text: &'a str,
     range: Range<usize>,
     class: NameClass,
-    /// The quotes around the name as they stand before it, backslashes included.
+    /// The quote before the name, with its backslashes.
     quote: &'a str,
 }
 
-/// The values of a text's names. Names are given in order: what was read for one serves the next.
+/// Finds the values of the names of one text. Names are given in order, so that what was read for one name is reused
+/// for the next.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     plain: PlainRun,
 }
 
 impl Values {
-    /// Finds the value that belongs to the name which holds the byte at `position`. Returns the name's
-    /// range, and the value's.
+    /// Finds the value of the name that contains the byte at `position`. Returns the range of the name and the range of
+    /// the value.
     pub fn find(
         &mut self,
         text: &str,
@@ -64,7 +65,7 @@ impl Values {
         let whole = text.get(range.clone())?;
         let quote = quote_before(text, range.start);
         let mut name = Name { text: whole, range, class: NameClass::Plain, quote };
-        // The class last: it takes longest, and most names have no value behind them.
+        // The name is classified last: this takes longest, and most names have no value.
         let (separator, start) = separator(text, &name)?;
         let candidate = Candidate::read(text, start, separator, &mut self.plain)?;
         if text.get(candidate.range.clone())?.chars().take(SHORTEST).count() < SHORTEST
@@ -84,10 +85,10 @@ impl Values {
     }
 }
 
-/// Steps of deciding about a byte of a value.
+/// Work steps per byte for judging a value.
 const STEPS_OF_BYTE: usize = 3;
 
-/// The name around a position: letters, digits and what joins them.
+/// The name around a position: letters, digits and the signs that join them.
 fn name_at(text: &str, position: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
@@ -99,7 +100,7 @@ fn name_at(text: &str, position: usize) -> Range<usize> {
         && (is_letter(at(start - 1))
             || is_joint(at(start - 1)) && start > 1 && is_letter(at(start - 2)))
     {
-        // The letter of an escape sequence, `\n`, belongs to no name.
+        // The letter of an escape sequence such as `\n` is not part of a name.
         if start > 1 && at(start - 2) == b'\\' && matches!(at(start - 1), b'n' | b'r' | b't') {
             break;
         }
@@ -116,14 +117,14 @@ fn name_at(text: &str, position: usize) -> Range<usize> {
     text.ceil_char_boundary(start)..text.floor_char_boundary(end)
 }
 
-/// `api key` and `access key` are written with a space as well.
+/// Whether the space belongs to a name that is also written with a space, such as `api key` and `access key`.
 fn is_space_in_name(bytes: &[u8], space: usize) -> bool {
     let rest = bytes.get(space + 1..).unwrap_or_default();
     rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"key"))
         && !rest.get(3).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// The quotes that end right before `start`, with their backslashes.
+/// The quotes directly before `start`, with their backslashes.
 fn quote_before(text: &str, start: usize) -> &str {
     let before = text.get(..start).unwrap_or_default();
     let bytes = before.as_bytes();

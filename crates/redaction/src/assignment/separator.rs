@@ -1,45 +1,45 @@
-//! How a value is joined to its name, in all languages and formats.
+//! Recognises how a value is joined to its name, in any language or format.
 
 use super::{Name, below, command};
 
-/// Between a name and its value stands at most so much white space and punctuation.
+/// Maximum length of white space and punctuation between a name and its value.
 const MAX_GAP: usize = 80;
 
 /// How a value is joined to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// `=`, `:` and their like.
+    /// `=`, `:` and similar signs.
     Assignment,
-    /// As [`Separator::Assignment`], without a space before it and after: `NAME=value`.
+    /// As [`Separator::Assignment`], without spaces around the sign: `NAME=value`.
     Tight,
-    /// An element of XML.
+    /// The content of an XML element.
     Element,
-    /// An element of XML that an attribute names: `<property name="password">`.
+    /// The content of an XML element that an attribute names: `<property name="password">`.
     Attribute,
-    /// A block scalar of YAML.
+    /// A YAML block scalar.
     Block,
-    /// A line of its own.
+    /// The value is on a line of its own.
     Line,
-    /// A cell of a table, under its column's name.
+    /// A table cell under the column's name.
     Cell,
     /// The next argument of a call: `set("token", "value")`.
     Argument,
     /// The value of a flag: `--password value`.
     Flag,
-    /// A field that names another: `name: TOKEN`, `value: …`.
+    /// A field that another field names: `name: TOKEN`, `value: …`.
     Sibling,
-    /// Nothing but space.
+    /// Only white space.
     Space,
 }
 
-/// How the value is joined to the name, and where it begins.
+/// The separator between a name and its value, and the position at which the value begins.
 pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize)> {
     let bytes = text.as_bytes();
     let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
     let mut position = name.range.end;
     let opens_element = name.range.start > 0
         && at(name.range.start - 1) == b'<'
-        // A group of an expression: `(?P<secret>`.
+        // A named group of a regular expression: `(?P<secret>`.
         && !matches!(name.range.start.checked_sub(2).map(at), Some(b'P' | b'?'));
     if opens_element {
         let close =
@@ -52,7 +52,7 @@ pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize
     if is_flag && let Some(start) = next_element(text, name) {
         return Some((Separator::Flag, start));
     }
-    // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
+    // A quote before the name may belong to a longer string: `-H "X-Api-Key: …"`.
     let closed = text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len());
     let is_quoted = !name.quote.is_empty() && closed.is_some();
     if let Some(closed) = closed.filter(|_| is_quoted) {
@@ -108,7 +108,7 @@ pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize
             if at(start) == b'\n' {
                 return None;
             }
-            // A union of types, the branch of a condition.
+            // A union of types, or a branch of a conditional expression.
             if is_quoted && (sign == "|" || before_quote(text, name) == Some(b'?')) {
                 return None;
             }
@@ -150,7 +150,7 @@ pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize
     }
 }
 
-/// Where the next element of an array begins, behind a flag that is one: `["--password", "…"]`.
+/// The start of the next array element after a flag that is an element: `["--password", "…"]`.
 fn next_element(text: &str, name: &Name<'_>) -> Option<usize> {
     let flag = text.get(..name.range.start)?.trim_end_matches('-');
     let quote = super::quote_before(text, flag.len());
@@ -159,7 +159,7 @@ fn next_element(text: &str, name: &Name<'_>) -> Option<usize> {
     (!quote.is_empty() && element.starts_with(quote)).then(|| text.len() - element.len())
 }
 
-/// Behind a type between a name and its value: `: string = "…"`, ` string = "…"`.
+/// Skips a type between a name and its value: `: string = "…"`, ` string = "…"`.
 fn after_type(text: &str, start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     let length = rest
@@ -185,7 +185,7 @@ fn after_type(text: &str, start: usize) -> Option<usize> {
     value.starts_with(['"', '\'', '`']).then(|| text.len() - value.len())
 }
 
-/// Where the content of an element begins that an attribute names: `<entry key="password">`.
+/// The start of the content of an element that an attribute names: `<entry key="password">`.
 fn attribute(text: &str, name: &Name<'_>, position: usize) -> Option<usize> {
     let before = text.get(..name.range.start - name.quote.len())?.strip_suffix('=')?;
     let is_name = before.ends_with(" name") || before.ends_with(" key");
@@ -195,13 +195,13 @@ fn attribute(text: &str, name: &Name<'_>, position: usize) -> Option<usize> {
     (is_name && is_open).then(|| skip_space(text.as_bytes(), position + close + 1, true))
 }
 
-/// Whether the name is the value of a field itself: `name: TOKEN`.
+/// Whether the name is itself the value of a field: `name: TOKEN`.
 fn is_field_value(bytes: &[u8], start: usize) -> bool {
     let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
     before.len() < start && matches!(before.last(), Some(b':' | b'='))
 }
 
-/// Where the value of a field stands that this name names: `"name": "TOKEN", "value": "…"`.
+/// The start of the value in a pair of fields where one field holds this name: `"name": "TOKEN", "value": "…"`.
 fn sibling(text: &str, position: usize) -> Option<usize> {
     let end = (position + MAX_GAP).min(text.len());
     let rest = text.as_bytes().get(position..end)?;
@@ -240,7 +240,7 @@ fn sibling(text: &str, position: usize) -> Option<usize> {
     Some(position + at)
 }
 
-/// Skips these signs, and line ends that are escape sequences or elements of HTML.
+/// Skips these signs, escaped line ends and HTML line breaks.
 fn skip_line_ends(bytes: &[u8], start: usize, signs: &[u8]) -> usize {
     let mut at = start;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -271,7 +271,7 @@ pub(super) fn skip_space(bytes: &[u8], position: usize, over_lines: bool) -> usi
     at.min(bytes.len().max(position))
 }
 
-/// What stands before the name's opening quote, but for space.
+/// The byte before the name's opening quote, ignoring spaces.
 pub(super) fn before_quote(text: &str, name: &Name<'_>) -> Option<u8> {
     let start = name.range.start.checked_sub(name.quote.len())?;
     text.get(..start)?.trim_ascii_end().bytes().next_back()

@@ -1,5 +1,5 @@
-//! Columns of tables whose header is the name of a secret: CSV and its like, Markdown, what clients of
-//! databases print.
+//! Finds secrets in table columns whose header is the name of a secret: CSV and similar formats, Markdown, output of
+//! database clients.
 
 use std::ops::Range;
 
@@ -9,26 +9,26 @@ use crate::{
     work,
 };
 
-/// Longer lines are none of a table.
+/// Maximum length of a line of a table.
 const MAX_LINE: usize = 4096;
-/// The name of a column is at most so long.
+/// Maximum length of a column name.
 const MAX_NAME: usize = 64;
-/// Words of the name of a column.
+/// Maximum number of words in a column name.
 const MAX_WORDS: usize = 4;
-/// Steps for a byte of a line: it is read as a header, as what is before one and as a row.
+/// Work steps per byte of a line, which is read as a header, as the line before a header and as a row.
 const STEPS_OF_BYTE: usize = 4;
-/// Separators of cells. What a frame is drawn with is longer than a byte.
+/// Cell separators. Those that draw a frame are longer than one byte.
 const SEPARATORS: [&str; 6] = [",", "\t", ";", "|", "│", "┃"];
 
-/// The tables of a text. Every line is looked at once for whether it is a header.
+/// The tables of a text. Each line is checked once for being a header.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// What stands before this is known.
+    /// Lines before this position were checked.
     seen: usize,
 }
 
 impl Tables {
-    /// Appends the secrets of the table whose header the name is a cell of. Names are given in order.
+    /// Appends the secrets of the table that has the name as a header cell. Names are given in order.
     pub fn find(
         &mut self,
         text: &str,
@@ -58,12 +58,12 @@ impl Tables {
     }
 }
 
-/// What separates a name from its neighbours in a line, if it is a cell by itself.
+/// The separator between a name and its neighbours in the line, if the name is a complete cell.
 fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
     let is_around = |letter: char| matches!(letter, ' ' | '"' | '\'' | '`' | '*' | '\\');
     let before =
         text.get(text.ceil_char_boundary(name.start.saturating_sub(MAX_NAME))..name.start)?;
-    // The name of a column may have several words: `API token`.
+    // A column name may have several words: `API token`.
     let is_of_cell = |letter: char| is_around(letter) || letter.is_alphanumeric() || letter == '_';
     let before = before.trim_end_matches(is_of_cell);
     let after = text.get(name.end..text.floor_char_boundary(name.end + MAX_NAME))?;
@@ -73,7 +73,7 @@ fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
     SEPARATORS.into_iter().find(is_separated)
 }
 
-/// The cells of a line, without the space and the quotes around them.
+/// The cells of a line, without white space and quotes around them.
 fn cells(text: &str, line: Range<usize>, separator: &str) -> Vec<Range<usize>> {
     let (mut cells, mut at) = (Vec::new(), line.start);
     while at <= line.end {
@@ -84,7 +84,7 @@ fn cells(text: &str, line: Range<usize>, separator: &str) -> Vec<Range<usize>> {
     cells
 }
 
-/// Where the cell ends that begins at `start`: a separator in quotes does not end it.
+/// The end of the cell that begins at `start`. A separator within quotes does not end it.
 fn cell_end(text: &str, start: usize, limit: usize, separator: &str) -> usize {
     let rest = text.get(start..limit).unwrap_or_default();
     let escapes = rest.len() - rest.trim_start_matches('\\').len();
@@ -94,7 +94,7 @@ fn cell_end(text: &str, start: usize, limit: usize, separator: &str) -> usize {
     if is_quoted {
         let mut quotes = rest.match_indices('"').map(|(at, _)| at).skip(1).peekable();
         while let Some(quote) = quotes.next() {
-            // Two quotes are one character.
+            // A doubled quote is one escaped quote.
             if quotes.next_if_eq(&(quote + 1 + escapes)).is_none() {
                 from = quote;
                 break;
@@ -113,7 +113,7 @@ fn inside(text: &str, cell: Range<usize>) -> Range<usize> {
     start..start + trimmed.trim_end_matches(is_around).len()
 }
 
-/// The numbers of the columns whose name is that of a secret, with the name.
+/// The indices and names of the columns whose name denotes a secret.
 fn secret_columns<'a>(
     text: &'a str,
     cells: &[Range<usize>],
@@ -132,13 +132,13 @@ fn secret_columns<'a>(
 struct Table<'t> {
     lines: Lines<'t>,
     separator: &'static str,
-    /// Cells of the header.
+    /// Number of cells in the header.
     width: usize,
     rows: usize,
 }
 
 impl<'t> Table<'t> {
-    /// Whether a line is the header of the lines that begin at `next`.
+    /// The table whose header is this line and whose rows begin at `next`, if there is one.
     fn below(
         text: &str,
         lines: Lines<'t>,
@@ -156,7 +156,7 @@ impl<'t> Table<'t> {
         let width_of = |line: Range<usize>| self::cells(text, line, separator).len();
         let is_header =
             separator.len() == 1 && cells.iter().all(is_name) && width_of(ruler) == width;
-        // A header follows nothing that looks as a row does.
+        // A header does not follow a line that looks like a row.
         let is_first = || {
             let start = lines.start(line.start.checked_sub(1)?, MAX_LINE)?;
             let (before, _) = lines.rest(start, MAX_LINE)?;
@@ -165,7 +165,7 @@ impl<'t> Table<'t> {
         (is_header && is_first().is_none()).then_some(Self { lines, separator, width, rows: next })
     }
 
-    /// Appends the secrets in these columns. Returns where the table ends.
+    /// Appends the secrets in these columns. Returns the end of the table.
     fn read(
         &self,
         text: &str,
@@ -195,7 +195,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Whether the line is drawn between a header and its rows.
+/// Whether the line is the ruler drawn between a header and its rows.
 fn is_ruler(line: &str) -> bool {
     let is_drawn = |letter: char| {
         matches!(letter, '-' | '=' | '+' | '|' | ':' | ' ' | '\t' | '\u{2500}'..='\u{257F}')
@@ -204,7 +204,7 @@ fn is_ruler(line: &str) -> bool {
     dashes >= 3 && line.chars().all(is_drawn)
 }
 
-/// Whether a cell is the name of a column rather than a value: `user_name`, `API key`.
+/// Whether a cell is a column name rather than a value: `user_name`, `API key`.
 fn is_column_name(cell: &str) -> bool {
     let is_of_name = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, '_' | '-' | ' ' | '.' | '/' | '#')

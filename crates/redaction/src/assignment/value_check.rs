@@ -1,4 +1,4 @@
-//! Whether a value is taken for the secret that its name speaks of.
+//! Decides whether a value is accepted as the secret that its name denotes.
 
 use super::{
     Name,
@@ -10,7 +10,7 @@ use crate::{
     value::{self, Look},
 };
 
-/// Whether the value is taken for the secret that its name speaks of.
+/// Whether the value is accepted as the secret that its name denotes.
 pub(super) fn accepts(
     text: &str,
     name: &Name<'_>,
@@ -38,7 +38,8 @@ pub(super) fn accepts(
     let is_password = name.class == NameClass::Password;
     match separator {
         Separator::Space => {
-            // Prose speaks of tokens: only what a machine has made is one, or what is said to be.
+            // Prose mentions tokens: only a random value is accepted as a token, or a value that the text states to be
+            // a password.
             let is_told = is_password
                 && look == Look::Chosen
                 && value.bytes().any(|byte| byte.is_ascii_digit())
@@ -55,14 +56,14 @@ pub(super) fn accepts(
             (is_random || is_first && look == Look::Chosen && value.len() >= 8) && is_plain(value)
         }
         Separator::Sibling if !candidate.is_quoted && value::is_code(value) => false,
-        // `<token>&page=2`: a placeholder, and what follows it.
+        // `<token>&page=2`: a placeholder with the text after it.
         Separator::Element if value.starts_with(['&', '@', '/', ':', '?']) => false,
         Separator::Element | Separator::Sibling => {
             is_random
                 || !value.contains(char::is_whitespace)
                     && (is_password || look == Look::Chosen && value.len() >= 6)
         }
-        // Labels stand in such elements as well.
+        // Such elements contain labels as well.
         Separator::Attribute => {
             let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
             is_random
@@ -94,7 +95,7 @@ fn accepts_quoted(name: &Name<'_>, value: &str, look: Look, candidate: &Candidat
         return false;
     }
     if look == Look::Chosen {
-        // A piece of code in quotes, a format, a path.
+        // Code in quotes, a format string, or a path.
         return !value.contains(' ')
             && (name.class == NameClass::Password || is_likely_token(value))
             && !value.starts_with(['/', '.', '#', '?', '^', '('])
@@ -102,7 +103,7 @@ fn accepts_quoted(name: &Name<'_>, value: &str, look: Look, candidate: &Candidat
             && !value.contains("{{")
             && !value.contains("%s");
     }
-    // Words: what another name is (`token: 'access_token'`) is none.
+    // A value that is a name itself (`token: 'access_token'`) is not a secret.
     let same = names::joined(value) == names::joined(name.text);
     let is_name = value.contains(['_', '-', '.', ' '])
         || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
@@ -149,19 +150,19 @@ fn accepts_plain(
         && !matches!(candidate.after, b'(' | b'[')
 }
 
-/// Whether digits stand among its letters in several places, which names and words do not have.
+/// Whether digits occur among letters in several places, which does not happen in names and words.
 fn mixes_digits(value: &str) -> bool {
     let groups = value.split(|sign: char| !sign.is_ascii_digit()).filter(|group| !group.is_empty());
     groups.count() >= 2 && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether it is made of what tokens are made of.
+/// Whether the value has only characters that tokens have.
 fn is_plain(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_.-~:".contains(&byte))
         && !value.contains("//")
 }
 
-/// Whether what somebody may have chosen is rather a token than a piece of code.
+/// Whether a value that a person may have chosen looks like a token rather than like code.
 fn is_likely_token(value: &str) -> bool {
     let is_code = value.contains(['[', ']', '{', '}', '(', ')', '|', '\\', '<', '>']);
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
@@ -170,7 +171,7 @@ fn is_likely_token(value: &str) -> bool {
     !(is_code || is_number || is_path)
 }
 
-/// Whether the name is that of an environment variable, which is set: `DB_PASSWORD=…`.
+/// Whether the name is an environment variable in an assignment: `DB_PASSWORD=…`.
 fn is_variable(name: &Name<'_>, separator: Separator) -> bool {
     separator == Separator::Tight
         && name.text.bytes().any(|byte| byte.is_ascii_uppercase())
@@ -190,11 +191,11 @@ fn has_digit_or_sign(value: &str) -> bool {
         })
 }
 
-/// What stands before a name on its line is at most so long, or it is more than a place.
+/// Maximum length of the text before a name on its line. Longer text is not a file name or line number.
 const MAX_BEFORE: usize = 512;
 
-/// Whether only white space, a list's dash, a variable's `export` or what a tool writes before lines is
-/// before it on the line, or in the string of JSON.
+/// Whether only white space, a list dash, `export` or a prefix written by a tool precedes the name on its line, or in
+/// the JSON string.
 fn starts_line(text: &str, start: usize) -> bool {
     let from = text.ceil_char_boundary(start.saturating_sub(MAX_BEFORE));
     let before = text.get(from..start).unwrap_or_default();
@@ -213,7 +214,7 @@ fn starts_line(text: &str, start: usize) -> bool {
         || ["<br>", "<br/>", "<br />", "\":\"", "\": \""].iter().any(|end| line.ends_with(end))
 }
 
-/// Whether a tool wrote it before a line: its number, or the file it is from (`12:`, `src/a.ini:12:`).
+/// Whether a tool wrote the text as a prefix of a line: a line number or a file name (`12:`, `src/a.ini:12:`).
 fn is_place(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '\t']);
     let ends_number = before.ends_with(|last: char| last.is_ascii_digit());

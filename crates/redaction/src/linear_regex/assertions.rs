@@ -1,4 +1,4 @@
-//! What can be true of a place between two characters, as JavaScript sees it.
+//! Zero-width assertions (`^`, `$`, `\b`, `\B`) as bits, with the semantics of JavaScript.
 
 /// `^`
 pub(super) const TEXT_START: u8 = 1;
@@ -12,10 +12,10 @@ pub(super) const LINE_END: u8 = 8;
 pub(super) const BOUNDARY: u8 = 16;
 /// `\B`
 pub(super) const NO_BOUNDARY: u8 = 32;
-/// How many sets of them there are.
+/// Number of possible sets of assertions.
 pub(super) const SETS: usize = 64;
 
-/// All that is true between these characters, at a text's ends `None`.
+/// All assertions that hold between two characters; `None` is the start or end of the text.
 pub(super) fn at(before: Option<char>, after: Option<char>) -> u8 {
     let mut set = if is_word(before) == is_word(after) { NO_BOUNDARY } else { BOUNDARY };
     if before.is_none() {

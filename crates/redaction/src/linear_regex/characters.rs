@@ -1,4 +1,4 @@
-//! The positions that take a character.
+//! Maps a character to the positions of an expression that take it.
 
 use rustc_hash::FxHashMap;
 
@@ -7,14 +7,14 @@ use super::{
     set::Set,
 };
 
-/// Characters at which another set of positions begins: memory is in proportion to them.
+/// Maximum number of characters at which the set of positions changes. Memory is in proportion to it.
 const MAX_BORDERS: usize = 1 << 14;
 
 /// The positions of an expression by the character that they take.
 #[derive(Debug)]
 pub(super) struct Characters<const WORDS: usize> {
     ascii: Vec<Set<WORDS>>,
-    /// Where others begin to take characters, ascending, and which of the sets that is.
+    /// The characters at which the set changes, ascending, each with the index of the set.
     borders: Vec<(u32, usize)>,
     sets: Vec<Set<WORDS>>,
 }
@@ -43,7 +43,7 @@ impl<const WORDS: usize> Characters<WORDS> {
         let mut borders = vec![(0, 0)];
         let mut current = Set::EMPTY;
         for (character, positions) in changes {
-            // A range's end takes away what its beginning added.
+            // The end of a range removes the positions that its start added.
             current = current.symmetric_difference(positions);
             let number = *numbers.entry(current).or_insert_with(|| {
                 sets.push(current);

@@ -1,21 +1,21 @@
-//! What may come before and after, at places of which the same is true.
+//! Transitions of an expression between characters where the same assertions hold.
 
 use std::sync::OnceLock;
 
 use super::{program::Program, reverse_scan::Predecessors, transitions::Transitions};
 
-/// What may come before and after.
+/// The transitions for one set of assertions.
 #[derive(Debug)]
 pub(super) struct Context<const WORDS: usize> {
     asserted: u8,
-    /// What may come before.
+    /// The backward transitions.
     pub predecessors: Predecessors<WORDS>,
-    /// What may come first, and after each of the positions.
+    /// The forward transitions from the start and from each position, computed on first use.
     transitions: Vec<OnceLock<Transitions<WORDS>>>,
 }
 
 impl<const WORDS: usize> Context<WORDS> {
-    /// `asserted` is what is true of the places.
+    /// `asserted` is the set of assertions that hold.
     pub fn new(program: &Program, asserted: u8) -> Self {
         let transitions = program.positions.len() + 1;
         Self {
@@ -25,7 +25,7 @@ impl<const WORDS: usize> Context<WORDS> {
         }
     }
 
-    /// What may come after a position, or first.
+    /// The forward transitions from a position, or from the start.
     pub fn transitions(
         &self,
         program: &Program,

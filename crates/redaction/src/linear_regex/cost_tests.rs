@@ -7,7 +7,7 @@ use std::{
 
 use super::{LinearRegex, TooManySteps};
 
-/// What is repeated.
+/// Expressions that are repeated.
 const PARTS: [&str; 20] = [
     "a",
     "x+",
@@ -31,7 +31,7 @@ const PARTS: [&str; 20] = [
     r"[^\d]|[^\w]",
 ];
 
-/// How it is repeated; `P` is the part.
+/// How they are repeated; `P` is replaced by the expression.
 const SHAPES: [&str; 25] = [
     "(?:P)+",
     "(?:(?:P)+)+$",
@@ -64,7 +64,7 @@ fn patterns() -> impl Iterator<Item = String> {
     SHAPES.iter().flat_map(|shape| PARTS.iter().map(move |part| shape.replace('P', part)))
 }
 
-/// Texts of so many bytes.
+/// Texts of the given number of bytes.
 fn texts(bytes: usize) -> Vec<(&'static str, String)> {
     let repeat = |text: &str| text.repeat(bytes / text.len());
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -108,7 +108,7 @@ fn hostile_patterns_need_a_bounded_number_of_steps() {
     assert!(most <= 160, "{most} steps for a byte");
 }
 
-/// Time that this thread has run, where the system tells, or else time that has gone by.
+/// CPU time of this thread, where the system reports it, otherwise elapsed time.
 fn time() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The states that are reachable without taking a character.
+//! Computes the epsilon closure of a state: the positions that are reachable without taking a character.
 
 use super::program::{Program, State, StateId};
 
@@ -9,29 +9,30 @@ pub(super) enum CaptureEdge {
     SecretEnd,
 }
 
-/// Looks for positions and for the end of a match from states on, at places of which the same is
-/// true.
+/// Follows the states from a start state to positions and to the end of a match, between characters where the given
+/// assertions hold.
 pub(super) struct EpsilonClosure<'p> {
     program: &'p Program,
     asserted: u8,
-    /// The number of the visit in which a state was last seen.
+    /// For each state, the number of the last visit that reached it.
     seen: Vec<usize>,
-    /// Visits so far.
+    /// Number of visits so far.
     visits: usize,
-    /// States to look at, the next at the end, each with the number of edges on its path.
+    /// States to examine, the next one last, each with the number of capture edges on its path.
     stack: Vec<(StateId, usize)>,
-    /// The starts and ends of groups on the current path.
+    /// Starts and ends of groups on the current path.
     edges: Vec<CaptureEdge>,
 }
 
 impl<'p> EpsilonClosure<'p> {
-    /// `asserted` is what is true of the places.
+    /// `asserted` is the set of assertions that hold.
     pub fn new(program: &'p Program, asserted: u8) -> Self {
         let seen = vec![0; program.states()];
         Self { program, asserted, seen, visits: 0, stack: Vec::new(), edges: Vec::new() }
     }
 
-    /// Visits positions, and for the end `None`, the preferred first, with the edges on the path.
+    /// Visits the reachable positions, and `None` for the end of a match, in order of preference, with the capture
+    /// edges on the path.
     pub fn visit(&mut self, from: StateId, mut visit: impl FnMut(Option<usize>, &[CaptureEdge])) {
         self.visits += 1;
         self.stack.push((from, 0));

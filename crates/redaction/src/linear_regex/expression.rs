@@ -1,4 +1,4 @@
-//! A JavaScript expression, of which all matches in a text are found in linear time.
+//! A compiled JavaScript expression that finds all matches of a text in linear time.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use super::{
     search::{Search, TooManySteps, search},
 };
 
-/// A compiled JavaScript expression. What it matches is what `matchAll` matches, the empty text
-/// aside, but by characters.
+/// A compiled JavaScript expression. It finds the matches that `matchAll` finds, except empty ones. Matching works on
+/// characters, not on UTF-16 units.
 #[derive(Debug)]
 pub struct LinearRegex {
     search: Box<dyn Search>,
@@ -26,11 +26,11 @@ pub struct LinearRegex {
 }
 
 impl LinearRegex {
-    /// Compiles a `RegExp`'s source. The flags `d`, `g` and `y` change nothing.
+    /// Compiles the source of a `RegExp`. The flags `d`, `g` and `y` have no effect.
     ///
     /// # Errors
-    /// What is wrong and where: it is malformed, needs backtracking (look-around, back references),
-    /// is too large, or matches the empty text.
+    /// The expression is malformed, needs backtracking (look-around, back references), is too large, or matches the
+    /// empty text. The error has the position.
     pub fn new(source: &str, flags: &str) -> Result<Self, PatternError> {
         let flags: String = flags.chars().filter(|flag| *flag != 'y').collect();
         let translated = translate(source, &flags)?;
@@ -51,11 +51,11 @@ impl LinearRegex {
         Ok(Self { search, prefixes: prefixes(&expression) })
     }
 
-    /// Appends the bytes of what is secret in each match, from the first to the last: the groups
-    /// named `secret` that took part, or else all of it. Returns the steps that this took.
+    /// Appends the range of the secret of each match, in order: the groups named `secret` that took part in the match,
+    /// or else the complete match. Returns the number of work steps.
     ///
     /// # Errors
-    /// When it would take more steps than are allowed for a text of that length.
+    /// The search would exceed the work budget for a text of this length.
     pub fn find(&self, text: &str, hits: &mut Vec<Range<usize>>) -> Result<u64, TooManySteps> {
         let mut spent = 0;
         if let Some(from) = self.first_candidate(text) {
@@ -64,10 +64,10 @@ impl LinearRegex {
         Ok(spent)
     }
 
-    /// Whether it matches somewhere in a text.
+    /// Whether the expression matches somewhere in a text.
     ///
     /// # Errors
-    /// When it would take more steps than are allowed for a text of that length.
+    /// The search would exceed the work budget for a text of this length.
     pub fn is_match(&self, text: &str) -> Result<bool, TooManySteps> {
         match self.first_candidate(text) {
             Some(from) => self.search.has_match(text, from, &mut 0),
@@ -75,7 +75,7 @@ impl LinearRegex {
         }
     }
 
-    /// Where the first match may begin.
+    /// The first position at which a match may begin.
     fn first_candidate(&self, text: &str) -> Option<usize> {
         match &self.prefixes {
             Some(prefixes) => prefixes.find(text).map(|prefix| prefix.start()),
@@ -84,13 +84,13 @@ impl LinearRegex {
     }
 }
 
-/// What finds the beginning of every match, when they are few and telling.
+/// A search for the prefixes of all matches, if there are few and selective ones.
 fn prefixes(expression: &Hir) -> Option<AhoCorasick> {
     let mut prefixes: Seq = Extractor::new().extract(expression);
     prefixes.optimize_for_prefix_by_preference();
     let prefixes = prefixes.literals()?;
     let is_telling = prefixes.iter().all(|prefix| !prefix.is_empty());
-    // The leftmost, not the one that ends first.
+    // Leftmost match, not the match that ends first.
     let mut builder = AhoCorasick::builder();
     let builder = builder.match_kind(MatchKind::LeftmostFirst);
     is_telling.then(|| builder.build(prefixes).ok()).flatten()

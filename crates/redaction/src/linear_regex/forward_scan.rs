@@ -12,18 +12,17 @@ use super::{
 pub(super) struct ForwardScan<'a, const WORDS: usize> {
     searcher: &'a Searcher<WORDS>,
     text: &'a str,
-    /// Those that are not done, the first at the end.
+    /// The blocks that are not finished, the first one last.
     blocks: Vec<Block<WORDS>>,
-    /// For each byte of the first block, the positions that lead to a match from there. Empty as
-    /// long as it was not passed again.
+    /// For each byte of the first block, the live positions before it. Empty until the block is scanned a second time.
     live: Vec<Set<WORDS>>,
-    /// Where in the first block matches begin, the first at the end.
+    /// Starts of matches in the first block, the first one last.
     beginnings: Vec<usize>,
     spent: &'a mut u64,
 }
 
 impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
-    /// `blocks` are all of the text in which matches may begin, the first at the end.
+    /// `blocks` cover all parts of the text in which matches may begin, the first one last.
     pub fn new(
         searcher: &'a Searcher<WORDS>,
         text: &'a str,
@@ -33,7 +32,7 @@ impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
         Self { searcher, text, blocks, live: Vec::new(), beginnings: Vec::new(), spent }
     }
 
-    /// Where the first match begins at this place or later.
+    /// The start of the first match at or after this offset.
     pub fn next_beginning(&mut self, from: usize) -> Option<usize> {
         loop {
             let block = self.blocks.last()?;
@@ -49,8 +48,7 @@ impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
         }
     }
 
-    /// Follows the match that begins at this place, appends what is secret in it, and returns its
-    /// end.
+    /// Follows the match that begins at this offset, appends the range of its secret, and returns the end of the match.
     pub fn follow(
         &mut self,
         start: usize,
@@ -93,7 +91,7 @@ impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
         Ok(place)
     }
 
-    /// The positions that lead to a match from a place that is not before the first block.
+    /// The live positions at an offset that is not before the first block.
     fn live_at(&mut self, place: usize) -> Set<WORDS> {
         while let Some(block) = self.blocks.last() {
             if let Some(offset) = place.checked_sub(block.part.start)
@@ -107,7 +105,7 @@ impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
         Set::EMPTY
     }
 
-    /// Passes the first block again, unless that is done.
+    /// Scans the first block a second time and keeps all of its live positions, unless that was done.
     fn load(&mut self) {
         let Some(block) = self.blocks.last() else { return };
         if !self.live.is_empty() {
@@ -125,7 +123,7 @@ impl<'a, const WORDS: usize> ForwardScan<'a, WORDS> {
         });
     }
 
-    /// Leaves the first block.
+    /// Drops the first block.
     fn leave(&mut self) {
         self.blocks.pop();
         self.live.clear();

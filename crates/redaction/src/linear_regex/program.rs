@@ -1,40 +1,40 @@
-//! An expression as states, each with what may come next, the preferred first.
+//! Compiles an expression to states and transitions (a Thompson automaton) with preferred transitions first.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use super::{assertions, epsilon_closure::EpsilonClosure};
 
-/// Places at which an expression takes a character. At worst, time is in proportion to them.
+/// Maximum number of positions. In the worst case, time is in proportion to it.
 pub(super) const MAX_POSITIONS: usize = 512;
-/// States and the transitions that lead from them.
+/// Maximum number of states and transitions.
 const MAX_SIZE: usize = 8 * MAX_POSITIONS;
 
-/// A state's place among the states.
+/// Index of a state.
 pub(super) type StateId = usize;
 
 /// A state.
 #[derive(Debug)]
 pub(super) enum State {
-    /// Takes a character: which of the positions.
+    /// Takes a character at the position with this index.
     Position(usize),
-    /// The first of these that leads to a match.
+    /// Alternatives in order of preference.
     Branch(Vec<StateId>),
-    /// What must be true of the place.
+    /// Continues only where the assertion holds.
     Assertion {
         /// One of the [`assertions`].
         assertion: u8,
-        /// What comes then.
+        /// The following state.
         next: StateId,
     },
-    /// The beginning of a secret.
+    /// The start of a group named `secret`.
     SecretStart(StateId),
-    /// The end of a secret.
+    /// The end of a group named `secret`.
     SecretEnd(StateId),
-    /// The end.
+    /// The end of a match.
     Match,
 }
 
-/// An expression is larger than what can be searched for in bounded time.
+/// The expression is too large to be searched for in bounded time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
@@ -44,11 +44,11 @@ pub(super) struct Program {
     states: Vec<State>,
     /// The first state.
     pub start: StateId,
-    /// For each position, which of the classes it takes, and the state after it.
+    /// For each position, the index of its character class and the following state.
     pub positions: Vec<(usize, StateId)>,
-    /// Ranges of characters, ascending; no class twice.
+    /// Character classes as ascending ranges, without duplicates.
     pub classes: Vec<Vec<(char, char)>>,
-    /// All assertions that it makes.
+    /// All assertions of the expression.
     pub asserted: u8,
     size: usize,
 }
@@ -61,7 +61,7 @@ impl Program {
         Ok(program)
     }
 
-    /// How many states there are.
+    /// Number of states.
     pub fn states(&self) -> usize {
         self.states.len()
     }
@@ -71,7 +71,7 @@ impl Program {
         self.states.get(id).unwrap_or(&State::Match)
     }
 
-    /// Whether it can match without taking a character.
+    /// Whether the expression matches the empty text.
     pub fn matches_empty_text(&self) -> bool {
         let mut is_found = false;
         EpsilonClosure::new(self, u8::MAX).visit(self.start, |goal, _| is_found |= goal.is_none());
@@ -87,7 +87,7 @@ impl Program {
         Ok(self.states.len() - 1)
     }
 
-    /// Adds what matches the expression and then goes on at `next`; its first state.
+    /// Adds the states that match the expression and continue with `next`. Returns the first of them.
     fn compile(&mut self, expression: &Hir, next: StateId) -> Result<StateId, TooLarge> {
         match expression.kind() {
             HirKind::Empty => Ok(next),
@@ -176,7 +176,7 @@ fn ranges(class: &Class) -> Vec<(char, char)> {
     }
 }
 
-/// The translation makes no others than these.
+/// The bit of an assertion. The translation from JavaScript creates only these kinds.
 fn assertion(look: Look) -> u8 {
     match look {
         Look::Start => assertions::TEXT_START,

@@ -1,33 +1,33 @@
-//! One step of the reverse scan: from the live positions at a place to those before it.
+//! One step of the reverse scan: computes the live positions before a character from those after it.
 
 use super::{epsilon_closure::EpsilonClosure, program::Program, set::Set};
 
 /// The predecessors of all positions, at places with the same assertions.
 #[derive(Debug)]
 pub(super) struct Predecessors<const WORDS: usize> {
-    /// Positions that a match may begin with.
+    /// Positions with which a match may begin.
     pub first: Set<WORDS>,
-    /// Positions that a match may end with.
+    /// Positions with which a match may end.
     last: Set<WORDS>,
     /// Positions that may follow themselves.
     looping: Set<WORDS>,
-    /// Positions that may follow the one numbered after them. Numbers descend along an expression,
-    /// and so this is what most do.
+    /// Positions that may follow the position with the next higher index. Indices descend along an expression, so this
+    /// covers most transitions.
     chained: Set<WORDS>,
-    /// Positions that may follow yet others.
+    /// Positions that may follow further positions.
     branching: Set<WORDS>,
-    /// What these may follow, for each 64 of them.
+    /// The predecessors of the positions in `branching`, for each 64 of them.
     others: Vec<Others<WORDS>>,
 }
 
-/// What 64 positions may follow: for each four in a row, by which of the four are there.
+/// The predecessors of 64 positions: for each group of four, by which of the four are in the set.
 type Others<const WORDS: usize> = [[Set<WORDS>; 16]; 16];
 
-/// More positions than this of 64 are looked up without asking which fours are empty.
+/// If more of 64 positions than this are set, all groups are looked up without testing for empty ones.
 const MANY: u32 = 6;
 
 impl<const WORDS: usize> Predecessors<WORDS> {
-    /// `asserted` is what is true of the places.
+    /// `asserted` is the set of assertions that hold.
     pub fn new(program: &Program, asserted: u8) -> Self {
         let mut closure = EpsilonClosure::new(program, asserted);
         let mut predecessors = Self {
@@ -55,7 +55,7 @@ impl<const WORDS: usize> Predecessors<WORDS> {
         predecessors
     }
 
-    /// The positions after which `live` or a match may come. Work is added to `spent`.
+    /// The positions after which a position in `live` or the end of a match may follow. Adds the work to `spent`.
     #[inline]
     pub fn before(&self, live: &Set<WORDS>, spent: &mut u64) -> Set<WORDS> {
         let mut before = live.stepped(&self.looping, &self.chained, &self.last);
@@ -89,7 +89,7 @@ impl<const WORDS: usize> Predecessors<WORDS> {
     }
 }
 
-/// What these positions may follow, by which of them are there.
+/// The unions of these sets, by which of the sets are included.
 fn unions<const WORDS: usize>(sets: &[Set<WORDS>]) -> Others<WORDS> {
     let mut others = [[Set::EMPTY; 16]; 16];
     for (sets, unions) in sets.chunks(4).zip(&mut others) {

@@ -1,10 +1,9 @@
-//! All matches in a text, in two passes. The first goes from the text's end to its beginning and
-//! tells at every place which positions lead to a match from there. The second goes from where
-//! matches begin along the preferred of these: it never has to turn back, and so no character is
-//! looked at more than a few times, whatever the expression.
+//! Finds all matches of a text with two scans. The reverse scan goes from the end of the text to its start and computes
+//! the live positions at each offset. The forward scan starts where matches begin and follows the preferred live
+//! position. It never backtracks, so each character is examined a constant number of times for any expression.
 //!
-//! The first pass remembers only where each block of the text ends. A block is passed again when
-//! the second pass comes to it.
+//! The reverse scan stores its state only at the end of each block of the text. A block is scanned in reverse a second
+//! time when the forward scan reaches it.
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -17,24 +16,24 @@ use super::{
     set::Set,
 };
 
-/// What a search may do for each byte of a text. An expression of 128 positions hardly ever comes to
-/// it, and one of more only on texts that are made for it.
+/// Maximum work steps per byte of a text. Expressions of up to 128 positions hardly ever reach it, larger ones only on
+/// texts made for that purpose.
 const STEPS_PER_BYTE: u64 = 160;
-/// What any search may do.
+/// Maximum work steps for short texts.
 const MIN_STEPS: u64 = 1 << 16;
-/// A block's sets of positions take so many words; in tests few, so that short texts have several.
+/// Memory for the live positions of a block, in words. Smaller in tests, so that short texts have several blocks.
 const BLOCK_WORDS: usize = if cfg!(test) { 1 << 5 } else { 1 << 13 };
 
-/// A search had to do more than what is allowed for a text of its length.
+/// A search exceeded the work budget for a text of its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySteps;
 
-/// An expression that can be searched for.
+/// A search for one expression, independent of the size of its sets.
 pub(super) trait Search: std::fmt::Debug + Send + Sync {
-    /// Whether there is a match that begins at `from` or later. Work is added to `spent`.
+    /// Whether a match begins at or after `from`. Adds the work to `spent`.
     fn has_match(&self, text: &str, from: usize, spent: &mut u64) -> Result<bool, TooManySteps>;
 
-    /// Appends what is secret in the matches that begin at `from` or later.
+    /// Appends the secrets of the matches that begin at or after `from`.
     fn find(
         &self,
         text: &str,
@@ -44,7 +43,7 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     ) -> Result<(), TooManySteps>;
 }
 
-/// A search with as few words as an expression needs.
+/// A search whose sets have as few words as the expression needs.
 pub(super) fn search(program: Program) -> Result<Box<dyn Search>, TooLarge> {
     Ok(match program.positions.len() {
         0..=64 => Box::new(Searcher::<1>::new(program)?),
@@ -58,7 +57,7 @@ pub(super) fn search(program: Program) -> Result<Box<dyn Search>, TooLarge> {
 pub(super) struct Searcher<const WORDS: usize> {
     pub program: Program,
     characters: Characters<WORDS>,
-    /// By what is asserted and true of a place.
+    /// Transitions by the set of assertions that hold.
     contexts: Vec<OnceLock<Context<WORDS>>>,
 }
 
@@ -69,7 +68,7 @@ impl<const WORDS: usize> Searcher<WORDS> {
         Ok(Self { program, characters, contexts })
     }
 
-    /// What of the assertions that matter is true between these characters.
+    /// The assertions of the expression that hold between two characters.
     pub fn asserted(&self, before: Option<char>, after: Option<char>) -> u8 {
         match self.program.asserted {
             0 => 0,
@@ -77,15 +76,14 @@ impl<const WORDS: usize> Searcher<WORDS> {
         }
     }
 
-    /// What may come before and after places of which this is true.
+    /// The transitions where these assertions hold.
     pub fn context(&self, asserted: u8) -> Option<&Context<WORDS>> {
         let context = self.contexts.get(usize::from(asserted))?;
         Some(context.get_or_init(|| Context::new(&self.program, asserted)))
     }
 
-    /// Goes back through a part of the text. `live` are the positions that lead to a match from its
-    /// end; those at its start are returned. Every place from the last to the start is visited with
-    /// its own, and whether a match begins there.
+    /// Scans a part of the text in reverse. `live` are the live positions at its end; returns those at its start. Calls
+    /// `visit` for each offset, from the last to the first, with its live positions and whether a match begins there.
     pub fn back(
         &self,
         text: &str,
@@ -124,24 +122,24 @@ impl<const WORDS: usize> Searcher<WORDS> {
     }
 }
 
-/// Whether so much work is allowed.
+/// Fails when the work exceeds the limit.
 pub(super) fn check(text: &str, spent: u64) -> Result<(), TooManySteps> {
     let allowed = (text.len() as u64).saturating_mul(STEPS_PER_BYTE).max(MIN_STEPS);
     if spent > allowed { Err(TooManySteps) } else { Ok(()) }
 }
 
-/// A part of a text after the first pass.
+/// A part of a text after the reverse scan.
 pub(super) struct Block<const WORDS: usize> {
-    /// Which part.
+    /// The range of the part.
     pub part: Range<usize>,
-    /// The positions that lead to a match from its end.
+    /// The live positions at its end.
     pub live: Set<WORDS>,
     /// Whether a match begins in it.
     pub begins: bool,
 }
 
 impl<const WORDS: usize> Searcher<WORDS> {
-    /// The blocks from `from` on, from the last to the first.
+    /// The blocks from `from` to the end of the text, the last one first.
     fn blocks<'a>(
         &'a self,
         text: &'a str,

@@ -39,13 +39,13 @@ impl<const WORDS: usize> Set<WORDS> {
         both
     }
 
-    /// What is in one of them alone.
+    /// The positions that are in exactly one of the two sets.
     pub fn symmetric_difference(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word ^= other);
         self
     }
 
-    /// `more`, what is in `staying` as well, and one higher what is in `rising` as well.
+    /// The positions of this set that are in `staying`, those in `rising` increased by one, and `more`.
     #[inline]
     pub fn stepped(&self, staying: &Self, rising: &Self, more: &Self) -> Self {
         let mut risen = self.intersection(rising);

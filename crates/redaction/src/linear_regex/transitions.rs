@@ -1,4 +1,4 @@
-//! The states that can follow a state, the preferred first.
+//! Forward transitions from a state, in order of preference.
 
 use super::{
     epsilon_closure::{CaptureEdge, EpsilonClosure},
@@ -6,20 +6,20 @@ use super::{
     set::Set,
 };
 
-/// Fewer positions in a row are looked at one by one.
+/// Shorter runs of positions are stored one by one.
 const MIN_RUN: usize = 4;
 
-/// The work that examining one transition counts as.
+/// Work steps for examining one transition.
 const STEPS: u64 = 4;
 
-/// What may come next after a state, at places of which the same is true.
+/// The forward transitions from a state where the same assertions hold.
 #[derive(Debug)]
 pub(super) struct Transitions<const WORDS: usize>(Vec<Transition<WORDS>>);
 
 #[derive(Debug)]
 struct Transition<const WORDS: usize> {
     goal: Goal<WORDS>,
-    /// The starts and ends of groups that it passes.
+    /// Starts and ends of groups on the path.
     edges: Box<[CaptureEdge]>,
 }
 
@@ -28,14 +28,14 @@ enum Goal<const WORDS: usize> {
     /// The end of a match.
     End,
     Position(usize),
-    /// Positions of which the lowest number is preferred.
+    /// A set of positions of which the lowest index is preferred.
     Ascending(Box<Set<WORDS>>),
-    /// Positions of which the highest number is preferred.
+    /// A set of positions of which the highest index is preferred.
     Descending(Box<Set<WORDS>>),
 }
 
 impl<const WORDS: usize> Transitions<WORDS> {
-    /// `asserted` is what is true of the places.
+    /// `asserted` is the set of assertions that hold.
     pub fn new(program: &Program, from: StateId, asserted: u8) -> Self {
         let mut goals = Vec::new();
         EpsilonClosure::new(program, asserted)
@@ -67,8 +67,8 @@ impl<const WORDS: usize> Transitions<WORDS> {
         Self(transitions)
     }
 
-    /// The preferred of the positions in `live`, or `None` when a match ends here; and the borders
-    /// on the path there. Work is added to `spent`.
+    /// The preferred position in `live`, or `None` when a match ends here, with the capture edges on the path. Adds the
+    /// work to `spent`.
     pub fn choose(
         &self,
         live: &Set<WORDS>,
@@ -87,8 +87,7 @@ impl<const WORDS: usize> Transitions<WORDS> {
     }
 }
 
-/// How many goals in a row are positions in this order with the same edges on the path; at least
-/// the first.
+/// The length of the longest run of goals that are positions in this order with the same capture edges; at least one.
 fn run(
     goals: &[(Option<usize>, Box<[CaptureEdge]>)],
     is_next: impl Fn(usize, usize) -> bool,

@@ -1,5 +1,5 @@
-//! The lines that begin and end blocks in armour (RFC 7468, RFC 4716, RFC 9580), also where a line
-//! was wrapped in the middle of one.
+//! Recognises the delimiter lines of armoured blocks (RFC 7468, RFC 4716, RFC 9580), also where a tool wrapped a line
+//! in the middle of a delimiter.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -7,36 +7,36 @@ use memchr::memmem::Finder;
 
 use crate::work;
 
-/// Dashes before and after a label; SSH2 has four.
+/// Number of dashes before and after a label; SSH2 uses four.
 const DASHES: std::ops::RangeInclusive<usize> = 4..=5;
-/// Bytes of a delimiter, with the line breaks in it.
+/// Maximum length of a delimiter, with line breaks in it.
 const MAX_DELIMITER: usize = 160;
-/// Letters of a label.
+/// Maximum number of letters of a label.
 const MAX_LABEL: usize = 48;
-/// Letters of the label of a private key.
+/// The end of a private key's label, without spaces.
 const PRIVATE: &str = "PRIVATEKEY";
 
-/// Steps of reading what may be a delimiter.
+/// Work steps for reading a possible delimiter.
 const READ_STEPS: usize = 60;
 
 static DASH_PAIR: LazyLock<Finder> = LazyLock::new(|| Finder::new("--"));
 
-/// The beginning or the end of a block.
+/// A delimiter: the header or the footer of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Delimiter {
-    /// From the first dash to the last one.
+    /// From the first dash to the last.
     pub range: Range<usize>,
     pub is_end: bool,
     pub holds: Holds,
 }
 
-/// What a block holds, by its label.
+/// The content of a block, as its label says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     PrivateKey,
-    /// A certificate, a public key, a signature: nothing secret.
+    /// A certificate, a public key or a signature, none of which is secret.
     Other,
-    /// The text ends within the label of an end.
+    /// The text ends within the label of a footer.
     Cut,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn delimiters(bytes: &[u8]) -> Vec<Delimiter> {
         let run = bytes.get(start..).unwrap_or_default();
         let end = start + run.iter().take_while(|&&byte| byte == b'-').count();
         at = end;
-        // Of `------BEGIN` the first dash is that of a removed line.
+        // The first dash of `------BEGIN` is the marker of a removed line in a diff.
         let start = start.max(end.saturating_sub(*DASHES.end()));
         if let Some(delimiter) = read(bytes, start) {
             at = delimiter.range.end;
@@ -74,7 +74,7 @@ fn read(bytes: &[u8], start: usize) -> Option<Delimiter> {
     if !reader.space() && !reader.is_broken() {
         return None;
     }
-    // A line can be wrapped at a space of the label, which is gone then.
+    // A line can be wrapped at a space of the label; the space is lost then.
     let mut label = String::new();
     while label.len() <= MAX_LABEL {
         let letter =
@@ -97,7 +97,7 @@ fn read(bytes: &[u8], start: usize) -> Option<Delimiter> {
     Some(Delimiter { range: start..reader.at, is_end, holds })
 }
 
-/// Reads characters over line breaks and the indentation behind them.
+/// Reads the characters of a delimiter, skipping line breaks and the indentation after them.
 struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,
@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a line break is next.
+    /// Whether a line break follows.
     fn is_broken(&self) -> bool {
         self.next() > self.at
     }
@@ -147,12 +147,12 @@ impl Reader<'_> {
         word.iter().all(|&byte| self.skip(byte))
     }
 
-    /// A space, also as addresses write it, or where the line was wrapped at it.
+    /// Reads a space, also if it is URL-encoded or replaced by a line break.
     fn space(&mut self) -> bool {
         self.skip(b' ') || self.skip(b'+') || self.peek() == Some(b'%') && self.word(b"%20")
     }
 
-    /// Dashes up to the most that there may be, with a space before them.
+    /// Reads dashes, up to the maximum, with an optional space before them.
     fn dashes(&mut self) -> usize {
         if self.peek() == Some(b' ') {
             self.bump();
@@ -212,7 +212,7 @@ mod tests {
             for separator in ["\n", "\r\n", "\n    "] {
                 let text = format!("{}{separator}{}", &line[..at], &line[at..]);
                 let whole = text.clone();
-                // Of five dashes one may be on the other line, and is not seen.
+                // One of five dashes may be on the other line, where it is not recognised.
                 if at != 1 {
                     assert_eq!(
                         found(&text),

@@ -1,22 +1,22 @@
-//! Runs of base64 characters of a least length.
+//! Finds runs of base64 characters with a minimum length.
 
 use std::ops::Range;
 
-/// The runs of at least so many characters, in order. Of other text only about one byte in
-/// `least` is looked at.
+/// Iterates over the runs of at least `least` characters, in order. In other text, only about one byte of `least` is
+/// examined.
 #[derive(Debug, Clone)]
 pub(super) struct Runs<'t> {
     bytes: &'t [u8],
-    /// No run that begins before is left.
+    /// Runs that begin before this offset were returned.
     at: usize,
-    /// All bytes from `at` up to here are base64.
+    /// All bytes from `at` to here are base64.
     known: usize,
     end: usize,
     least: usize,
 }
 
 impl<'t> Runs<'t> {
-    /// Of a part of a text; `least` is not zero.
+    /// Searches a part of a text; `least` must not be zero.
     pub fn new(bytes: &'t [u8], part: Range<usize>, least: usize) -> Self {
         let end = part.end.min(bytes.len());
         Self { bytes, at: part.start, known: part.start, end, least }
@@ -47,12 +47,12 @@ impl Iterator for Runs<'_> {
     }
 }
 
-/// A character of base64 that is not padding.
+/// Whether a byte is a character of base64 other than padding.
 pub(super) const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// The range without the escape of a line end that it begins with: of `\nMII…` the `n` is no base64.
+/// The range without the escape sequence of a line end at its start: the `n` of `\nMII…` is not base64.
 pub(super) fn without_escape(bytes: &[u8], run: Range<usize>) -> Range<usize> {
     let hex = |from: usize, count: usize| {
         let digits = bytes.get(run.start + from..run.start + from + count);
@@ -69,8 +69,7 @@ pub(super) fn without_escape(bytes: &[u8], run: Range<usize>) -> Range<usize> {
     (run.start + length).min(run.end)..run.end
 }
 
-/// Whether the characters are as mixed as those of encoded bytes are: hexadecimal numbers, words and
-/// sequences of bases are not.
+/// Whether the characters are as mixed as those of encoded bytes. Hexadecimal numbers, words and DNA sequences are not.
 pub(super) fn is_mixed(run: &[u8]) -> bool {
     let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
     has(u8::is_ascii_digit)

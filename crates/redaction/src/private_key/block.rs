@@ -1,5 +1,4 @@
-//! Lines of keys whose header is not in the text: lines of the lengths that armour has, one after the
-//! other.
+//! Finds lines of private keys whose header is not in the text: consecutive lines with the line lengths of armour.
 
 use std::ops::Range;
 
@@ -13,18 +12,18 @@ use super::{
     gap::{Gaps, Like, MAX_GAP},
 };
 
-/// Characters of a line: of PEM and PGP, of OpenSSH, of MIME.
+/// Line lengths: PEM and PGP, OpenSSH, MIME.
 const LENGTHS: [usize; 3] = [64, 70, 76];
-/// Characters of base64 that may stand before a line: signs of added lines and of comments.
+/// Maximum number of base64 characters before a line, such as markers of added lines and comments.
 const MAX_SIGNS: usize = 3;
-/// So many lines in a row are a part of a key.
+/// Minimum number of consecutive lines.
 const LINES: usize = 3;
-/// Bytes before an end in which its last lines are.
+/// Bytes before a footer in which the last lines of the key are searched.
 const MAX_LAST_LINES: usize = 1536;
-/// Bytes before the first line that say what the lines are.
+/// Bytes before the first line that are examined for what the lines are.
 const MAX_CONTEXT: usize = 1 << 10;
-/// How data begins that is no key, in base64: images, fonts, sounds, documents, archives, programs and
-/// public keys of SSH.
+/// Prefixes, in base64, of data that is not a private key: images, fonts, sounds, documents, archives, programs and SSH
+/// public keys.
 const OTHER_DATA: [&str; 26] = [
     "iVBORw0KGgo",
     "/9j/",
@@ -53,18 +52,18 @@ const OTHER_DATA: [&str; 26] = [
     "AAAAE2VjZHNh",
     "PHN2Zy",
 ];
-/// Elements of signatures in XML.
+/// XML elements that hold signatures and certificates.
 const ELEMENTS: [&[u8]; 4] = [b"X509Certificate>", b"X509CRL>", b"SignatureValue>", b"Modulus>"];
 const DATA_URI: &[u8] = b";base64,";
 const BLANK_LINES: [&[u8]; 2] = [b"\n\n", b"\n\r\n"];
 const MIME_HEADER: &[u8] = b"content-transfer-encoding: base64";
 
-/// Whether a text holds a line of such a length.
+/// Whether a text contains a line of such a length.
 pub(super) fn has_line(bytes: &[u8]) -> bool {
     Runs::new(bytes, 0..bytes.len(), LENGTHS[0]).any(|run| line(bytes, run).is_some())
 }
 
-/// Visits the parts of keys of three or more lines that are not in a block of something else.
+/// Calls `hit` with parts of keys that have three or more lines and are not in another kind of block.
 pub(super) fn find(bytes: &[u8], delimiters: &[Delimiter], mut hit: impl FnMut(Range<usize>)) {
     let mut block = Block::default();
     let mut passed = 0;
@@ -109,7 +108,7 @@ fn hit_block(
     hit(start..follow(bytes, end, limit, is_closed, &mut block.gaps));
 }
 
-/// The last lines of a key before its end, where the beginning is not in the text: `tail -n 3`.
+/// The last lines of a key before its footer, where the header is not in the text (`tail -n 3`).
 pub(super) fn before_end(
     bytes: &[u8],
     before: Option<&Delimiter>,
@@ -135,17 +134,17 @@ pub(super) fn before_end(
         .map(|lines| lines.start..end.range.end)
 }
 
-/// Lines of one length with gaps like each other.
+/// Lines of equal length, separated by similar gaps.
 #[derive(Default)]
 struct Block {
     lines: Vec<Range<usize>>,
     gaps: Gaps,
-    /// Whether two gaps are alike.
+    /// Whether two similar gaps were seen.
     is_confirmed: bool,
 }
 
 impl Block {
-    /// Whether the line is the next one of the block.
+    /// Adds the line if it continues the block; returns whether it does.
     fn takes(&mut self, bytes: &[u8], line: &Range<usize>) -> bool {
         let Some(last) = self.lines.last() else { return true };
         let gap = last.end..line.start;
@@ -159,7 +158,7 @@ impl Block {
         } else {
             let like = self.gaps.like(bytes, &gap);
             self.is_confirmed = like.is_some();
-            // Lines with other gaps before them are not of this block.
+            // Lines that are separated by other gaps are not part of the block.
             let of_block = if like == Some(Like::Last) { LINES - 1 } else { LINES };
             let others = self.lines.len().saturating_sub(of_block);
             self.lines.drain(..others);
@@ -173,7 +172,7 @@ impl Block {
     }
 }
 
-/// The line of a key that a run of base64 is.
+/// The line of a key that a run of base64 forms.
 fn line(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     let run = without_escape(bytes, run);
     let before = bytes.get(run.start.saturating_sub("sha384-".len())..run.start)?;
@@ -190,8 +189,8 @@ fn line(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     is_line.then_some(run.start + signs..run.end)
 }
 
-/// Whether the lines are something else than a key: a certificate, a public key, a signature, a data
-/// URI, a part of a mail, an image.
+/// Whether the lines are not a private key: a certificate, a public key, a signature, a data URI, part of a mail, an
+/// image.
 fn is_other(bytes: &[u8], delimiters: &[Delimiter], lines: Range<usize>) -> bool {
     let first = delimiters.partition_point(|delimiter| delimiter.range.start < lines.start);
     let before = first.checked_sub(1).and_then(|before| delimiters.get(before));
@@ -215,9 +214,9 @@ fn is_other(bytes: &[u8], delimiters: &[Delimiter], lines: Range<usize>) -> bool
         )
 }
 
-/// Whether the lines are the beginning of a certificate, of a request for one, of a list of revoked
-/// ones, of a signature or of a public key: in DER these begin with a sequence in a sequence, an object
-/// identifier or a status. Private keys begin with a number, encrypted ones with a short sequence.
+/// Whether the lines are the start of a certificate, a certificate request, a revocation list, a signature or a public
+/// key. In DER, these begin with a sequence within a sequence, an object identifier or a status. Private keys begin
+/// with a number, encrypted private keys with a short sequence.
 fn is_public_structure(text: &[u8]) -> bool {
     let start = text.get(..12).and_then(|start| STANDARD_NO_PAD.decode(start).ok());
     let content = match start.as_deref() {
@@ -227,7 +226,7 @@ fn is_public_structure(text: &[u8]) -> bool {
     matches!(content, [0x30, 0x81 | 0x82 | 0x0D, ..] | [0x06 | 0x0A, ..])
 }
 
-/// Whether what stands before the lines says that they are something else.
+/// Whether the text before the lines shows that they are not a private key.
 fn is_other_context(before: &[u8]) -> bool {
     let behind = |marker: &[u8]| {
         let at = memmem::rfind(before, marker)?;
@@ -239,7 +238,7 @@ fn is_other_context(before: &[u8]) -> bool {
         let blank = BLANK_LINES.iter().filter_map(|line| memmem::find(rest, line)).min()?;
         rest.get(blank..)
     };
-    // The first line of the data may have another length.
+    // The first line of the data may have a different length.
     let is_data = |rest: &[u8]| {
         rest.iter().all(|byte| {
             byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"+/\\\"'`".contains(byte)

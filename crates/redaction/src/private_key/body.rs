@@ -1,15 +1,15 @@
-//! The lines of a key behind its header, where nothing but white space, quotes, escaped line ends and
-//! signs of comments stand between them.
+//! Finds the end of a key after its header, where only white space, quotes, escaped line ends and comment markers
+//! separate its lines.
 
 use super::base64_runs;
 
-/// Characters of a line; only the last one may be shorter.
+/// Minimum length of a line, except the last.
 pub(super) const SHORTEST_LINE: usize = 16;
-/// Bytes to look ahead for the end of a block.
+/// Bytes after a line in which a footer is searched.
 const MAX_AHEAD: usize = 64;
 
-/// Where the last line of a key ends. The lines begin at `start` and end before `limit`, which is the
-/// footer if `is_closed`. `None` when there is no line.
+/// The end of the last line of a key. The lines are between `start` and `limit`, which is the start of the footer if
+/// `is_closed`. `None` when there is no line.
 pub(super) fn end(text: &str, start: usize, limit: usize, is_closed: bool) -> Option<usize> {
     let mut at = start;
     let mut end = None;
@@ -27,7 +27,7 @@ pub(super) fn end(text: &str, start: usize, limit: usize, is_closed: bool) -> Op
             at += length + after.find(['\n', '\\', '"']).unwrap_or(after.len());
             continue;
         }
-        // Lines of keys are long; the last one may be short, and prose is not of this kind.
+        // Lines of keys are long. The last one may be short, but must not look like prose.
         let is_line = length >= SHORTEST_LINE
             || piece.starts_with('=')
             || end.is_some() && closes(text, at + length, limit, is_closed);
@@ -39,7 +39,7 @@ pub(super) fn end(text: &str, start: usize, limit: usize, is_closed: bool) -> Op
     }
 }
 
-/// Whether only separators stand between here and a footer.
+/// Whether only separators precede the footer.
 fn closes(text: &str, at: usize, limit: usize, is_closed: bool) -> bool {
     let next = skip_separators(text, at, limit.min(at + MAX_AHEAD));
     let rest = text.get(next..).unwrap_or_default();
@@ -50,8 +50,8 @@ const fn is_base64(byte: u8) -> bool {
     base64_runs::is_base64(byte) || matches!(byte, b'=' | b'-' | b'_')
 }
 
-/// Skips what stands between the lines of a key: white space, escaped line ends, quotes and commas
-/// of lists, signs of comments and citations.
+/// Skips separators between the lines of a key: white space, escaped line ends, quotes and commas of lists, markers of
+/// comments and quotations.
 pub(super) fn skip_separators(text: &str, start: usize, limit: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
@@ -71,9 +71,9 @@ pub(super) fn skip_separators(text: &str, start: usize, limit: usize) -> usize {
                 let is_line_end = matches!(bytes.get(at + run), Some(b'n' | b'r' | b't'));
                 at += run + usize::from(is_line_end);
             }
-            // `+` joins literals in code, but is a character of keys as well.
+            // `+` joins literals in code, but is also a character of base64.
             Some(b'+') if matches!(bytes.get(at + 1), Some(b' ' | b'\n' | b'\r')) => at += 1,
-            // A literal's end and the sign between literals, escaped for a shell.
+            // The end of a literal and the operator between literals, escaped for a shell.
             Some(b'$') if bytes.get(at + 1) == Some(&b'\'') => at += 2,
             _ => break,
         }

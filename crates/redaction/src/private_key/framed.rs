@@ -1,4 +1,4 @@
-//! A key that is cut short, behind whatever a tool writes before its lines.
+//! Finds the end of a key that is cut short, where a tool wrote a prefix before each of its lines.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use super::{
     gap::{self, Gaps, MAX_GAP},
 };
 
-/// Names of headers within armour (RFC 1421, RFC 9580). Their values are no lines of a key.
+/// Header fields within armour (RFC 1421, RFC 9580). Their values are not lines of a key.
 const HEADERS: [&str; 7] =
     ["Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: ", "MessageID: "];
 
-/// What stands where a text was cut short.
+/// Signs that tools write where they cut a text.
 const CUTS: [&str; 2] = ["…", "..."];
 
-/// Where the last line of the key with this header ends. `None` when what follows is not written as
-/// the header's own line is, and not as the line behind it either.
+/// The end of the last line of the key with this header. `None` when the following text has neither the prefix of the
+/// header's line nor the prefix of the line after it.
 pub(super) fn end(
     bytes: &[u8],
     header: &Range<usize>,
@@ -34,7 +34,7 @@ pub(super) fn end(
     }
     let gap = header.end..first.start;
     let second = lines.next().map(|second| first.end..second.start);
-    // Headers within the armour have lines of their own.
+    // Header fields within the armour are on lines of their own.
     let last_break = last_break(bytes, &gap).unwrap_or(gap.start);
     let between = bytes.get(gap.start..last_break)?;
     let has_headers = HEADERS.iter().any(|name| memmem::find(between, name.as_bytes()).is_some());
@@ -46,7 +46,7 @@ pub(super) fn end(
         let start = last_break_or_start(bytes, start..header.start)?;
         let prefix = bytes.get(start..header.start)?;
         let line = gap::matched(prefix, bytes, last_break + 1)?;
-        // The sign of an added line is a character of base64 as well.
+        // The marker of an added line is also a character of base64.
         (first.start..=first.start + 1).contains(&line).then_some(())
     };
     let is_like_second = || {
@@ -66,14 +66,13 @@ fn last_break(bytes: &[u8], part: &Range<usize>) -> Option<usize> {
     memrchr(b'\n', bytes.get(part.clone())?).map(|offset| part.start + offset)
 }
 
-/// Where the last line of a part of a text begins; `None` when that is not in the part.
+/// The start of the last line in a part of a text; `None` when it is not in the part.
 fn last_break_or_start(bytes: &[u8], part: Range<usize>) -> Option<usize> {
     last_break(bytes, &part).map(|at| at + 1).or((part.start == 0).then_some(0))
 }
 
-/// Follows the lines of a key behind one that ends at `end`, as long as the gaps between them are
-/// like those before: where the last line ends. At `limit` the text ends, or the key's footer begins
-/// if `is_closed`.
+/// Follows the lines of a key after one that ends at `end`, while the gaps between lines are similar to the previous
+/// ones. Returns the end of the last line. `limit` is the end of the text, or the start of the footer if `is_closed`.
 pub(super) fn follow(
     bytes: &[u8],
     end: usize,
@@ -94,7 +93,7 @@ pub(super) fn follow(
     }
 }
 
-/// The line of a key that begins there. Words of other lines are not at their ends, or too short.
+/// The line of a key that begins at this offset. Words in other lines do not end at a line end, or are too short.
 fn line_at(
     bytes: &[u8],
     start: usize,

@@ -1,13 +1,13 @@
-//! What stands between the lines of a key: the end of one line and whatever a tool writes before the
-//! next one. Line numbers and times differ, the rest is the same.
+//! Compares the gaps between lines of a key. A gap is the end of a line and the prefix that a tool writes before the
+//! next line. Line numbers and times in it differ, the rest is the same.
 
 use std::ops::Range;
 
-/// Bytes between two lines of a key.
+/// Maximum length of a gap.
 pub(super) const MAX_GAP: usize = 512;
 
-/// Whether `bytes` goes on at `at` as the template does, apart from numbers and the width of spaces:
-/// where it ends.
+/// If `bytes` continues at `at` like the template, apart from numbers and the width of white space, returns the end of
+/// the gap.
 pub(super) fn matched(template: &[u8], bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     let mut rest = template.iter().copied().peekable();
@@ -30,7 +30,7 @@ pub(super) fn matched(template: &[u8], bytes: &[u8], at: usize) -> Option<usize>
     Some(at)
 }
 
-/// The length of a run at an offset, within a gap.
+/// The length of a run at an offset, up to the maximum length of a gap.
 fn count(bytes: &[u8], at: usize, is_of_run: fn(u8) -> bool) -> Option<usize> {
     let rest = bytes.get(at..)?;
     Some(rest.iter().take(MAX_GAP).take_while(|&&byte| is_of_run(byte)).count())
@@ -40,19 +40,19 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// `grep` writes `:` behind the number of a line that matches, and `-` behind those around it.
+/// `grep` writes `:` after the number of a matching line, and `-` after those of context lines.
 const fn is_alike(byte: u8, expected: u8) -> bool {
     byte == expected || matches!((byte, expected), (b':', b'-') | (b'-', b':'))
 }
 
-/// Which of the gaps that were seen last another one is like.
+/// Which of the recent gaps another gap is similar to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Like {
     Last,
     Before,
 }
 
-/// The gaps that were seen last. Tools that write a line twice alternate between two.
+/// The two most recent gaps. Tools that write each line twice alternate between two gaps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gaps {
     last: Option<Range<usize>>,
@@ -64,7 +64,7 @@ impl Gaps {
         self.before = self.last.replace(gap);
     }
 
-    /// Whether a gap is like the last one, or else like the one before it.
+    /// Whether a gap is similar to the last one, or otherwise to the one before it.
     pub fn like(&self, bytes: &[u8], gap: &Range<usize>) -> Option<Like> {
         let is_like = |known: &Option<Range<usize>>| {
             let known = known.as_ref().and_then(|known| bytes.get(known.clone()));
@@ -83,7 +83,7 @@ impl Gaps {
         gaps.any(|gap| bytes.get(gap.start).copied() == byte)
     }
 
-    /// Where a gap that begins at an offset may end.
+    /// The possible ends of a gap that begins at an offset.
     pub fn ends<'a>(&'a self, bytes: &'a [u8], at: usize) -> impl Iterator<Item = usize> + 'a {
         let gaps = [&self.last, &self.before].into_iter().flatten();
         gaps.filter_map(move |gap| matched(bytes.get(gap.clone())?, bytes, at))

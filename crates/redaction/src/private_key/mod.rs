@@ -1,5 +1,5 @@
-//! Private keys in their armour: whole, escaped, on one line, cut short, and with whatever a tool
-//! writes before their lines. Also lines of keys whose header is not in the text.
+//! Detector for armoured private keys: complete, escaped, on one line, cut short, and with prefixes that tools write
+//! before their lines. It also finds lines of keys whose header is not in the text.
 
 mod armour;
 mod base64_runs;
@@ -17,19 +17,19 @@ use memchr::memmem::Finder;
 use armour::{Delimiter, Holds};
 use base64_runs::{Runs, is_mixed, without_escape};
 
-/// Longer keys are not known.
+/// Maximum length of a key.
 const MAX_KEY: usize = 64 << 10;
-/// Characters of a run that is counted as a line of a key.
+/// Minimum length of a run that counts as a line of a key.
 const LINE: usize = 40;
-/// Between a header and an end so many lines make a key, whatever stands between them.
+/// Number of lines between a header and a footer that make a key, whatever separates them.
 const KEY_LINES: usize = 3;
-/// Bytes of a key that has fewer lines, with what tools write before them.
+/// Maximum length of a key with fewer lines, including the prefixes of tools.
 const MAX_SHORT_KEY: usize = 2 << 10;
 
 static PRIVATE: LazyLock<Finder> = LazyLock::new(|| Finder::new("PRIVATE"));
 static PUTTY: LazyLock<Finder> = LazyLock::new(|| Finder::new("Private-Lines: "));
 
-/// Appends the keys of a text, and the parts of keys, in no particular order.
+/// Calls `hit` with the keys of a text, and parts of keys, in no particular order.
 pub(super) fn find(text: &str, mut hit: impl FnMut(Range<usize>)) {
     if text.len() < body::SHORTEST_LINE {
         return;
@@ -62,21 +62,21 @@ pub(super) fn find(text: &str, mut hit: impl FnMut(Range<usize>)) {
     block::find(bytes, &delimiters, hit);
 }
 
-/// Whether a text may hold a part of a key of which other texts hold more.
+/// Whether a text may contain a part of a key of which other texts contain the rest.
 pub(super) fn may_hold_part(text: &str) -> bool {
     let bytes = text.as_bytes();
     block::has_line(bytes) || PRIVATE.find(bytes).is_some() || PUTTY.find(bytes).is_some()
 }
 
-/// Whether a text is nothing but the beginning or the end of a block.
+/// Whether a text is only the header or the footer of a block.
 pub(super) fn is_delimiter(text: &str) -> bool {
     let text = text.trim();
     let delimiters = armour::delimiters(text.as_bytes());
     delimiters.first().is_some_and(|delimiter| delimiter.range == (0..text.len()))
 }
 
-/// The key behind a header, up to its end or to where what follows is none of it, before `limit` at
-/// the latest. What is only spoken of, without anything of a key behind it, is none.
+/// The key after a header, up to its footer or to text that does not belong to it, before `limit` at the latest. A
+/// header that is only mentioned in prose, without a key after it, gives `None`.
 fn of_header(
     text: &str,
     header: &Range<usize>,
@@ -99,7 +99,7 @@ fn of_header(
     Some(header.start..closing.map_or(last, |end| end.range.end))
 }
 
-/// Whether lines of a key stand between a header and an end.
+/// Whether lines of a key are between a header and a footer.
 fn holds_key(bytes: &[u8], between: Range<usize>) -> bool {
     let is_short = between.len() <= MAX_SHORT_KEY;
     let lines = Runs::new(bytes, between, LINE).map(|run| without_escape(bytes, run));

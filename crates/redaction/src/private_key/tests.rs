@@ -1,4 +1,4 @@
-//! Keys in every framing that tools give them. The keys are made of random characters.
+//! Keys in every framing that tools produce. The keys are random characters.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn footer(kind: &str) -> String {
     format!("-----END {kind}PRIVATE KEY-----")
 }
 
-/// The part of a text that is found, if it is one.
+/// The only range that is found in a text, if there is exactly one.
 fn found(text: &str) -> Option<&str> {
     let mut found: Vec<Range<usize>> = Vec::new();
     find(text, |range| found.push(range));
@@ -22,7 +22,7 @@ fn found(text: &str) -> Option<&str> {
     text.get(start..found.iter().map(|range| range.end).max()?)
 }
 
-/// The text without what is found.
+/// The text without the ranges that are found.
 fn rest(text: &str) -> String {
     let mut found: Vec<Range<usize>> = Vec::new();
     find(text, |range| found.push(range));
@@ -43,7 +43,7 @@ fn base64(count: usize, seed: usize) -> String {
     (0..count).map(|_| next()).collect()
 }
 
-/// The lines between a header and its end.
+/// The lines between a header and its footer.
 fn body(lines: usize, length: usize) -> Vec<String> {
     let full = (0..lines).map(|line| base64(length, line));
     full.chain([format!("{}==", base64(LAST - 2, lines))]).collect()
@@ -57,7 +57,7 @@ fn key(lines: usize, length: usize) -> Vec<String> {
 type Framing = (&'static str, fn(&[String]) -> String);
 
 fn numbered(lines: &[String], write: fn(usize, &str) -> String) -> String {
-    // Line 8 and on: the numbers have one digit and two.
+    // Numbering starts at 8, so that numbers have one and two digits.
     lines.iter().enumerate().map(|(index, line)| write(index + 8, line)).collect()
 }
 

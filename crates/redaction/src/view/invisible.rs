@@ -1,5 +1,5 @@
-//! What a terminal or a reader does not show: escape sequences (ECMA-48), also where a program has
-//! spelt their first character (`\u001b[31m`), and characters without width.
+//! Finds characters that a terminal or a reader does not show: escape sequences (ECMA-48), also with a spelt-out escape
+//! character (`\u001b[31m`), and zero-width characters.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -7,16 +7,16 @@ use aho_corasick::packed;
 
 const ESCAPE: u8 = 0x1B;
 const BELL: u8 = 0x07;
-/// Bytes of parameters of a control sequence.
+/// Maximum length of the parameters of a control sequence.
 const MAX_PARAMETERS: usize = 64;
-/// Bytes of a title or a link.
+/// Maximum length of a control string, such as a title or a link.
 const MAX_STRING: usize = 8 << 10;
-/// How programs spell the escape character before `[`. The last bytes of all spellings.
+/// Last bytes of all spellings of the escape character, with the `[` after it.
 const SPELT: [&str; 5] = ["1b[", "1B[", "33[", "\\e[", "^[["];
 /// All spellings of the escape character.
 const SPELLINGS: [&str; 8] =
     ["\\u001b", "\\u001B", "\\x1b", "\\x1B", "\\033", "\\0033", "\\e", "^["];
-/// Backslashes before a spelling: texts are escaped more than once.
+/// Maximum number of backslashes before a spelling: texts may be escaped more than once.
 const MAX_BACKSLASHES: usize = 8;
 
 static SEARCHER: LazyLock<Option<packed::Searcher>> =
@@ -50,7 +50,7 @@ pub(super) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The first sequence or character that is not visible at or behind an offset.
+/// The first invisible sequence or character at or after an offset.
 fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     let mut at = from;
     loop {
@@ -68,13 +68,12 @@ fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     }
 }
 
-/// Whether a byte may begin something invisible.
+/// Whether a byte may begin an invisible sequence or character.
 const fn begins(byte: u8) -> bool {
     matches!(byte, ESCAPE | 0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3)
 }
 
-/// Bytes of the invisible sequence or character at the start of a text; none when it begins with
-/// something visible.
+/// The length of the invisible sequence or character at the start of a text; zero when the start is visible.
 fn length(bytes: &[u8]) -> usize {
     match bytes {
         [ESCAPE, ..] => escape_length(bytes),
@@ -91,7 +90,7 @@ fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Of a sequence that is not complete only the escape characters are invisible.
+/// Of an incomplete sequence, only the escape characters are invisible.
 fn escape_length(bytes: &[u8]) -> usize {
     match bytes {
         [_, b'[', rest @ ..] => 2 + control_length(rest).unwrap_or_default(),
@@ -113,7 +112,7 @@ fn escape_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Bytes of a control sequence behind its introducer: parameters, intermediates, a final byte.
+/// The length of a control sequence after its introducer: parameters, intermediate bytes, a final byte.
 fn control_length(bytes: &[u8]) -> Option<usize> {
     let parameters =
         bytes.iter().take(MAX_PARAMETERS).take_while(|byte| matches!(byte, b'0'..=b'?')).count();
@@ -123,8 +122,8 @@ fn control_length(bytes: &[u8]) -> Option<usize> {
     matches!(rest.get(intermediate), Some(b'@'..=b'~')).then_some(parameters + intermediate + 1)
 }
 
-/// Bytes of a control string with its terminator. It holds neither line ends nor escapes, so that
-/// each byte is looked at for one introducer alone.
+/// The length of a control string with its terminator. The string contains neither line ends nor escape characters, so
+/// that each byte is examined for a single introducer only.
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let bytes = bytes.get(..MAX_STRING).unwrap_or(bytes);
     let mut before = 0;
@@ -139,7 +138,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Colours whose escape character is spelt, as in JSON that was cut, or by `cat -v`.
+/// Colour codes with a spelt-out escape character, as in JSON that was cut or in output of `cat -v`.
 fn spelt(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -159,7 +158,7 @@ fn spelt(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Bytes of the spelling of an escape character at the end of a text.
+/// The length of a spelt-out escape character at the end of a text.
 fn spelling_length(before: &[u8]) -> Option<usize> {
     let spelling = SPELLINGS.iter().find(|spelling| before.ends_with(spelling.as_bytes()))?;
     let rest = before.len() - spelling.len();
@@ -168,7 +167,7 @@ fn spelling_length(before: &[u8]) -> Option<usize> {
     Some(spelling.len() + backslashes)
 }
 
-/// Bytes of a colour or of the order to clear a line, behind its bracket.
+/// The length of a colour code or of the code that clears a line, after its bracket.
 fn colour_length(after: &[u8]) -> Option<usize> {
     let parameters = after
         .iter()

@@ -1,6 +1,6 @@
-//! A text as a reader sees it: without the escape sequences of terminals and without characters
-//! that have no width. Secrets are searched in the view as well as in the text, because a colour in
-//! the middle of an assignment hides it from every rule.
+//! Views of a text: the text as a reader sees it, without terminal escape sequences and zero-width characters. Secrets
+//! are searched in the view as well as in the text, because a colour code within an assignment would hide it from every
+//! rule.
 
 mod invisible;
 mod prefixes;
@@ -9,19 +9,19 @@ use std::{borrow::Cow, ops::Range};
 
 pub(super) use prefixes::view as without_prefixes;
 
-/// The visible part of a text, with the position of each byte in the text.
+/// The visible part of a text, with a map of its offsets to those of the text.
 #[derive(Debug)]
 pub(super) struct View {
     text: String,
     cuts: Vec<Cut>,
 }
 
-/// A place of the view at which bytes of the original were left out.
+/// A place in the view where bytes of the original are left out.
 #[derive(Debug)]
 struct Cut {
     /// The offset in the view.
     at: usize,
-    /// The offset in the original of the first byte behind what was left out.
+    /// The offset in the original after the bytes that are left out.
     resumes: usize,
 }
 
@@ -31,7 +31,7 @@ impl View {
         Self::without(text, invisible::ranges(text))
     }
 
-    /// The text without these ranges, which are in order. `None` when there are none.
+    /// The text without these ordered ranges. `None` when there are none.
     fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Option<Self> {
         let mut view = Self { text: String::new(), cuts: Vec::new() };
         let mut copied = 0;
@@ -60,8 +60,8 @@ impl View {
         &self.text
     }
 
-    /// The bytes of the original that a range of the view stands for: from its first visible byte
-    /// to its last one, with everything in between.
+    /// The range of the original for a range of the view: from its first visible byte to its last, with all bytes
+    /// between.
     pub fn original(&self, range: &Range<usize>) -> Range<usize> {
         let start =
             original(self.cuts.partition_point(|cut| cut.at <= range.start), self, range.start);
@@ -69,8 +69,8 @@ impl View {
         start..end.max(start)
     }
 
-    /// A range of the original without what is hidden at its ends. A range that begins within
-    /// something hidden, as in the address of a link, begins there still.
+    /// A range of the original without hidden bytes at its ends. A range that begins within hidden bytes, such as in
+    /// the address of a link, keeps its start.
     pub fn trimmed(&self, range: &Range<usize>) -> Range<usize> {
         let visible = self.visible(range);
         if visible.is_empty() {
@@ -96,7 +96,7 @@ impl View {
         (at + original - resumes).min(limit)
     }
 
-    /// The offsets in the view and in the original from which on they run in parallel.
+    /// The offsets in the view and in the original from which on both run in parallel.
     fn cut_before(&self, next: usize) -> (usize, usize) {
         let cut = next.checked_sub(1).and_then(|last| self.cuts.get(last));
         cut.map_or((0, 0), |cut| (cut.at, cut.resumes))
@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_range_stands_for_its_own_bytes(
+        fn every_range_maps_to_its_own_bytes(
             pieces in prop::collection::vec(prop_oneof![
                 "[a-c]{1,3}", Just("é".to_owned()), Just("\x1b[3m".to_owned()), Just("\u{200b}".to_owned()),
                 Just("\x1b".to_owned()), Just("[".to_owned()),
@@ -208,7 +208,7 @@ mod tests {
                 for (index, &start) in ends.iter().enumerate() {
                     for &end in ends.iter().skip(index + 1) {
                         let original = view.original(&(start..end));
-                        // The bytes between its ends may be hidden, those at its ends are not.
+                        // Hidden bytes may be within the range, but not at its ends.
                         let bytes = &text[original.clone()];
                         prop_assert_eq!(bytes.chars().next(), view.text()[start..end].chars().next());
                         prop_assert_eq!(bytes.chars().next_back(), view.text()[start..end].chars().next_back());

@@ -1,28 +1,28 @@
-//! What tools write before the lines of a text that they show: numbers, file names, times, signs of
-//! differences. It hides secrets that are found by how a line begins, or by the line above.
+//! Removes prefixes that tools write before each line of a text: line numbers, file names, times, diff markers. Such
+//! prefixes hide secrets that are recognised by the start of a line or by the line above.
 
 use std::ops::Range;
 
 use super::View;
 use crate::{assignment::lines::Lines, work};
 
-/// Lines before and behind that of a name that may say something about its value.
+/// Number of lines before and after the line of a name that may affect its value.
 const LINES_BEFORE: usize = 2;
 const LINES_BEHIND: usize = 6;
-/// A line's prefix and the rest of it, up to its end or a name, are at most so long.
+/// Maximum length of a line's prefix with the rest of the line, up to its end or a name.
 const MAX_LINE: usize = 1024;
-/// Prefixes are at most so long.
+/// Maximum length of a prefix.
 const MAX_PREFIX: usize = 160;
-/// Behind a name without a line so many bytes are passed over.
+/// Bytes that are skipped after a name without a line.
 const SKIPPED: usize = 512;
 
-/// Steps of comparing a byte of the beginnings of two lines.
+/// Work steps for comparing one byte of two lines.
 const STEPS_OF_BYTE: usize = 3;
-/// Steps of comparing two lines, at least.
+/// Minimum work steps for comparing two lines.
 const COMPARE_STEPS: usize = 40;
 
-/// The text without the prefixes of the lines around these names, given by ascending positions, and
-/// the parts of the text in which prefixes were left out.
+/// The text without the prefixes of the lines around these names, whose positions ascend, and the parts of the view in
+/// which prefixes were left out.
 pub(crate) fn view(text: &str, names: &[usize]) -> Option<(View, Vec<Range<usize>>)> {
     let mut hidden: Vec<Range<usize>> = Vec::new();
     let mut windows: Vec<Range<usize>> = Vec::new();
@@ -63,21 +63,20 @@ pub(crate) fn view(text: &str, names: &[usize]) -> Option<(View, Vec<Range<usize
     Some((View::without(text, hidden.into_iter())?, windows))
 }
 
-/// Lines in a row that begin alike. What is known of them serves all names in them, so that each line
-/// is compared once.
+/// Consecutive lines with the same prefix. A group serves all names in its lines, so that each line is compared once.
 struct Group<'t> {
     prefix: &'t str,
     lines: Lines<'t>,
-    /// Where the lines begin, in order, and the lengths of their prefixes.
+    /// The starts of the lines, in order, with the lengths of their prefixes.
     starts: Vec<(usize, usize)>,
-    /// Where the line behind the last one begins, if it may belong to the group.
+    /// The start of the line after the last one, if it may belong to the group.
     next: Option<usize>,
-    /// So many of the lines have been returned.
+    /// Number of lines that were returned.
     taken: usize,
 }
 
 impl<'t> Group<'t> {
-    /// The line and those right before it that begin alike.
+    /// The group of a line and the lines directly before it with the same prefix.
     fn around(text: &'t str, lines: Lines<'t>, start: usize, next: Option<usize>) -> Option<Self> {
         let prefix = prefix(text, lines, start, next)?;
         let before = std::iter::successors(Some((start, prefix.len())), |&(at, _)| {
@@ -89,12 +88,12 @@ impl<'t> Group<'t> {
         Some(Self { prefix, lines, starts, next, taken: 0 })
     }
 
-    /// The number of the line that begins at `start`.
+    /// The index of the line that begins at `start`.
     fn number_of(&self, start: usize) -> Option<usize> {
         self.starts.binary_search_by_key(&start, |&(at, _)| at).ok()
     }
 
-    /// Adds the lines behind the one that begins at `start`.
+    /// Adds the lines after the one that begins at `start`.
     fn extend_behind(&mut self, text: &str, start: usize) {
         let line = self.number_of(start).unwrap_or_default();
         while self.starts.len() <= line + LINES_BEHIND {
@@ -105,14 +104,14 @@ impl<'t> Group<'t> {
         }
     }
 
-    /// Where the lines begin that were not returned before, with the lengths of their prefixes.
+    /// The starts of the lines that were not returned before, with the lengths of their prefixes.
     fn take_new(&mut self) -> &[(usize, usize)] {
         let first = std::mem::replace(&mut self.taken, self.starts.len());
         self.starts.get(first..).unwrap_or_default()
     }
 }
 
-/// What a tool wrote before a line, judged by the line behind it or, of the last one, before it.
+/// The prefix of a line, compared with the line after it, or with the line before it for the last line.
 fn prefix<'t>(
     text: &'t str,
     lines: Lines<'_>,
@@ -127,22 +126,22 @@ fn prefix<'t>(
     prefix.bytes().any(says_something).then_some(prefix)
 }
 
-/// The length of the prefix of a line that begins like another one.
+/// The length of a line's prefix if it is similar to the given one.
 fn length_like(prefix: &str, text: &str, lines: Lines<'_>, at: usize) -> Option<usize> {
     let (length, of_line) = common(prefix.as_bytes(), head(text, lines, at));
     work::add(COMPARE_STEPS + STEPS_OF_BYTE * prefix.len());
     (length == prefix.len()).then_some(of_line)
 }
 
-/// The beginning of the line that begins at `at`.
+/// The start of the line at `at`, up to the maximum length.
 fn head<'t>(text: &'t str, lines: Lines<'_>, at: usize) -> &'t [u8] {
     let whole = lines.rest(at, MAX_PREFIX).map(|(line, _)| line);
     let line = whole.unwrap_or(at..text.len().min(at + MAX_PREFIX));
     text.as_bytes().get(line).unwrap_or_default()
 }
 
-/// How far two lines begin alike, apart from digits and the width of numbers, up to the last sign that
-/// ends a prefix: the lengths in both.
+/// The lengths in both lines of their common prefix, apart from digits and the width of numbers, up to the last sign
+/// that can end a prefix.
 fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
     let is_blank: fn(&u8) -> bool = |byte| matches!(byte, b' ' | b'\t');
     let run = |bytes: &[u8], at: usize, is_of_run: fn(&u8) -> bool| {
@@ -151,7 +150,7 @@ fn common(one: &[u8], other: &[u8]) -> (usize, usize) {
     let is_number = |bytes: &[u8], at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let (mut at, mut of_other, mut ends) = (0, 0, (0, 0));
     loop {
-        // What is the same in both, but for the numbers and the spaces at its end, which may be longer in one of them.
+        // Compares both lines, except for numbers and for spaces at the end, which may be longer in one of them.
         let pairs = one.iter().skip(at).zip(other.iter().skip(of_other));
         let same = pairs.take_while(|(one, other)| one == other).count();
         let mut length = same;

@@ -1,4 +1,4 @@
-//! The calls that name files by their paths.
+//! The operations of the simulated disk that take paths.
 
 use std::{
     io,
@@ -185,13 +185,13 @@ impl Disk for SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// The type of file system that this mount shows.
+    /// The type of file system that this mount reports.
     pub(super) fn kind(&self) -> FileSystemKind {
         FileSystemKind { name: "simulated".into(), locks_bind: self.locks_bind }
     }
 }
 
-/// The directory at a path; `None` when it is not there.
+/// The directory at a path; `None` when it does not exist.
 fn existing(state: &State, path: &Path) -> FileResult<Option<u64>> {
     match state.visible.find_directory(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -199,7 +199,7 @@ fn existing(state: &State, path: &Path) -> FileResult<Option<u64>> {
     }
 }
 
-/// Where a new file goes.
+/// The directory and the free name for a new file.
 fn free_name(state: &State, path: &Path) -> io::Result<(u64, Name)> {
     match state.visible.find_entry(path)? {
         (directory, name, None) => Ok((directory, name)),
@@ -215,7 +215,7 @@ fn rename(state: &mut State, from: &Path, to: &Path, replaces: bool) -> io::Resu
         (_, Some(_)) if !replaces => return Err(io::ErrorKind::AlreadyExists.into()),
         (Some(Inode::Directory(_)), _) => return Err(io::ErrorKind::Unsupported.into()),
         (_, Some(Inode::Directory(_))) => return Err(io::ErrorKind::IsADirectory.into()),
-        // Two names of one file: the system does nothing.
+        // Two names of one file: renaming has no effect, as in POSIX.
         _ if source == target => return Ok(()),
         _ => {}
     }

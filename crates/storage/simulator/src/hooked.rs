@@ -1,4 +1,4 @@
-//! A disk that passes every call on to another one, with hooks before and after some of them.
+//! A disk that forwards every call to another disk, with hooks before and after some of them.
 
 use std::{
     ops::Deref,
@@ -7,22 +7,21 @@ use std::{
 
 use storage::{Access, Children, Contents, Disk, FileEntry, FileResult, LockAttempt, OpenFile};
 
-/// What a test observes and changes of a disk.
+/// Hooks by which a test observes and changes the calls of a disk.
 pub trait DiskHooks: Clone + Send + Sync + 'static {
-    /// Called before a call with its name and its path; an error refuses the call. The names are those of
-    /// the methods of [`Disk`], but `append` where a file is opened for it. The path of `read` is relative
-    /// to its root.
+    /// Called before a call with its name and its path; an error refuses the call. The names are those of the methods
+    /// of [`Disk`], except `append` where a file is opened for appending. The path of `read` is relative to its root.
     ///
     /// # Errors
-    /// What the call is to fail with.
+    /// The error with which the call fails.
     fn before(&self, _call: &'static str, _path: &Path) -> FileResult<()> {
         Ok(())
     }
 
-    /// What is given for a file that was opened.
+    /// Called with a file that was opened; returns the file that the caller gets.
     ///
     /// # Errors
-    /// What opening it is to fail with.
+    /// The error with which opening fails.
     fn opened(
         &self,
         _path: &Path,
@@ -32,12 +31,12 @@ pub trait DiskHooks: Clone + Send + Sync + 'static {
         Ok(file)
     }
 
-    /// What a listing says of a file.
+    /// Called with a file's entry; returns the entry that a listing contains.
     fn listed(&self, entry: FileEntry) -> FileEntry {
         entry
     }
 
-    /// Whether files get their names when they are whole, where the disk has that.
+    /// Whether the disk offers creating files without a name, if the underlying disk does.
     fn has_unnamed_files(&self) -> bool {
         false
     }
@@ -48,10 +47,10 @@ pub trait DiskHooks: Clone + Send + Sync + 'static {
     }
 }
 
-/// No hooks: a disk without files that get their names when they are whole.
+/// No hooks: a disk without creation of unnamed files.
 impl DiskHooks for () {}
 
-/// A disk with hooks. It has the calls that every disk has: it says nothing of owners and of types of file
+/// A disk with hooks. It implements only the required methods of [`Disk`]: it reports no owners and no types of file
 /// systems.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HookedDisk<D, H> {
@@ -60,7 +59,7 @@ pub struct HookedDisk<D, H> {
 }
 
 impl<D, H> HookedDisk<D, H> {
-    /// `disk` with these hooks.
+    /// Wraps `disk` with these hooks.
     pub const fn new(disk: D, hooks: H) -> Self {
         Self { disk, hooks }
     }
@@ -148,7 +147,7 @@ impl<D: Disk + Clone, H: DiskHooks> Disk for HookedDisk<D, H> {
     }
 }
 
-/// What a test changes of an open file.
+/// Hooks by which a test changes the calls of an open file.
 pub trait FileHooks: Send + Sync {
     /// Synchronises the file.
     ///
@@ -158,21 +157,21 @@ pub trait FileHooks: Send + Sync {
         file.sync()
     }
 
-    /// Whether its file system has locks.
+    /// Whether its file system supports locks.
     fn has_locks(&self) -> bool {
         true
     }
 }
 
-/// An open file with hooks. It has the calls that every open file has: it says nothing of owners and of the
-/// type of its file system.
+/// An open file with hooks. It implements only the required methods of [`OpenFile`]: it reports no owners and no type
+/// of file system.
 pub struct HookedFile<H> {
     file: Box<dyn OpenFile>,
     hooks: H,
 }
 
 impl<H> HookedFile<H> {
-    /// `file` with these hooks.
+    /// Wraps `file` with these hooks.
     pub fn new(file: Box<dyn OpenFile>, hooks: H) -> Self {
         Self { file, hooks }
     }

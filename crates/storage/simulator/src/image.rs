@@ -1,4 +1,4 @@
-//! Files and directories at one moment. A copy shares everything that does not change afterwards.
+//! The files and directories at one moment. Copies share contents until one of them changes.
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,10 @@ use std::{
 
 use super::journal::{Entries, EntryChange, Inode, Name, Operation, overwrite};
 
-/// The root directory's number.
+/// Inode number of the root directory.
 pub(super) const ROOT: u64 = 1;
 
-/// Files and directories by their numbers.
+/// Files and directories by inode number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Image {
     files: BTreeMap<u64, Arc<Vec<u8>>>,
@@ -21,7 +21,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// A file's contents; a number that was never written to is an empty file.
+    /// The contents of a file. A number that was never written to is an empty file.
     pub(super) fn file(&self, file: u64) -> Arc<Vec<u8>> {
         self.files.get(&file).map(Arc::clone).unwrap_or_default()
     }
@@ -38,23 +38,23 @@ impl Image {
         self.directories.insert(directory, entries);
     }
 
-    /// Changes entries of one directory.
+    /// Changes the entries of one directory.
     pub(super) fn change_entries(&mut self, change: &EntryChange) {
         change.apply(Arc::make_mut(self.directories.entry(change.directory).or_default()));
     }
 
-    /// What an entry of a directory leads to.
+    /// The inode of a directory entry.
     pub(super) fn entry(&self, directory: u64, name: &OsStr) -> Option<Inode> {
         self.directories.get(&directory)?.get(name).copied()
     }
 
-    /// Whether any directory names the file.
+    /// Whether any directory has an entry for the file.
     pub(super) fn is_linked(&self, file: u64) -> bool {
         let mut entries = self.directories.values().flat_map(|entries| entries.values());
         entries.any(|inode| *inode == Inode::File(file))
     }
 
-    /// Does what the running system sees of an operation.
+    /// Applies an operation as the running system sees it.
     pub(super) fn apply(&mut self, operation: &Operation) {
         match operation {
             Operation::Link(changes) => {
@@ -74,7 +74,7 @@ impl Image {
         }
     }
 
-    /// The files and directories that have a name: what a restart leaves.
+    /// The files and directories that have a name, which remain after a restart.
     pub(super) fn linked(&self) -> Self {
         let mut image = Self::default();
         let mut waiting = vec![ROOT];
@@ -91,12 +91,12 @@ impl Image {
         image
     }
 
-    /// What a path leads to.
+    /// The inode at a path.
     pub(super) fn find(&self, path: &Path) -> io::Result<Inode> {
         self.find_below(ROOT, path)
     }
 
-    /// What a path leads to from a directory.
+    /// The inode at a path relative to a directory.
     pub(super) fn find_below(&self, directory: u64, path: &Path) -> io::Result<Inode> {
         let mut inode = Inode::Directory(directory);
         for name in names(path)? {
@@ -108,7 +108,7 @@ impl Image {
         Ok(inode)
     }
 
-    /// The number of the directory at a path.
+    /// The inode number of the directory at a path.
     pub(super) fn find_directory(&self, path: &Path) -> io::Result<u64> {
         match self.find(path)? {
             Inode::Directory(directory) => Ok(directory),
@@ -116,7 +116,7 @@ impl Image {
         }
     }
 
-    /// The directory that holds a path's last name, that name, and what it leads to.
+    /// The directory of a path's last component, the component's name, and its inode.
     pub(super) fn find_entry(&self, path: &Path) -> io::Result<(u64, Name, Option<Inode>)> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -126,7 +126,7 @@ impl Image {
     }
 }
 
-/// The names of a path. All paths begin at the root, and there are no symbolic links.
+/// The components of a path. All paths are absolute, and there are no symbolic links.
 pub(super) fn names(path: &Path) -> io::Result<Vec<&OsStr>> {
     let mut names = Vec::new();
     for component in path.components() {

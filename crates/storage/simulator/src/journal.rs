@@ -1,14 +1,14 @@
-//! What was asked of the disk, in order.
+//! The operations on the simulated disk, in order.
 
 use std::{collections::BTreeMap, ffi::OsStr, sync::Arc};
 
 /// The name of a directory entry.
 pub(super) type Name = Arc<OsStr>;
 
-/// A directory's entries.
+/// The entries of a directory.
 pub(super) type Entries = BTreeMap<Name, Inode>;
 
-/// What an entry leads to.
+/// The inode of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inode {
     File(u64),
@@ -16,7 +16,7 @@ pub(super) enum Inode {
 }
 
 impl Inode {
-    /// The number, which no two files or directories share.
+    /// The inode number, which is unique among files and directories.
     pub(super) fn number(self) -> u64 {
         match self {
             Self::File(number) | Self::Directory(number) => number,
@@ -24,10 +24,10 @@ impl Inode {
     }
 }
 
-/// A step that a power cut can fall before or after, as a system call is.
+/// An atomic step: a power cut happens before or after it, as with a system call.
 #[derive(Debug)]
 pub(super) enum Operation {
-    /// Entry changes that the running system sees at once.
+    /// Changes of entries, which the running system sees at once.
     Link(Vec<EntryChange>),
     Write {
         file: u64,
@@ -41,7 +41,7 @@ pub(super) enum Operation {
     Sync {
         file: u64,
     },
-    /// The system may have dropped what it could not write, and says so only once.
+    /// The system may have dropped the unwritten data, and reports the failure only once.
     FailedSync {
         file: u64,
     },
@@ -50,11 +50,11 @@ pub(super) enum Operation {
     },
 }
 
-/// A change of one directory that reaches the medium whole or not at all.
+/// A change of one directory that reaches stable storage completely or not at all.
 #[derive(Debug, Clone)]
 pub(super) struct EntryChange {
     pub(super) directory: u64,
-    /// The names with what they lead to now; `None`: the name is gone.
+    /// The names with their new inodes; `None` for a removed name.
     pub(super) names: Vec<(Name, Option<Inode>)>,
 }
 
@@ -69,7 +69,7 @@ impl EntryChange {
     }
 }
 
-/// Puts bytes at an offset; what lies between the old end and the offset is zeros.
+/// Writes bytes at an offset; a gap between the old end and the offset is filled with zeros.
 pub(super) fn overwrite(contents: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     let end = offset + bytes.len();
     if contents.len() < end {

@@ -1,39 +1,36 @@
-//! A disk in memory that loses what a power cut may take: what tests of durability run on.
+//! A disk in memory that loses data at a simulated power cut as a real disk may. Tests of durability run on it.
 //!
-//! This crate is for tests, and is no dependency of the product. It implements the traits of `storage`,
-//! and performs no I/O.
+//! This crate is for tests and is not a dependency of the product. It implements the traits of `storage` and performs
+//! no I/O.
 //!
 //! Terms:
-//! - *journal*: every operation that changed the disk, in order.
-//! - *image*: all files and directories at one time, as the running system or the medium has them.
-//! - *medium*: what is on stable storage, and what waits to reach it.
+//! - *journal*: all operations that changed the disk, in order.
+//! - *image*: all files and directories at one moment, as the running system or stable storage has them.
+//! - *medium*: the contents of stable storage, and the changes that wait to reach it.
 //! - [`Survival`]: which of the waiting changes a power cut leaves.
 //!
-//! Every operation is seen at once and written to a journal. [`SimulatedDisk::crash`] gives the
-//! disk that is found after the power was cut behind any operation of the journal:
+//! Every operation takes effect at once and is recorded in a journal. [`SimulatedDisk::crash`] returns the disk
+//! that is found after a power cut behind any operation of the journal:
 //!
-//! - A file's data and length are sure to be there once the file was synchronised. Of later data
-//!   every aligned block of 4096 bytes of every write may be there or not; where one is missing,
-//!   the file has zeros or what was there before. The length is any of those that the file went
-//!   through since.
-//! - An entry is sure to be there once its directory was synchronised; synchronising the file does
-//!   nothing for it. Of later changes of entries each may be there or not. A rename within a
-//!   directory is one change; between directories it is one in each, so that both names may be
-//!   there, or none.
-//! - Who is in a directory that is lost is lost.
+//! - A file's data and length are durable once the file was synchronised. Of later data, each aligned block of 4096
+//!   bytes of each write may survive or not. Where a block is missing, the file has zeros or its previous contents. The
+//!   length is any of those that the file had since.
+//! - A directory entry is durable once its directory was synchronised; synchronising the file does not affect it. Of
+//!   later changes of entries, each may survive or not. A rename within a directory is one change. A rename between
+//!   directories is one change in each, so that both names or neither may exist.
+//! - The contents of a lost directory are lost.
 //! - Data that was waiting when a synchronisation failed is not written by the next one.
 //!
-//! This is more than any one file system does, and nothing that the promises of POSIX exclude.
-//! [`SimulatedDisk::with_entry_log`] gives the same disk as a file system with a log of its metadata
-//! keeps it (xfs): a rename reaches stable storage before the data of the renamed file does.
+//! No single file system loses all of this, but POSIX permits all of it. [`SimulatedDisk::with_entry_log`] models a
+//! file system with a metadata log (xfs): a rename reaches stable storage before the data of the renamed file does.
 //!
-//! [`SimulatedDisk::kill`] gives the disk as the next process finds it when only this one ended.
-//! [`SimulatedDisk::fail`] lets calls fail.
+//! [`SimulatedDisk::kill`] returns the disk as the next process finds it when only this process ended.
+//! [`SimulatedDisk::fail`] makes calls fail.
 //!
-//! [`SimulatedDisk::mounted_again`] is another mount of the same files, which grants locks of its own.
+//! [`SimulatedDisk::mounted_again`] is another mount of the same files, which grants locks independently.
 //!
-//! Paths begin at the root, which is there. There are no symbolic links and no modification times,
-//! permissions are noted but refuse nothing, and directories are neither renamed nor removed.
+//! Paths begin at the root, which exists. There are no symbolic links and no modification times. Permissions are
+//! recorded but not enforced. Directories can be neither renamed nor removed.
 
 #![cfg_attr(not(test), deny(unused_crate_dependencies))]
 
@@ -68,10 +65,10 @@ use self::{
     medium::{EntryModel, Medium},
 };
 
-/// The next disk's scope, far above those of injected file systems.
+/// The scope of the next disk. The numbers are far above those of injected file systems.
 static NEXT_SCOPE: AtomicU64 = AtomicU64::new(1 << 40);
 
-/// A disk in memory. Copies are the same disk.
+/// A disk in memory. Clones refer to the same disk.
 #[derive(Debug, Clone)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
@@ -80,9 +77,9 @@ pub struct SimulatedDisk {
     has_unnamed_files: bool,
     has_locks: bool,
     locks_bind: bool,
-    /// Tells the mounts of the same files apart.
+    /// Distinguishes the mounts of the same files.
     mount: u64,
-    /// As whom this copy uses the disk.
+    /// The user as whom this clone uses the disk.
     user: u32,
 }
 
@@ -94,20 +91,20 @@ const DIRECTORY_MODE: u32 = 0o700;
 
 #[derive(Debug)]
 struct State {
-    /// At the journal's beginning.
+    /// The image before the first operation of the journal.
     initial: Image,
-    /// As the running system sees it.
+    /// The image that the running system sees.
     visible: Image,
     journal: Vec<Operation>,
-    /// The medium after so many operations: tests crash the same disk at one place after another.
+    /// A cache: the medium after this many operations, because tests crash the same disk at consecutive operations.
     medium: (usize, EntryModel, Medium),
     next_inode: u64,
     next_open_file: u64,
-    /// The locked files by mount, each with the open file that has the lock.
+    /// The locked files by mount, each with the open file that holds the lock.
     locks: BTreeMap<(u64, u64), u64>,
-    /// What another mount writes into the middle of the next append.
+    /// Bytes that another mount writes into the middle of the next append.
     torn_by: Option<Vec<u8>>,
-    /// Owners and permissions of files and directories. A power cut takes none of it.
+    /// Owners and permissions of files and directories. A power cut does not change them.
     ownerships: BTreeMap<u64, Ownership>,
     calls: usize,
     failures: BTreeMap<usize, Failure>,
@@ -158,21 +155,21 @@ impl SimulatedDisk {
         }
     }
 
-    /// Another mount of the same files, as FUSE has them: each mount grants its own locks, so that
-    /// no lock binds every process.
+    /// Another mount of the same files, as with FUSE: each mount grants its own locks, so that no lock binds every
+    /// process.
     #[must_use]
     pub fn mounted_again(&self) -> Self {
         let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);
         Self { scope, mount: scope, locks_bind: false, ..self.clone() }
     }
 
-    /// The next append is split, and what another mount appends falls between its halves, as it may happen
-    /// where the system passes a write on in pieces.
+    /// Splits the next append: what another mount appends is written between its halves. This can happen where the
+    /// system forwards a write in pieces.
     pub fn tear_next_append(&self, foreign: &[u8]) {
         self.state().torn_by = Some(foreign.to_vec());
     }
 
-    /// The same disk as another user uses it.
+    /// The same disk, used by another user.
     #[must_use]
     pub fn used_by(&self, user: u32) -> Self {
         let scope = NEXT_SCOPE.fetch_add(1, Ordering::Relaxed);
@@ -182,7 +179,7 @@ impl SimulatedDisk {
     /// Changes the permission bits of a file or directory.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub fn set_mode(&self, path: &Path, mode: u32) -> FileResult<()> {
         let mut state = self.call("chmod", path)?;
         let inode = state.visible.find(path).at("chmod", path)?.number();
@@ -190,15 +187,14 @@ impl SimulatedDisk {
         Ok(())
     }
 
-    /// The disk without files that get their name when they are whole.
+    /// The disk without creation of unnamed files.
     #[must_use]
     pub fn without_unnamed_files(self) -> Self {
         Self { has_unnamed_files: false, ..self }
     }
 
-    /// The disk as a file system with a log of its metadata keeps it, as xfs does. Entry changes of all
-    /// directories reach stable storage in their order; synchronising any file or directory brings all
-    /// of them there, and none of the data of other files.
+    /// The disk with a metadata log, as xfs has it. Entry changes of all directories reach stable storage in order.
+    /// Synchronising any file or directory makes all of them durable, and none of the data of other files.
     #[must_use]
     pub fn with_entry_log(self) -> Self {
         Self { model: EntryModel::Logged, ..self }
@@ -210,40 +206,41 @@ impl SimulatedDisk {
         Self { has_locks: false, ..self }
     }
 
-    /// How many operations the journal has. What is acknowledged now was promised at this place.
+    /// The number of operations in the journal. A write that is acknowledged now must survive a crash at this
+    /// operation.
     #[must_use]
     pub fn operations(&self) -> usize {
         self.state().journal.len()
     }
 
-    /// How many calls were made, of whatever kind: of a [`Disk`](storage::Disk) all but its scope, of
-    /// an [`OpenFile`](storage::OpenFile) all.
+    /// The number of calls of any kind: all methods of a [`Disk`](storage::Disk) except its scope, and all of an
+    /// [`OpenFile`](storage::OpenFile).
     #[must_use]
     pub fn calls(&self) -> usize {
         self.state().calls
     }
 
-    /// Lets a call fail, which then does nothing. `at` is the number of calls made before it. Calls
-    /// that return no error say that they cannot tell; a lock stays where it is.
+    /// Makes a call fail without effect. `at` is the number of calls before it. Calls that return no error report that
+    /// the answer is unknown; a lock is kept.
     pub fn fail(&self, at: usize, error: io::Error) {
         self.state().failures.insert(at, Failure { error, is_partway: false });
     }
 
-    /// As [`SimulatedDisk::fail`], but a call that writes first writes half of its bytes.
+    /// As [`SimulatedDisk::fail`], but a writing call writes half of its bytes first.
     pub fn fail_partway(&self, at: usize, error: io::Error) {
         self.state().failures.insert(at, Failure { error, is_partway: true });
     }
 
-    /// The disk after the power was cut behind the first `at` operations (all, when there are not so
-    /// many). Nothing is open, locked or about to fail there, and everything is on the medium.
+    /// The disk after a power cut behind the first `at` operations (all, if there are fewer). On it, nothing is open,
+    /// locked or about to fail, and everything is on stable storage.
     #[must_use]
     pub fn crash(&self, at: usize, survival: Survival) -> Self {
         let image = self.state().medium(at, self.model).survivors(survival);
         self.restarted(image)
     }
 
-    /// The disk after the process was ended behind the first `at` operations (all, when there are
-    /// not so many). Nothing is lost, and nothing is open, locked or about to fail there.
+    /// The disk after the process ended behind the first `at` operations (all, if there are fewer). Nothing is lost,
+    /// and nothing is open, locked or about to fail.
     #[must_use]
     pub fn kill(&self, at: usize) -> Self {
         let image = {
@@ -279,7 +276,7 @@ impl SimulatedDisk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a call that does nothing when it fails.
+    /// Begins a call that has no effect when it fails.
     fn call(&self, operation: &'static str, path: &Path) -> FileResult<MutexGuard<'_, State>> {
         let mut state = self.state();
         match state.count_call() {
@@ -288,7 +285,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// Begins a call that writes: with the error after which it shall stop halfway.
+    /// Begins a writing call. Returns the error after which it has to stop halfway, if any.
     fn writing_call(
         &self,
         operation: &'static str,
@@ -317,7 +314,7 @@ impl State {
         self.journal.push(operation);
     }
 
-    /// The number of a new file or directory, which is for its owner alone.
+    /// The number of a new file or directory, which only its owner may access.
     fn new_inode(&mut self, owner: u32, mode: u32) -> u64 {
         let inode = self.next_inode;
         self.next_inode += 1;
@@ -337,7 +334,7 @@ impl State {
         self.perform(Operation::Link(vec![change]));
     }
 
-    /// Adds at a file's end.
+    /// Appends to a file.
     fn append(&mut self, file: u64, bytes: &[u8]) {
         if !bytes.is_empty() {
             let offset = self.visible.file(file).len();
@@ -360,7 +357,7 @@ impl State {
     }
 }
 
-/// What a failing write writes before it fails.
+/// The part that a failing write writes before it fails.
 fn half(bytes: &[u8]) -> &[u8] {
     bytes.get(..bytes.len() / 2).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What is on the medium for sure, and what may have reached it.
+//! Stable storage: the durable files, and the changes that may have reached it.
 
 use std::{collections::BTreeMap, iter, sync::Arc};
 
@@ -8,36 +8,35 @@ use super::{
     survival::{Choices, Survival},
 };
 
-/// Data reaches the medium in aligned blocks of so many bytes, each on its own.
+/// Size of the aligned blocks in which data reaches stable storage independently.
 pub(super) const BLOCK: usize = 4096;
 
 /// How entry changes reach stable storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryModel {
-    /// Each directory by itself, each change by itself, with the directory's synchronisation.
+    /// Each directory and each change independently, when the directory is synchronised.
     Independent,
-    /// Through one log, in their order, with the synchronisation of any file or directory. Data does
-    /// not wait for the log, and the log does not wait for data.
+    /// Through one log, in order, when any file or directory is synchronised. Data and the log do not wait for each
+    /// other.
     Logged,
 }
 
-/// The medium after some operations.
+/// Stable storage after a number of operations.
 #[derive(Debug, Clone)]
 pub(super) struct Medium {
     model: EntryModel,
     durable: Image,
-    /// The entry changes since their last synchronisation, in their order. What stands together
-    /// reaches a log together.
+    /// The entry changes since the last synchronisation, in order. Changes in one group reach a log together.
     entries: Vec<Vec<EntryChange>>,
     data: BTreeMap<u64, Unsynced>,
 }
 
-/// What happened to a file since its last synchronisation.
+/// The changes of a file since its last synchronisation.
 #[derive(Debug, Clone)]
 struct Unsynced {
     changes: Vec<(Change, Fate)>,
-    /// From which to which length every change went; the first is the length on the medium. An
-    /// append goes through all lengths between, a cut is one step.
+    /// Each change of the length as (from, to); the first `from` is the durable length. An append passes through all
+    /// lengths between, a truncation is one step.
     lengths: Vec<(usize, usize)>,
 }
 
@@ -49,11 +48,11 @@ enum Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The next synchronisation brings it to the medium.
+    /// The next synchronisation writes it.
     Waiting,
-    /// A synchronisation failed: the system forgot that it still had to be written.
+    /// A synchronisation failed: the system dropped the unwritten data.
     Forgotten,
-    /// On the medium, but what it was written over is not.
+    /// Written, but the contents below it are not.
     Durable,
 }
 
@@ -62,7 +61,7 @@ impl Medium {
         Self { model, durable, entries: Vec::new(), data: BTreeMap::new() }
     }
 
-    /// Does what an operation does to the medium.
+    /// Applies an operation.
     pub(super) fn apply(&mut self, operation: &Operation) {
         match operation {
             Operation::Link(changes) => self.entries.push(changes.clone()),
@@ -91,7 +90,7 @@ impl Medium {
         }
     }
 
-    /// Brings entry changes to the medium.
+    /// Makes entry changes durable.
     fn sync_entries(&mut self, is_meant: impl Fn(&EntryChange) -> bool) {
         for group in &mut self.entries {
             for change in group.extract_if(.., |change| is_meant(change)) {
@@ -120,7 +119,7 @@ impl Medium {
         }
     }
 
-    /// What a power cut leaves.
+    /// The image that a power cut leaves.
     pub(super) fn survivors(&self, survival: Survival) -> Image {
         let mut choices = Choices::new(survival);
         let mut image = self.durable.clone();
@@ -154,7 +153,7 @@ impl Unsynced {
         self.lengths.push(step(length));
     }
 
-    /// Brings to the medium what waits for it; `false` when something was forgotten before.
+    /// Makes the waiting changes durable; `false` when some were dropped before.
     fn settle(&mut self) -> bool {
         let mut is_complete = true;
         for (_, fate) in &mut self.changes {
@@ -164,14 +163,14 @@ impl Unsynced {
                 Fate::Durable => {}
             }
         }
-        // The length is no data: the next synchronisation brings it to the medium in any case.
+        // The length is metadata: the next synchronisation makes it durable in any case.
         if let Some(&(_, length)) = self.lengths.last() {
             self.lengths = vec![(length, length)];
         }
         is_complete
     }
 
-    /// Forgets the data that waits for the medium.
+    /// Drops the waiting data.
     fn forget(&mut self) {
         for (change, fate) in &mut self.changes {
             if *fate == Fate::Waiting && matches!(change, Change::Write { .. }) {
@@ -180,7 +179,7 @@ impl Unsynced {
         }
     }
 
-    /// What is left of the file: blocks that are missing keep the older contents or are zeros.
+    /// The surviving contents of the file. Where a block is missing, the file has older contents or zeros.
     fn contents(&self, durable: &[u8], choices: &mut Choices) -> Vec<u8> {
         let mut contents = durable.to_vec();
         for (change, fate) in &self.changes {
@@ -205,7 +204,7 @@ impl Unsynced {
     }
 }
 
-/// A write's parts in the blocks that it touches, each with its offset.
+/// The parts of a write in each block that it touches, with their offsets.
 fn blocks(offset: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let (first, rest) = bytes.split_at(bytes.len().min(BLOCK - offset % BLOCK));
     let next = offset + first.len();

@@ -17,7 +17,7 @@ struct SimulatedFile {
     disk: SimulatedDisk,
     path: PathBuf,
     file: u64,
-    /// Tells this open file from others of the same file.
+    /// Distinguishes this open file from others of the same file.
     number: u64,
     access: Access,
 }

@@ -1,26 +1,26 @@
-//! What of the unsynchronised a power cut leaves.
+//! Selects which unsynchronised changes survive a power cut.
 
 use super::medium::BLOCK;
 
-/// What of the unsynchronised a power cut leaves. What was synchronised is always left.
+/// Which unsynchronised changes survive a power cut. Synchronised changes always survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survival {
     /// Nothing.
     Nothing,
     /// Everything.
     Everything,
-    /// Every entry, no data: files have the length at their last synchronisation, new ones none.
+    /// Every entry but no data: files have the length of their last synchronisation, new files are empty.
     EntriesOnly,
-    /// Every entry and length, no data: what was added is zeros.
+    /// Every entry and length but no data: appended data is zeros.
     EntriesAndLengths,
     /// All data, no entry.
     DataOnly,
-    /// Any part: the same seed, the same part. How much tends to be left differs between seeds, so
-    /// that few of them meet both the nearly complete and the nearly empty.
+    /// A random part, the same for the same seed. The share that survives differs between seeds, so that a few seeds
+    /// cover both nearly everything and nearly nothing.
     Random(u64),
 }
 
-/// Which of the lengths a file went through since its last synchronisation is left.
+/// Which of the lengths since the last synchronisation survives.
 #[derive(Debug, Clone, Copy)]
 enum Lengths {
     First,
@@ -28,12 +28,12 @@ enum Lengths {
     Any,
 }
 
-/// Decides what is left, one question after another.
+/// Decides for each change whether it survives.
 #[derive(Debug)]
 pub(super) struct Choices {
-    /// How many of eight entry changes are left.
+    /// Number of entry changes of eight that survive.
     entries: u64,
-    /// How many of eight blocks are left.
+    /// Number of blocks of eight that survive.
     data: u64,
     lengths: Lengths,
     random: u64,
@@ -57,12 +57,12 @@ impl Choices {
         Self { entries, data, lengths, random: 0 }
     }
 
-    /// Whether an entry change is left.
+    /// Whether an entry change survives.
     pub(super) fn entry(&mut self) -> bool {
         self.below(8) < self.entries
     }
 
-    /// How many of the changes in a log are left: those up to some place.
+    /// How many of the changes in a log survive: always the first ones.
     pub(super) fn logged(&mut self, changes: usize) -> usize {
         match self.entries {
             0 => 0,
@@ -71,12 +71,12 @@ impl Choices {
         }
     }
 
-    /// Whether a block of data, or a cut, is left.
+    /// Whether a block of data, or a truncation, survives.
     pub(super) fn data(&mut self) -> bool {
         self.below(8) < self.data
     }
 
-    /// The length that is left. `steps` are the changes of the length: from where to where.
+    /// The length that survives. `steps` are the changes of the length, as (from, to).
     pub(super) fn length(&mut self, steps: &[(usize, usize)]) -> usize {
         let step = match self.lengths {
             Lengths::First => steps.first(),
@@ -95,7 +95,7 @@ impl Choices {
         }
     }
 
-    /// Half, and as often nearly nothing or nearly everything.
+    /// About half, and equally often nearly nothing or nearly everything.
     fn tendency(&mut self) -> u64 {
         match self.below(3) {
             0 => 1,
@@ -108,12 +108,12 @@ impl Choices {
         usize::try_from(self.below(end as u64)).unwrap_or_default()
     }
 
-    /// A number below `end`, 0 when there is none.
+    /// A number below `end`; 0 if `end` is 0.
     fn below(&mut self, end: u64) -> u64 {
         self.next().checked_rem(end).unwrap_or_default()
     }
 
-    /// SplitMix64: a crate for five lines that only tests run would burden every user's build.
+    /// SplitMix64, implemented here because a dependency that only tests need would slow down every build.
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.random;

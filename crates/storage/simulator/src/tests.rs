@@ -1,4 +1,4 @@
-//! What the simulator may lose, and what it may not.
+//! What the simulator may lose and what it must keep.
 
 use std::{collections::BTreeSet, io, path::Path, sync::Arc};
 
@@ -31,7 +31,7 @@ fn contents(disk: &SimulatedDisk, path: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Everything that a file is found to be after a power cut behind the last operation.
+/// All contents that a file may have after a power cut behind the last operation.
 fn outcomes(disk: &SimulatedDisk, path: &str, seeds: u64) -> BTreeSet<Option<Vec<u8>>> {
     let at = disk.operations();
     survivals(seeds).map(|survival| contents(&disk.crash(at, survival), path)).collect()
@@ -117,7 +117,7 @@ fn a_directory_that_its_parent_does_not_hold_vanishes_with_all_in_it() {
     assert_eq!(outcomes(&disk, "a/b/x", 200), BTreeSet::from([whole]));
 }
 
-/// Replaces `/x`, which holds `old`, and gives every outcome at every place since.
+/// Replaces `/x`, which contains `old`, and returns every outcome of a power cut at every operation since.
 fn outcomes_of_replacing(synchronises: bool) -> BTreeSet<Option<Vec<u8>>> {
     let disk = SimulatedDisk::new();
     disk.write_new(Path::new("/x"), b"old", true).unwrap();
@@ -354,7 +354,7 @@ fn the_same_seed_gives_the_same_disk() {
     let found: BTreeSet<_> = (0..100)
         .map(|seed| {
             let [one, two] = [(); 2].map(|()| {
-                // The second comes from the journal's beginning again.
+                // The second call computes from the start of the journal again.
                 let crashed = disk.crash(disk.operations(), Survival::Random(seed));
                 assert_eq!(contents(&disk.crash(0, Survival::Everything), "x"), None);
                 contents(&crashed, "x")
@@ -449,7 +449,7 @@ fn synchronised_lines_stay_in_twenty_thousand_crashes() {
     assert!(crashes > 20_000, "{crashes}");
 }
 
-/// Creates three files and counts what is wrong after power cuts at every place.
+/// Creates three files and counts the damaged files after power cuts at every operation.
 async fn damage(disk: SimulatedDisk, durability: Durability) -> usize {
     let directory = Path::new("/store");
     disk.create_directories(directory).unwrap();

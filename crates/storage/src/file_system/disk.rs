@@ -1,4 +1,4 @@
-//! Disks: file systems with open files and locks. What implements [`Disk`] is a [`FileSystem`].
+//! Disks: file systems with open files and locks. Every [`Disk`] implements [`FileSystem`].
 
 use std::{
     io,
@@ -16,25 +16,25 @@ use tasks::LONG;
 /// The result of a file operation.
 pub type FileResult<T> = std::result::Result<T, FileError>;
 
-/// What a file is opened for.
+/// The purpose for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reading.
     Read,
-    /// Reading and adding at its end; created for the owner alone when it is not there.
+    /// Reading and appending. A file that does not exist is created, accessible to its owner only.
     Append,
-    /// As [`Access::Append`], but the file must not be there yet.
+    /// As [`Access::Append`], but the file must not exist.
     AppendNew,
 }
 
-/// What came of an attempt to lock a file.
+/// The result of an attempt to lock a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockAttempt {
-    /// The lock is ours until [`OpenFile::unlock`], or until the file is closed.
+    /// The caller holds the lock until [`OpenFile::unlock`], or until the file is closed.
     Taken,
-    /// Another open file, here or in another process, has it.
+    /// Another open file, in this or another process, holds the lock.
     Held,
-    /// This file system has no locks.
+    /// The file system has no locks.
     Unsupported,
 }
 
@@ -46,51 +46,51 @@ pub trait OpenFile: Send + Sync {
     /// The file system's.
     fn length(&self) -> FileResult<u64>;
 
-    /// Reads at `offset` as much as there is, up to the buffer's length; returns how much.
+    /// Reads at `offset` up to the buffer's length or the file's end. Returns the number of bytes.
     ///
     /// # Errors
     /// The file system's.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize>;
 
-    /// Adds bytes at the end, in one write where the system takes them all.
+    /// Appends bytes, in one write if the system accepts all of them.
     ///
     /// # Errors
-    /// The file system's; a part may stand at the end then.
+    /// The file system's; a part of the bytes may have been written.
     fn append(&self, bytes: &[u8]) -> FileResult<()>;
 
-    /// Cuts the file to `length` bytes.
+    /// Truncates the file to `length` bytes.
     ///
     /// # Errors
     /// The file system's.
     fn truncate(&self, length: u64) -> FileResult<()>;
 
-    /// Brings contents and length to the medium. A failed attempt is never repeated on the same open
-    /// file: the system may have dropped what it could not write.
+    /// Synchronises contents and length to stable storage. A failed attempt must not be repeated on the same open file:
+    /// the system may have dropped the unwritten data.
     ///
     /// # Errors
     /// The file system's.
     fn sync(&self) -> FileResult<()>;
 
-    /// Tries to lock the file for this open file alone, without waiting.
+    /// Tries to lock the file exclusively for this open file, without waiting.
     ///
     /// # Errors
     /// The file system's.
     fn try_lock(&self) -> FileResult<LockAttempt>;
 
-    /// Gives the lock up.
+    /// Releases the lock.
     fn unlock(&self);
 
     /// Whether the file still has a name.
     fn is_linked(&self) -> bool;
 
-    /// Whether `path` names this file. `false` as well when it cannot be told.
+    /// Whether `path` names this file. `false` also if this cannot be determined.
     fn is_at(&self, path: &Path) -> bool;
 
-    /// Tells the file from others on the same file system while it exists.
+    /// Distinguishes the file from others on the same file system while it exists.
     fn identity(&self) -> u64;
 
-    /// Gives this file the permissions of the one that it is to replace, where there are such and as far as
-    /// [`Ownership::mode_from`] allows it.
+    /// Copies the permissions of the file that this one will replace, where there are permissions and as far as
+    /// [`Ownership::mode_from`] allows.
     ///
     /// # Errors
     /// The file system's.
@@ -98,22 +98,22 @@ pub trait OpenFile: Send + Sync {
         Ok(())
     }
 
-    /// Owner and permissions, where there are such.
+    /// Owner and permissions, where the file system has them.
     fn ownership(&self) -> Option<Ownership> {
         None
     }
 
-    /// The type of the file system that it is on.
+    /// The type of its file system.
     fn file_system(&self) -> FileSystemKind {
         FileSystemKind::default()
     }
 }
 
-/// A file system that keeps files open and locks them: the operating system's, or the simulator.
-/// Every operation blocks its thread. No operation follows a symbolic link in a path's last part.
+/// A file system that keeps files open and locks them: the operating system's, or the simulator. Every operation blocks
+/// its thread. No operation follows a symbolic link in the last component of a path.
 ///
 /// # Errors
-/// Every operation fails with a [`FileError`] that says what the system said.
+/// Every operation fails with a [`FileError`] that contains the system's error.
 pub trait Disk: Send + Sync + 'static {
     /// See [`FileSystem::create_directories`].
     fn create_directories(&self, path: &Path) -> FileResult<()>;
@@ -135,8 +135,8 @@ pub trait Disk: Send + Sync + 'static {
     fn read(&self, root: &Path, relative: &Path, limit: u64) -> FileResult<Contents>;
     /// See [`FileSystem::list`].
     fn list(&self, directory: &Path) -> FileResult<Vec<FileEntry>>;
-    /// The names of everything in a directory, for less than a listing costs; none when it is not
-    /// there.
+    /// The names of all entries of a directory, at a lower cost than [`Disk::list`]; empty if the directory does not
+    /// exist.
     fn names(&self, directory: &Path) -> FileResult<Vec<String>> {
         Ok(self.list(directory)?.into_iter().map(|entry| entry.name).collect())
     }
@@ -144,33 +144,33 @@ pub trait Disk: Send + Sync + 'static {
     fn directories(&self, _directory: &Path) -> FileResult<Vec<String>> {
         Ok(Vec::new())
     }
-    /// What [`Disk::list`] and [`Disk::directories`] give, in one look.
+    /// The results of [`Disk::list`] and [`Disk::directories`], from one scan.
     fn children(&self, directory: &Path) -> FileResult<Children> {
         let (files, directories) = (self.list(directory)?, self.directories(directory)?);
         Ok(Children { files, directories })
     }
-    /// One regular file of a directory, as [`Disk::list`] has it; `None` when it is not there.
+    /// One regular file of a directory, as [`Disk::list`] returns it; `None` if it does not exist.
     fn entry(&self, directory: &Path, name: &str) -> FileResult<Option<FileEntry>> {
         Ok(self.list(directory)?.into_iter().find(|entry| entry.name == name))
     }
     /// See [`FileSystem::remove`].
     fn remove(&self, path: &Path) -> FileResult<bool>;
-    /// Owner and permissions of a file or directory, through symbolic links; `None` when it is not there, or where there
-    /// are no owners.
+    /// Owner and permissions of a file or directory, following symbolic links; `None` if it does not exist, or where
+    /// there are no owners.
     fn ownership(&self, _path: &Path) -> FileResult<Option<Ownership>> {
         Ok(None)
     }
-    /// The number of the user as whom this process uses the disk, where there are users.
+    /// The id of the user as whom this process uses the disk, where there are users.
     fn user(&self) -> Option<u32> {
         None
     }
-    /// The file system of a directory, which is there.
+    /// The file system of a directory, which must exist.
     fn volume(&self, _directory: &Path) -> FileResult<Volume> {
         Ok(Volume::default())
     }
     /// Opens a regular file.
     fn open(&self, path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>>;
-    /// Tells this file system from others in the process: the same number, the same files.
+    /// Distinguishes this file system from others in the process: equal numbers mean the same files.
     fn scope(&self) -> u64;
 }
 
@@ -178,9 +178,9 @@ fn ready<'a, T: Send + 'a>(result: FileResult<T>) -> FileFuture<'a, T> {
     Box::pin(std::future::ready(result))
 }
 
-/// Waiting for the medium, or copying a long file, would keep a worker from other work: it happens on a
-/// thread of its own, so that many files are on their way to the medium at once.
-fn aside<'a, T: Send + 'static>(
+/// Runs an operation on a thread for blocking work. Synchronising or copying a long file would block a worker; this
+/// way, many files can be synchronised at once.
+fn run_blocking<'a, T: Send + 'static>(
     operation: &'static str,
     path: &'a Path,
     work: impl FnOnce(&Path) -> FileResult<T> + Send + 'static,
@@ -212,7 +212,7 @@ impl<D: Disk + Clone> FileSystem for D {
             return ready(Disk::write_new(self, path, &contents, false));
         }
         let disk = self.clone();
-        aside("write", path, move |path| Disk::write_new(&disk, path, &contents, sync))
+        run_blocking("write", path, move |path| Disk::write_new(&disk, path, &contents, sync))
     }
 
     fn create_unnamed<'a>(
@@ -225,7 +225,7 @@ impl<D: Disk + Clone> FileSystem for D {
             return ready(Disk::create_unnamed(self, path, &contents, false));
         }
         let disk = self.clone();
-        aside("write", path, move |path| Disk::create_unnamed(&disk, path, &contents, sync))
+        run_blocking("write", path, move |path| Disk::create_unnamed(&disk, path, &contents, sync))
     }
 
     fn can_rename(&self) -> bool {
@@ -242,7 +242,7 @@ impl<D: Disk + Clone> FileSystem for D {
 
     fn sync_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()> {
         let disk = self.clone();
-        aside("fsync", path, move |path| Disk::sync_directory(&disk, path))
+        run_blocking("fsync", path, move |path| Disk::sync_directory(&disk, path))
     }
 
     fn read<'a>(
@@ -259,7 +259,7 @@ impl<D: Disk + Clone> FileSystem for D {
                 return Ok(contents);
             }
             let relative = relative.to_owned();
-            aside("read", root, move |root| Disk::read(&disk, root, &relative, limit)).await
+            run_blocking("read", root, move |root| Disk::read(&disk, root, &relative, limit)).await
         })
     }
 

@@ -1,4 +1,4 @@
-//! The local disk.
+//! The operating system's file system.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use super::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalDisk;
 
-/// Turns an `io::Result` into ours.
+/// Converts an `io::Result` to a [`FileError`] with the operation and the path.
 pub(super) trait At<T> {
     fn at(self, operation: &'static str, path: &Path) -> std::result::Result<T, FileError>;
 }
@@ -129,8 +129,8 @@ impl Disk for LocalDisk {
     }
 }
 
-/// Creates exclusively (which follows no symbolic link) with the owner's permissions from the
-/// first moment, and takes back what a failed write left.
+/// Creates the file exclusively (which follows no symbolic link) with permissions for the owner only from the start.
+/// Removes the file when writing fails.
 fn write_new(path: &Path, contents: &[u8], sync: bool) -> std::result::Result<(), FileError> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -138,25 +138,25 @@ fn write_new(path: &Path, contents: &[u8], sync: bool) -> std::result::Result<()
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).at("open", path)?;
     let written = file.write_all(contents).at("write", path).and_then(|()| {
-        // A failed fsync is never tried again: the kernel may have dropped the pages.
+        // A failed fsync is never repeated: the kernel may have dropped the pages.
         if sync { file.sync_all().at("fsync", path) } else { Ok(()) }
     });
     if written.is_err() {
         drop(file);
-        // The write's own error is the one worth telling.
+        // The error of the write is the one to report.
         let _ = fs::remove_file(path);
     }
     written
 }
 
-/// Linux and Apple's systems refuse to replace in the same step.
+/// Linux and Apple's systems can rename and refuse to replace in one step.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::{Errno, retry_on_intr};
     let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     match retry_on_intr(|| renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
-        // Some network file systems know no flags.
+        // Some network file systems do not support the flag.
         Err(error) if unknown.contains(&error) => rename_reserved(from, to),
         other => other.map_err(io::Error::from),
     }
@@ -167,19 +167,19 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     rename_reserved(from, to)
 }
 
-/// Takes the name with an empty file first, which is what refuses to replace, and then replaces that.
-/// For a moment, or after a crash, somebody sees it empty.
+/// Creates an empty file at the target, which fails if the name is taken, and then renames over it. For a moment, or
+/// after a crash, readers see the empty file.
 fn rename_reserved(from: &Path, to: &Path) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(to)?;
     let renamed = rename_over(from, to);
     if renamed.is_err() {
-        // The rename's own error is the one worth telling.
+        // The error of the rename is the one to report.
         let _ = fs::remove_file(to);
     }
     renamed
 }
 
-/// On Windows a reader, a virus scanner or an indexer may have the target open for a moment.
+/// On Windows, a reader, a virus scanner or an indexer may have the target open for a moment.
 #[cfg(windows)]
 const RENAME_ATTEMPTS: u64 = 10;
 
@@ -231,7 +231,7 @@ fn read(root: &Path, relative: &Path, limit: u64) -> io::Result<Contents> {
     Ok(Contents { bytes, length })
 }
 
-/// Only plain names may lead down from the root.
+/// The components of a relative path, of which all must be plain names.
 fn plain_components(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     let names: Option<Vec<_>> = relative
         .components()
@@ -250,7 +250,7 @@ fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     use rustix::io::retry_on_intr;
     let names = plain_components(relative)?;
-    // A FIFO would block an ordinary open; a device or directory is refused by the caller.
+    // A FIFO would block an ordinary open; devices and directories are refused by the caller.
     let file = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let folder = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Some((last, folders)) = names.split_last() else {
@@ -269,7 +269,7 @@ fn open_beneath(root: &Path, relative: &Path) -> io::Result<fs::File> {
     Ok(fs::File::from(opened.map_err(refuse_links)?))
 }
 
-/// How `O_NOFOLLOW` says that it met a symbolic link.
+/// The error that `O_NOFOLLOW` gives for a symbolic link.
 #[cfg(unix)]
 fn refuse_links(error: rustix::io::Errno) -> io::Error {
     use rustix::io::Errno;
@@ -319,12 +319,12 @@ fn children(directory: &Path) -> io::Result<Children> {
     let mut children = Children::default();
     for entry in read_directory(directory)? {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // Mostly told without a look at the directory's metadata.
+        // The directory entry usually has the type, which saves reading the metadata.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             children.directories.push(name);
             continue;
         }
-        // A file may go between the listing and the look at it.
+        // A file may be removed between the listing and reading its metadata.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             children.files.push(described(name, &metadata));
@@ -362,7 +362,7 @@ pub(super) fn ownership(_: &fs::Metadata) -> Option<Ownership> {
     None
 }
 
-/// Hashes what changes with the file; when that last happened, in ms since 1970.
+/// A hash of the metadata that changes with the file, and the time of the last change in ms since 1970.
 #[cfg(unix)]
 fn hash_state(metadata: &fs::Metadata, hasher: &mut FxHasher) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_exclusively_and_for_the_owner_alone() {
+    fn writes_exclusively_and_for_the_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b");
         LocalDisk.create_directories(&path).unwrap();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_versions_of_a_file() {
+    fn distinguishes_versions_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.md");
         let version = || LocalDisk.entry(folder.path(), "x.md").unwrap().unwrap().version;

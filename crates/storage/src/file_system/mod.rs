@@ -1,8 +1,8 @@
 //! File systems: the local disk, or one that the caller injects.
 //!
-//! The operations are the few from which the crate builds its promises. Each returns a future:
-//! the local disk's are complete when they are returned (they block the worker thread that calls
-//! them), an injected file system's wait for JavaScript.
+//! All guarantees of the crate are built on these few operations. Each returns a future. The local disk's futures are
+//! complete when they are returned (the call blocks the worker thread); those of an injected file system wait for
+//! JavaScript.
 
 mod disk;
 mod local;
@@ -24,37 +24,36 @@ pub use disk::{Access, Disk, FileResult, LockAttempt, OpenFile};
 pub use local::LocalDisk;
 pub use volume::{FileSystemKind, Volume};
 
-/// A file operation under way.
+/// A pending file operation.
 pub type FileFuture<'a, T> =
     Pin<Box<dyn Future<Output = std::result::Result<T, FileError>> + Send + 'a>>;
 
-/// A file's whole contents, shared between the disk and the memory tier.
+/// The complete contents of a file, shared between the disk and the memory cache.
 pub type Payload = Arc<Vec<u8>>;
 
 /// A failed file operation.
 #[derive(Debug)]
 pub struct FileError {
-    /// The kind of failure, [`io::ErrorKind::Other`] where an injected file system says nothing.
+    /// The kind of failure; [`io::ErrorKind::Other`] where an injected file system does not report one.
     pub kind: io::ErrorKind,
     /// The operation's name (`open`, `rename`, or the injected method).
     pub operation: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// Whose error it is.
+    /// The source of the error.
     pub origin: Origin,
 }
 
-/// Whose error a [`FileError`] is.
+/// The source of a [`FileError`].
 #[derive(Debug)]
 pub enum Origin {
-    /// The operating system's.
+    /// The operating system.
     System(io::Error),
-    /// An injected file system's: its message, and the handle under which the binding keeps the
-    /// thrown value.
+    /// An injected file system: the message, and the handle under which the binding keeps the thrown value.
     Injected {
         /// The thrown value's message.
         message: String,
-        /// The binding's handle of the thrown value.
+        /// The handle of the thrown value in the binding.
         handle: u32,
     },
 }
@@ -65,7 +64,7 @@ impl FileError {
         Self { kind: error.kind(), operation, path: path.to_owned(), origin: Origin::System(error) }
     }
 
-    /// The same error, for another who waits for the same operation.
+    /// A copy of the error, for another caller that waits for the same operation.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         let origin = match &self.origin {
@@ -80,7 +79,7 @@ impl FileError {
         Self { kind: self.kind, operation: self.operation, path: self.path.clone(), origin }
     }
 
-    /// The file or directory is not there.
+    /// Whether the file or directory does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.kind == io::ErrorKind::NotFound
@@ -121,25 +120,25 @@ pub struct Ownership {
 /// One file of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Its name. Names that are not UTF-8 are not listed: they cannot be ours.
+    /// Its name. Names that are not UTF-8 are not listed: the package does not create such names.
     pub name: String,
-    /// Its length in bytes, where the file system tells.
+    /// Its length in bytes, if the file system reports it.
     pub length: Option<u64>,
-    /// Its modification time in ms since 1970, where the file system tells.
+    /// Its modification time in ms since 1970, if the file system reports it.
     pub modified: Option<i64>,
     /// When its contents were last written, in ms since 1970 by the clock of the file system. Unlike
-    /// [`FileEntry::modified`] nobody can set it, where the system has such a time.
+    /// [`FileEntry::modified`], programs cannot set it, where the system has such a time.
     pub written: Option<i64>,
-    /// Another number is another file, or another state of it. What is written twice within one tick
-    /// of the file system's clock may keep its number.
+    /// A hash that changes when the file changes or another file takes its name. Two writes within one tick of the file
+    /// system's clock may have the same number.
     pub version: Option<u64>,
     /// Owner and permissions, where the file system has them.
     pub ownership: Option<Ownership>,
 }
 
 impl Ownership {
-    /// The mode for a file of this owner and group that is to replace a file of `other`'s. No user gets
-    /// more access than before: another owner's mode is not copied, and another group gets nothing.
+    /// The mode for a file of this owner and group that will replace a file with the ownership `other`. No user gets
+    /// more access than before: another owner's mode is not copied, and another group gets no access.
     #[must_use]
     pub fn mode_from(self, other: Self) -> u32 {
         let permissions = other.mode & 0o777;
@@ -152,43 +151,43 @@ impl Ownership {
 }
 
 impl FileEntry {
-    /// A file of which nothing but its name is known.
+    /// A file of which only the name is known.
     #[must_use]
     pub fn named(name: String) -> Self {
         Self { name, ..Self::default() }
     }
 }
 
-/// What is in a directory.
+/// The contents of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Children {
     /// The regular files.
     pub files: Vec<FileEntry>,
-    /// The names of the directories, symbolic links aside.
+    /// The names of the directories, without symbolic links.
     pub directories: Vec<String>,
 }
 
-/// What [`FileSystem::read`] returns.
+/// The result of [`FileSystem::read`].
 #[derive(Debug)]
 pub struct Contents {
-    /// The bytes from the file's beginning, at most as many as were asked for.
+    /// The bytes from the start of the file, up to the limit.
     pub bytes: Vec<u8>,
-    /// The whole file's length in bytes.
+    /// The complete file's length in bytes.
     pub length: u64,
 }
 
-/// What the layers above need of a file system.
+/// The operations that the layers above need of a file system.
 ///
 /// # Errors
-/// Every operation fails with a [`FileError`] that says what the file system said.
+/// Every operation fails with a [`FileError`] that contains the file system's error.
 pub trait FileSystem: Send + Sync + 'static {
-    /// Creates a directory and its parents, for the owner alone; existing ones stay as they are.
+    /// Creates a directory and its parents, accessible to their owner only; existing ones are not changed.
     fn create_directories<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()>;
 
-    /// The path without symbolic links, or the path itself where there are none by nature.
+    /// The path with symbolic links resolved, or the path itself where the file system has none.
     fn canonical<'a>(&'a self, path: &'a Path) -> FileFuture<'a, PathBuf>;
 
-    /// Whether a directory is there.
+    /// Whether a directory exists.
     fn has_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool> {
         Box::pin(async move {
             match self.canonical(path).await {
@@ -198,13 +197,13 @@ pub trait FileSystem: Send + Sync + 'static {
         })
     }
 
-    /// Writes a file that must not exist yet, for the owner alone, whole or not at all as far as
-    /// errors go (a crash may leave a part); with `sync` it is on the medium afterwards.
+    /// Writes a file that must not exist yet, accessible to its owner only. On an error, no file remains; a crash may
+    /// leave a part. With `sync`, the file is synchronised to stable storage.
     fn write_new<'a>(&'a self, path: &'a Path, contents: Payload, sync: bool)
     -> FileFuture<'a, ()>;
 
-    /// Writes a file that has no name until it is whole, and gives it `path`, which must be free.
-    /// `false`: this file system cannot, and nothing happened.
+    /// Writes a file that has no name until it is complete, and gives it `path`, which must be free. Returns `false`,
+    /// without effect, if the file system cannot do this.
     fn create_unnamed<'a>(
         &'a self,
         _path: &'a Path,
@@ -214,26 +213,25 @@ pub trait FileSystem: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(false)))
     }
 
-    /// Whether [`FileSystem::rename_new`] works here.
+    /// Whether [`FileSystem::rename_new`] is available.
     fn can_rename(&self) -> bool;
 
-    /// Gives a file its name, which must be free.
+    /// Renames a file to a name that must be free.
     fn rename_new<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()>;
 
-    /// Gives a file another's name: that one is gone, and nobody sees the name missing.
+    /// Renames a file over another, atomically: readers find the old or the new file at every moment.
     fn rename_over<'a>(&'a self, from: &'a Path, to: &'a Path) -> FileFuture<'a, ()>;
 
-    /// Adds text at a file's end in one operation; `false`: this file system cannot, and nothing
-    /// happened.
+    /// Appends to a file in one operation. Returns `false`, without effect, if the file system cannot do this.
     fn append<'a>(&'a self, _path: &'a Path, _contents: Payload) -> FileFuture<'a, bool> {
         Box::pin(std::future::ready(Ok(false)))
     }
 
-    /// Puts a directory's entries on the medium.
+    /// Synchronises a directory's entries to stable storage.
     fn sync_directory<'a>(&'a self, path: &'a Path) -> FileFuture<'a, ()>;
 
-    /// Reads at most `limit` bytes of the regular file at `relative` below `root`, through no
-    /// symbolic link. `root` is canonical.
+    /// Reads at most `limit` bytes of the regular file at `relative` below `root`, without following symbolic links.
+    /// `root` is canonical.
     fn read<'a>(
         &'a self,
         root: &'a Path,
@@ -241,22 +239,22 @@ pub trait FileSystem: Send + Sync + 'static {
         limit: u64,
     ) -> FileFuture<'a, Contents>;
 
-    /// The regular files of a directory, none when the directory is not there.
+    /// The regular files of a directory; none if the directory does not exist.
     fn list<'a>(&'a self, directory: &'a Path) -> FileFuture<'a, Vec<FileEntry>>;
 
-    /// The names of the directories in a directory, symbolic links aside; none when it is not there.
+    /// The names of the directories in a directory, without symbolic links; none if it does not exist.
     fn directories<'a>(&'a self, _directory: &'a Path) -> FileFuture<'a, Vec<String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// Removes a file; `false` when it was not there.
+    /// Removes a file; returns `false` if it did not exist.
     fn remove<'a>(&'a self, path: &'a Path) -> FileFuture<'a, bool>;
 
-    /// The disk behind it, where files can be kept open and locked.
+    /// The disk of this file system, if files can be kept open and locked.
     fn disk(&self) -> Option<Arc<dyn Disk>> {
         None
     }
 
-    /// Tells this file system from others in the process: the same number, the same files.
+    /// Distinguishes this file system from others in the process: equal numbers mean the same files.
     fn scope(&self) -> u64;
 }

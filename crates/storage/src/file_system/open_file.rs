@@ -12,14 +12,14 @@ use super::{
     volume,
 };
 
-/// A file of the operating system, kept open.
+/// An open file of the operating system.
 #[derive(Debug)]
 struct LocalFile {
     file: File,
     path: PathBuf,
 }
 
-/// Opens a regular file, through no symbolic link at the path's end.
+/// Opens a regular file, without following a symbolic link in the last component of the path.
 pub(super) fn open(path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>> {
     let file = options(access).open(path).map_err(refuse_link).at("open", path)?;
     let kind = file.metadata().at("stat", path)?.file_type();
@@ -29,11 +29,11 @@ pub(super) fn open(path: &Path, access: Access) -> FileResult<Box<dyn OpenFile>>
     Ok(Box::new(LocalFile { file, path: path.to_owned() }))
 }
 
-/// Why a file of this kind is not opened.
+/// The error for a file of a kind that is not opened.
 fn refusal(kind: FileType) -> io::Error {
     #[cfg(unix)]
     if kind.is_dir() {
-        // As the system says it where a directory is opened for writing.
+        // The error that the system gives when a directory is opened for writing.
         return rustix::io::Errno::ISDIR.into();
     }
     let reason = if kind.is_dir() { "a directory" } else { "not a regular file" };
@@ -53,7 +53,7 @@ fn options(access: Access) -> OpenOptions {
         }
     }
     if access != Access::Read {
-        // Windows cuts only files that are open for writing anywhere.
+        // Windows can only truncate files that are open for writing at any offset.
         if cfg!(windows) {
             options.write(true)
         } else {
@@ -63,7 +63,7 @@ fn options(access: Access) -> OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A FIFO would block an ordinary open; what is no regular file is refused afterwards.
+        // A FIFO would block an ordinary open; anything but a regular file is refused afterwards.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         // The flags fit: they are small positive numbers on every platform.
         options.mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
@@ -77,7 +77,7 @@ fn options(access: Access) -> OpenOptions {
     options
 }
 
-/// Says in words what `O_NOFOLLOW` says with an error number.
+/// Replaces the error number of `O_NOFOLLOW` by a message.
 #[cfg(unix)]
 fn refuse_link(error: io::Error) -> io::Error {
     use rustix::io::Errno;
@@ -94,12 +94,12 @@ fn refuse_link(error: io::Error) -> io::Error {
     error
 }
 
-/// How file systems say that they have no locks.
+/// Whether an error means that the file system has no locks.
 fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
         use rustix::io::Errno;
-        // The last two are one number on Linux; Apple's systems say the last.
+        // The last two are the same number on Linux; Apple's systems return the last.
         let refusals = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
         Errno::from_io_error(error).is_some_and(|error| refusals.contains(&error))
     }
@@ -159,7 +159,7 @@ impl OpenFile for LocalFile {
     }
 
     fn unlock(&self) {
-        // Closing the file frees the lock in any case.
+        // Closing the file releases the lock in any case.
         let _ = self.file.unlock();
     }
 
@@ -219,7 +219,7 @@ impl OpenFile for LocalFile {
     #[cfg(not(unix))]
     fn identity(&self) -> u64 {
         use std::time::UNIX_EPOCH;
-        // Compaction makes a new file: the time of its creation tells it from the old one.
+        // Compaction creates a new file: the creation time distinguishes it from the old one.
         let created = self.file.metadata().and_then(|metadata| metadata.created()).ok();
         let age = created.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         age.and_then(|age| u64::try_from(age.as_nanos()).ok()).unwrap_or_default()
@@ -236,13 +236,13 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// The file is in append mode: the system writes at the end, whatever others do.
+/// The file is in append mode: the system writes at the end, also when other processes append.
 #[cfg(unix)]
 fn append(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut file, bytes)
 }
 
-/// Whoever appends holds the log's lock: the end stays where it is.
+/// The writer holds the log's lock, so the end does not move.
 #[cfg(windows)]
 fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
     use std::os::windows::fs::FileExt;
@@ -323,7 +323,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn opens_regular_files_alone_and_follows_no_link() {
+    fn opens_only_regular_files_and_follows_no_link() {
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         std::os::unix::fs::symlink(&target, &link).unwrap();

@@ -1,4 +1,4 @@
-//! Linux: files that have no name until they are whole (`O_TMPFILE`).
+//! Files that have no name until they are complete (`O_TMPFILE` on Linux).
 
 use std::{
     fs::File,
@@ -15,10 +15,10 @@ use rustix::{
 
 use super::{FileError, local::At};
 
-/// Naming an open file goes through `/proc`, which a container may lack.
+/// Naming an open file needs `/proc`, which a container may lack.
 static CAN_NAME: AtomicBool = AtomicBool::new(true);
 
-/// Creates a file that is whole when it appears; `false` when that cannot be done here.
+/// Creates a file that appears complete; returns `false` when this is not possible here.
 pub fn create(path: &Path, contents: &[u8], sync: bool) -> Result<bool, FileError> {
     let Some(directory) = path.parent().filter(|_| CAN_NAME.load(Ordering::Relaxed)) else {
         return Ok(false);
@@ -27,19 +27,19 @@ pub fn create(path: &Path, contents: &[u8], sync: bool) -> Result<bool, FileErro
     let mode = Mode::RUSR | Mode::WUSR;
     let mut file = match retry_on_intr(|| openat(CWD, directory, flags, mode)) {
         Ok(file) => File::from(file),
-        // Not every file system knows such files, and old kernels take the flag for a directory.
+        // Not every file system supports such files, and old kernels interpret the flag as a directory.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return Ok(false),
         Err(error) => return Err(FileError::system("open", path, error.into())),
     };
     file.write_all(contents).at("write", path)?;
     if sync {
-        // A failed fsync is never tried again: the kernel may have dropped the pages.
+        // A failed fsync is never repeated: the kernel may have dropped the pages.
         file.sync_all().at("fsync", path)?;
     }
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match retry_on_intr(|| linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW)) {
         Ok(()) => Ok(true),
-        // The directory is gone, or `/proc` is: creating by name tells which.
+        // Either the directory or `/proc` is missing: creating the file by name finds out which.
         Err(Errno::NOENT | Errno::PERM | Errno::XDEV) => {
             if directory.exists() {
                 CAN_NAME.store(false, Ordering::Relaxed);
@@ -60,7 +60,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.json");
         if !create(&path, b"one", true).unwrap() {
-            return; // this file system knows no such files
+            return; // This file system has no such files.
         }
         assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

@@ -1,8 +1,8 @@
-//! Which file system a path is on, and whether its locks bind every process that can reach it.
+//! Determines which file system a path is on, and whether its locks bind every process that can reach it.
 //!
-//! A lock that the kernel grants excludes the processes that ask the same kernel through the same
-//! mount. On a file system of one kernel these are all; on one that other hosts or other mounts
-//! serve as well (FUSE, 9p, SMB), each of them may grant the same lock.
+//! A lock that a kernel grants excludes the processes that use the same kernel and the same mount. On a local file
+//! system, these are all processes. On one that other hosts or mounts serve as well (FUSE, 9p, SMB), each of them may
+//! grant the same lock.
 
 use std::{borrow::Cow, path::Path, sync::LazyLock};
 
@@ -11,14 +11,14 @@ use super::FileResult;
 /// A type of file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystemKind {
-    /// Its name, or its number where it is not known.
+    /// Its name, or its number if the type is unknown.
     pub name: Cow<'static, str>,
     /// Whether its locks bind every process that can reach its files.
     pub locks_bind: bool,
 }
 
 impl Default for FileSystemKind {
-    /// A file system whose locks bind: what [`Disk`](super::Disk)s that do not say more are.
+    /// A file system whose locks bind, used by [`Disk`](super::Disk)s that do not report a type.
     fn default() -> Self {
         Self { name: Cow::Borrowed("local"), locks_bind: true }
     }
@@ -29,13 +29,13 @@ impl Default for FileSystemKind {
 pub struct Volume {
     /// The type.
     pub kind: FileSystemKind,
-    /// Machine, boot and device in one word. Two processes that see the same word ask the same
-    /// kernel through the same mount. `None` where the system does not say.
+    /// Machine, boot and device in one word. Two processes with the same word use the same kernel and the same mount.
+    /// `None` where the system does not report it.
     pub identity: Option<String>,
 }
 
 impl FileSystemKind {
-    /// A type that the system does not report: its locks are not trusted.
+    /// An unknown type, whose locks are not trusted.
     #[must_use]
     pub fn unknown() -> Self {
         Self { name: Cow::Borrowed("unknown"), locks_bind: false }
@@ -50,9 +50,9 @@ impl Volume {
     }
 }
 
-/// The types that are known on Linux: magic number, name, whether locks bind. A file system of one
-/// kernel keeps its locks in that kernel's inodes, whatever the mount point; NFS keeps them on the
-/// server. The locks of a stacked, shared or user-space file system may be its own affair.
+/// The types known on Linux: magic number, name, whether locks bind. A local file system keeps its locks in the
+/// kernel's inodes, independent of the mount point; NFS keeps them on the server. A stacked, shared or user-space file
+/// system may keep locks of its own.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const KINDS: &[(u32, &str, bool)] = &[
     (0xef53, "ext", true),
@@ -89,7 +89,7 @@ const KINDS: &[(u32, &str, bool)] = &[
     (0xf15f, "ecryptfs", false),
 ];
 
-/// What is known of a type by its magic number.
+/// The type with a magic number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn by_magic(magic: u32) -> FileSystemKind {
     match KINDS.iter().find(|(known, ..)| *known == magic) {
@@ -109,7 +109,7 @@ fn kind_of(status: &rustix::fs::StatFs) -> FileSystemKind {
     by_magic(status.f_type as u32)
 }
 
-/// The types on which locks bind, by the names that Apple's systems give them.
+/// The types on which locks bind, by their names on Apple's systems.
 #[cfg(target_vendor = "apple")]
 const BINDING: &[&str] = &["apfs", "hfs", "ufs", "zfs", "exfat", "msdos", "tmpfs", "nfs"];
 
@@ -124,7 +124,7 @@ fn kind_of(status: &rustix::fs::StatFs) -> FileSystemKind {
     FileSystemKind { name: Cow::Owned(name), locks_bind }
 }
 
-/// The type of the file system that an open file is on. One that does not say is not trusted.
+/// The type of an open file's file system. If the system does not report it, it is not trusted.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(super) fn kind_of_file(file: &std::fs::File) -> FileSystemKind {
     rustix::fs::fstatfs(file).map_or_else(|_| FileSystemKind::unknown(), |status| kind_of(&status))
@@ -135,8 +135,8 @@ fn kind_of_path(path: &Path) -> FileSystemKind {
     rustix::fs::statfs(path).map_or_else(|_| FileSystemKind::unknown(), |status| kind_of(&status))
 }
 
-/// On Windows the server of a share keeps the locks, which binds all of its clients. Other systems
-/// are taken as they were before types were looked at.
+/// On Windows, the server of a share keeps the locks, which binds all its clients. Other systems do not report the
+/// type; their locks are trusted.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(super) fn kind_of_file(_: &std::fs::File) -> FileSystemKind {
     FileSystemKind::default()
@@ -147,7 +147,7 @@ fn kind_of_path(_: &Path) -> FileSystemKind {
     FileSystemKind::default()
 }
 
-/// The file system of a directory of the local disk.
+/// The file system of a directory on the local disk.
 pub(super) fn of_directory(directory: &Path) -> FileResult<Volume> {
     let identity = match host() {
         Some(host) => Some(format!("{host}-{:x}", device(directory)?)),
@@ -156,8 +156,8 @@ pub(super) fn of_directory(directory: &Path) -> FileResult<Volume> {
     Ok(Volume { kind: kind_of_path(directory), identity })
 }
 
-/// The device that a directory is on (`st_dev`). Every mount of FUSE has another one; bind mounts of
-/// one file system, as containers have them, have the same.
+/// The device of a directory (`st_dev`). Every FUSE mount has a different one; bind mounts of one file system, as in
+/// containers, have the same.
 #[cfg(unix)]
 fn device(directory: &Path) -> FileResult<u64> {
     use super::local::At;
@@ -170,10 +170,9 @@ fn device(_: &Path) -> FileResult<u64> {
     Ok(0)
 }
 
-/// The machine and its boot. The boot id alone is random, and new with every boot; the machine id
-/// tells machines apart that were resumed from copies of one running system. Containers and minimal
-/// systems may have no machine id: they count as machines of one id. Without a boot id nothing is
-/// known.
+/// The machine and its boot. The boot id is random and changes with every boot. The machine id distinguishes machines
+/// that were resumed from copies of one running system. Containers and minimal systems may have no machine id; they all
+/// count as the same machine. Without a boot id, the host is unknown.
 fn host() -> Option<&'static str> {
     static HOST: LazyLock<Option<String>> = LazyLock::new(|| {
         let boot = word_in("/proc/sys/kernel/random/boot_id")?;
@@ -183,7 +182,7 @@ fn host() -> Option<&'static str> {
     HOST.as_deref()
 }
 
-/// The one word that a file of the system holds.
+/// The word that a system file contains.
 fn word_in(path: &str) -> Option<String> {
     const MAX_WORD: usize = 64;
     if !cfg!(any(target_os = "linux", target_os = "android")) {
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locks_bind_on_known_local_types_and_nfs_alone() {
+    fn locks_bind_only_on_known_local_types_and_nfs() {
         for (magic, name) in [
             (0xef53, "ext"),
             (0x5846_5342, "xfs"),

@@ -1,4 +1,4 @@
-//! What a lease's file holds, and what readers do while it is written.
+//! The contents of a lease file, and the behaviour of readers while it is written.
 
 use std::fs;
 
@@ -34,13 +34,13 @@ fn a_lease_that_is_just_being_written_is_waited_for() {
 }
 
 #[test]
-fn a_line_that_was_cut_short_swallows_no_other_and_ends_nobody() {
+fn a_truncated_line_merges_with_no_other_and_ends_no_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut lease = acquire(folder.path(), &["a", "s1", "s12"]);
     lease.file.append(b"\n+cut sh").unwrap();
     lease.begin("b").unwrap();
     lease.end("a").unwrap();
-    lease.file.append(b"\n-s1").unwrap(); // the beginning of "-s12"
+    lease.file.append(b"\n-s1").unwrap(); // The start of "-s12".
     for _ in 0..2 {
         let alive = live(folder.path());
         assert!(alive.contains("b") && !alive.contains("a"));

@@ -3,7 +3,7 @@
 use super::lines::ReadAt;
 use crate::file_system::{FileResult, OpenFile};
 
-/// The log as a [`Check`] sees it: with every record that precedes the one to be written.
+/// The log as a [`Check`] sees it, with every record that precedes the one to be written.
 pub struct LogView<'a>(Source<'a>);
 
 enum Source<'a> {
@@ -45,7 +45,7 @@ impl ReadAt for LogView<'_> {
     }
 }
 
-/// What a [`Check`] decides.
+/// The decision of a [`Check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The record is written.
@@ -54,6 +54,6 @@ pub enum Verdict {
     Refuse,
 }
 
-/// Decides under the log's lock whether a record is written. Writers of other processes wait meanwhile:
-/// it has to be fast. It excludes others only as far as the lock does.
+/// Decides under the log's lock whether a record is written. It has to be fast, because writers of other processes wait
+/// meanwhile. It excludes other writers only as far as the lock does.
 pub type Check = Box<dyn Fn(&LogView<'_>) -> FileResult<Verdict> + Send + Sync>;

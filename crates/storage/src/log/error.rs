@@ -1,4 +1,4 @@
-//! Why a log was not changed.
+//! Errors of logs.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use crate::{file_lock::LockError, file_system::FileError};
 /// Why a log was not changed.
 #[derive(Debug)]
 pub enum LogError {
-    /// The file system refused; what was written in part was taken back.
+    /// The file system failed; a partial write was rolled back.
     File(FileError),
-    /// Others held the lock too long.
+    /// Other processes held the lock too long.
     LockTimeout,
-    /// The log is not the one that was looked at: another process replaced it.
+    /// The log is not the one that was read: another process replaced it.
     Replaced,
     /// The record's [`Check`](super::Check) refused it; nothing was written.
     Refused,
-    /// There are no locks here, and without one others' records could be lost.
+    /// The file system has no locks, and without a lock records of other processes could be lost.
     Unlockable,
-    /// The locks of this type of file system may bind one host or mount only.
+    /// The locks of this type of file system may bind only one host or mount.
     Untrusted(Cow<'static, str>),
 }
 
 impl LogError {
-    /// The same error for another caller.
+    /// A copy of the error for another caller.
     pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::File(error) => Self::File(error.duplicate()),
@@ -50,11 +50,11 @@ impl From<LockError> for LogError {
     }
 }
 
-/// Why there is no new record: its line could not be made, or not written.
+/// Why a record was not appended: its line could not be created or not written.
 #[derive(Debug)]
 pub enum AppendError<E> {
-    /// What making the line said.
+    /// The error of creating the line.
     Line(E),
-    /// What writing it said.
+    /// The error of writing the line.
     Log(LogError),
 }

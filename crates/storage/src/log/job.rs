@@ -1,4 +1,4 @@
-//! What callers ask of a log: records to append, and rewrites.
+//! The operations that callers queue on a log: appends and rewrites.
 
 use std::time::{Duration, Instant};
 
@@ -11,31 +11,31 @@ use super::{
 };
 use crate::Durability;
 
-/// What a log is to become: `head`, the kept parts of what a snapshot saw, and everything since.
+/// The new contents of a log: `head`, the kept parts of a snapshot, and all records since.
 #[derive(Debug)]
 pub struct Rewrite {
-    /// What was looked at.
+    /// The state of the log that the caller read.
     pub snapshot: LogSnapshot,
-    /// Whole lines that come first.
+    /// Complete lines that come first.
     pub head: Vec<u8>,
-    /// Which parts of the snapshot stay, whole lines each, in order.
+    /// The parts of the snapshot to keep, each of complete lines, in order.
     pub kept: Vec<std::ops::Range<u64>>,
 }
 
-/// Makes a record's line, without the newline character.
+/// Creates a record's line, without the newline character.
 pub type MakeLine<E> = Box<dyn FnOnce() -> Result<Vec<u8>, E> + Send>;
 
-/// Where a record's line comes from.
+/// The source of a record's line.
 pub(super) enum LineSource<E> {
-    /// It is made on the thread that writes.
+    /// Created on the thread that writes.
     Make(MakeLine<E>),
-    /// It is made elsewhere, while the records before it are written.
+    /// Created elsewhere, while earlier records are written.
     Arriving(oneshot::Receiver<Vec<u8>>),
 }
 
 pub(super) type Done<E> = oneshot::Sender<Result<(), AppendError<E>>>;
 
-/// What waits in a log's queue.
+/// An operation in a log's queue.
 pub(super) enum Job<E> {
     Append {
         line: LineSource<E>,
@@ -51,7 +51,7 @@ pub(super) enum Job<E> {
     },
 }
 
-/// Since when a job waits, and how long it waits for others.
+/// When a job began to wait, and how long it waits for other processes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub since: Instant,
@@ -63,13 +63,13 @@ impl Waiting {
         Self { since: Instant::now(), patience }
     }
 
-    /// When it gives up. What the queue before it took does not count as long as that moved on.
+    /// When the job times out. Time in which the queue before it makes progress does not count.
     pub fn deadline(self, progress: Option<Instant>) -> Instant {
         progress.map_or(self.since, |progress| progress.max(self.since)) + self.patience
     }
 }
 
-/// A line to be written: with its newline character.
+/// A line to write, with its newline character.
 pub(super) struct Record {
     pub line: Vec<u8>,
     pub check: Option<Check>,

@@ -1,4 +1,4 @@
-//! Lines of a file that others may be adding to, from its end backwards or from its beginning on.
+//! Reads the lines of a file to which other processes may be appending, backwards from its end or forwards.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use memchr::{memchr, memrchr};
 
 use crate::file_system::{FileError, FileResult, OpenFile};
 
-/// What is read at once, in bytes; more where lines are longer.
+/// Bytes per read; more where lines are longer.
 const BLOCK: usize = 64 * 1024;
 const MAX_BLOCK: usize = 4 * 1024 * 1024;
 
-/// Something that lines are read from.
+/// A source from which lines are read.
 pub trait ReadAt {
     /// The length in bytes.
     ///
     /// # Errors
     /// The file system's.
     fn length(&self) -> FileResult<u64>;
-    /// Reads at `offset` as much as there is, up to the buffer's length; returns how much.
+    /// Reads at `offset` up to the buffer's length or the end. Returns the number of bytes.
     ///
     /// # Errors
     /// The file system's.
@@ -48,21 +48,21 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// One line, without what ends it.
+/// One line, without its newline character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
     /// Its length in bytes, without the newline character.
     pub length: u64,
-    /// Its bytes; `None` when there are more of them than the reader takes.
+    /// Its bytes; `None` if the line exceeds the reader's maximum.
     pub bytes: Option<Vec<u8>>,
-    /// A newline character ends it. Only a file's last line can lack it.
+    /// Whether a newline character ends it. Only the last line of a file can lack it.
     pub is_terminated: bool,
 }
 
 impl Line {
-    /// Where the next line begins.
+    /// The offset of the next line.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset + self.length + u64::from(self.is_terminated)
@@ -74,10 +74,10 @@ fn was_cut() -> FileError {
     FileError::system("read", std::path::Path::new(""), error)
 }
 
-/// Lines from the end backwards.
+/// Reads lines from the end backwards.
 pub struct LinesBackwards<'a, S: ?Sized> {
     source: &'a S,
-    /// The file from `start` on, as far as its lines were not given out.
+    /// The file from `start` on, without the lines that were returned.
     buffer: Vec<u8>,
     start: u64,
     is_terminated: bool,
@@ -87,8 +87,8 @@ pub struct LinesBackwards<'a, S: ?Sized> {
 }
 
 impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
-    /// The lines of `source` as long as it is now. Lines of more than `max_line` bytes are told
-    /// without their bytes.
+    /// Reads the lines of `source` up to its current length. Lines longer than `max_line` bytes are returned without
+    /// their bytes.
     ///
     /// # Errors
     /// The file system's.
@@ -115,14 +115,14 @@ impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
         Ok(lines)
     }
 
-    /// Puts the block before the buffer in front of it.
+    /// Prepends the preceding block to the buffer.
     fn read_more(&mut self, is_end: bool) -> FileResult<()> {
         let count = usize::try_from(self.start).unwrap_or(usize::MAX).min(self.block);
         let mut block = vec![0; count];
         let start = self.start - count as u64;
         let read = self.source.read_at(start, &mut block)?;
-        // A failed write was taken back since the file's length was told: that much is missing. Where
-        // the whole block is, what stands before it is the end.
+        // A failed write was rolled back after the file's length was read, so that bytes are missing. If the complete
+        // block is missing, the text before it is the end.
         if read < count && (!is_end || (read == 0 && start > 0)) {
             return Err(was_cut());
         }
@@ -134,10 +134,10 @@ impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
         Ok(())
     }
 
-    /// The line before the one given last.
+    /// The line before the last returned one.
     ///
     /// # Errors
-    /// The file system's; `Interrupted` when the file was cut meanwhile.
+    /// The file system's; `Interrupted` when the file was truncated meanwhile.
     pub fn next_line(&mut self) -> FileResult<Option<Line>> {
         if self.is_over {
             return Ok(None);
@@ -149,7 +149,7 @@ impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
             let newline = memrchr(b'\n', self.buffer.get(..searched).unwrap_or_default());
             if newline.is_none() && self.start > 0 {
                 if self.buffer.len() > self.max_line {
-                    // Its bytes are not wanted: only where it begins.
+                    // The line is too long: only its start is needed.
                     beyond += self.buffer.len() as u64;
                     self.buffer.clear();
                 }
@@ -174,11 +174,11 @@ impl<'a, S: ReadAt + ?Sized> LinesBackwards<'a, S> {
     }
 }
 
-/// Lines from the beginning on.
+/// Reads lines forwards.
 pub struct LinesForwards<'a, S: ?Sized> {
     source: &'a S,
     buffer: Vec<u8>,
-    /// Where in the buffer the next line begins, and where in the file the buffer begins.
+    /// The offset of the next line in the buffer, and of the buffer in the file.
     position: usize,
     start: u64,
     is_at_end: bool,
@@ -186,8 +186,8 @@ pub struct LinesForwards<'a, S: ?Sized> {
 }
 
 impl<'a, S: ReadAt + ?Sized> LinesForwards<'a, S> {
-    /// The lines from `offset`, where one begins. Lines of more than `max_line` bytes are told
-    /// without their bytes.
+    /// Reads the lines from `offset`, which must be the start of a line. Lines longer than `max_line` bytes are
+    /// returned without their bytes.
     pub fn new(source: &'a S, offset: u64, max_line: usize) -> Self {
         Self { source, buffer: Vec::new(), position: 0, start: offset, is_at_end: false, max_line }
     }
@@ -211,7 +211,7 @@ impl<'a, S: ReadAt + ?Sized> LinesForwards<'a, S> {
     /// The file system's.
     pub fn next_line(&mut self) -> FileResult<Option<Line>> {
         let mut searched = self.position;
-        // Where a line begins whose bytes are not wanted.
+        // The start of a line that is too long.
         let mut long: Option<u64> = None;
         loop {
             let rest = self.buffer.get(searched..).unwrap_or_default();
@@ -267,7 +267,7 @@ mod tests {
         found
     }
 
-    /// What the lines are, told simply.
+    /// The lines of a text, computed by a simple reference implementation.
     fn expected(text: &[u8], max_line: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut offset = 0;
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(forwards(&text, 0, 70_000), expected(&text, 70_000));
     }
 
-    /// A file from whose end something was taken back after its length was told.
+    /// A file that is truncated after its length was read.
     struct Shrinking(Vec<u8>, u64);
     impl ReadAt for Shrinking {
         fn length(&self) -> FileResult<u64> {

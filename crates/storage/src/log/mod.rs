@@ -1,15 +1,15 @@
-//! An append-only log of lines: whole records, in the order of the calls, however many processes
-//! write and wherever they crash.
+//! An append-only log of lines. It contains complete records in the order of the calls, with any number of writing
+//! processes and after crashes at any point.
 //!
-//! - Writers take turns. In a process records queue; between processes a [`FileLock`](crate::FileLock) decides. In a
-//!   turn every record is one write; a record that could not be written whole is taken back.
-//! - A last line without its end, as a crash leaves it, is ended before the next record, so that
-//!   it never runs into it.
-//! - At [`Durability::Full`] the records of a turn share one trip to the medium (group commit); the
-//!   lock is free meanwhile.
+//! - Writers are serialised: within a process by a queue, between processes by a [`FileLock`](crate::FileLock). With
+//!   the lock, a batch of queued records is written, each with one write. A record that could not be written completely
+//!   is rolled back.
+//! - A last line without a newline, as a crash leaves it, is terminated before the next record, so that the two are not
+//!   merged.
+//! - At [`Durability::Full`] the records of a batch share one fsync (group commit); the lock is free meanwhile.
 //! - A record may have a check, which reads the log under the lock and may refuse the record.
-//! - Readers take no lock: a line that has no end yet is not there yet, everything before it is.
-//! - A rewrite (compaction) makes a new file, brings it to the medium, and gives it the log's name.
+//! - Readers take no lock. They ignore a last line without a newline; everything before it is complete.
+//! - A rewrite (compaction) creates a new file, synchronises it, and renames it over the log.
 
 mod check;
 mod error;
@@ -44,16 +44,16 @@ use job::{Done, Job, LineSource, Record, Waiting};
 use on_disk::DiskLog;
 use plain::PlainLog;
 
-/// Records of one turn: more of them, or of their bytes, wait for the next.
-const MAX_TURN_RECORDS: usize = 256;
-const MAX_TURN_BYTES: usize = 1024 * 1024;
+/// Maximum number and bytes of records in a batch; further records wait for the next.
+const MAX_BATCH_RECORDS: usize = 256;
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// Pauses in which records on their way to the medium gather: as long as more arrive, and no longer
-/// than a trip there takes.
+/// Interval at which the writer checks whether further records arrive that can share an fsync. It waits while they do,
+/// and not longer than an fsync takes.
 const GATHERING: Duration = Duration::from_micros(60);
 
-/// Somebody serves the queue, until everybody who waits is served. When that ends before (a panic,
-/// the end of the runtime), who waits is told, and the next to come serves again.
+/// The task that serves the queue until it is empty. When it ends earlier (a panic, the end of the runtime), waiting
+/// callers get an error, and the next caller serves the queue.
 struct Service<E> {
     log: Arc<Log<E>>,
     is_over: bool,
@@ -67,7 +67,7 @@ impl<E> Drop for Service<E> {
                 queue.is_served = false;
                 std::mem::take(&mut queue.jobs)
             };
-            // Outside the lock: who waits wakes up.
+            // Dropped outside the lock, because this wakes the waiting callers.
             drop(jobs);
         }
     }
@@ -75,9 +75,9 @@ impl<E> Drop for Service<E> {
 
 struct Queue<E> {
     jobs: VecDeque<Job<E>>,
-    /// Somebody serves the queue.
+    /// Whether a task serves the queue.
     is_served: bool,
-    /// When a turn last had the lock.
+    /// When a batch last held the lock.
     progress: Option<Instant>,
 }
 
@@ -86,7 +86,7 @@ enum Store {
     Plain(PlainLog),
 }
 
-/// A log. All who use the same file in this process share it.
+/// A log. All users of the same file in this process share one object.
 pub struct Log<E> {
     store: Store,
     queue: Mutex<Queue<E>>,
@@ -100,7 +100,7 @@ pub struct Pending<E, T> {
 }
 
 impl<E: Send + 'static, T> Pending<E, T> {
-    /// The outcome; `None` when the runtime ended before it was there.
+    /// The outcome; `None` if the runtime ended first.
     pub async fn outcome(self) -> Option<T> {
         if self.log.claims_service() {
             tokio::spawn(Arc::clone(&self.log).serve());
@@ -123,8 +123,7 @@ impl<E: Send + 'static> Log<E> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a record: its place among the others is decided now. Waits at most `patience` for
-    /// other processes.
+    /// Queues a record. Its position among the others is decided now. Waits at most `patience` for other processes.
     pub fn append(
         self: &Arc<Self>,
         make: MakeLine<E>,
@@ -134,7 +133,7 @@ impl<E: Send + 'static> Log<E> {
         self.append_from(LineSource::Make(make), None, durability, patience)
     }
 
-    /// As [`Log::append`], for a record that is written only if `check` allows it.
+    /// As [`Log::append`], for a record that is written only if `check` accepts it.
     pub fn append_checked(
         self: &Arc<Self>,
         make: MakeLine<E>,
@@ -145,8 +144,8 @@ impl<E: Send + 'static> Log<E> {
         self.append_from(LineSource::Make(make), Some(check), durability, patience)
     }
 
-    /// As [`Log::append`], for a line that takes long to make, and perhaps with a check: `line` receives it. Records queued before
-    /// it are written meanwhile, later ones after it. The append is interrupted when the sender is dropped.
+    /// As [`Log::append`], for a line that takes long to create: `line` receives it. Earlier records are written
+    /// meanwhile, later ones after it. The append is interrupted when the sender is dropped.
     pub fn append_arriving(
         self: &Arc<Self>,
         line: oneshot::Receiver<Vec<u8>>,
@@ -170,7 +169,7 @@ impl<E: Send + 'static> Log<E> {
         Pending { log: Arc::clone(self), outcome }
     }
 
-    /// Queues a rewrite. The outcome is the new file's length in bytes.
+    /// Queues a rewrite. Its outcome is the new file's length in bytes.
     pub fn rewrite(
         self: &Arc<Self>,
         rewrite: Rewrite,
@@ -182,7 +181,7 @@ impl<E: Send + 'static> Log<E> {
         Pending { log: Arc::clone(self), outcome }
     }
 
-    /// The log to read from; `None` when there is no file.
+    /// Opens the log for reading; `None` if there is no file.
     ///
     /// # Errors
     /// The file system's.
@@ -206,14 +205,15 @@ impl<E: Send + 'static> Log<E> {
         }
     }
 
-    /// The caller vouches for the locks, for all that use this log in the process.
+    /// Trusts the locks of the file system: the caller guarantees that they bind, for all users of this log in the
+    /// process.
     pub fn trust_locks(&self) {
         if let Store::Disk(log) = &self.store {
             log.trust_locks();
         }
     }
 
-    /// The type of the file system, where its locks are not trusted: known from the first write on.
+    /// The type of the file system, if its locks are not trusted. Known after the first write.
     #[must_use]
     pub fn untrusted_locks(&self) -> Option<Cow<'static, str>> {
         match &self.store {
@@ -222,7 +222,7 @@ impl<E: Send + 'static> Log<E> {
         }
     }
 
-    /// Whether several processes can write without harm: `None` before the first write.
+    /// Whether several processes can write safely; `None` before the first write.
     #[must_use]
     pub fn has_locks(&self) -> Option<bool> {
         match &self.store {
@@ -238,25 +238,25 @@ impl<E: Send + 'static> Log<E> {
         claims
     }
 
-    /// Serves everybody who waits, turn after turn.
+    /// Serves the queue, batch after batch, until it is empty.
     async fn serve(self: Arc<Self>) {
         let mut service = Service { log: self, is_over: false };
         loop {
             service.log.gather();
-            let Some(jobs) = service.log.next_turn() else { break };
-            service.log.take_turn(jobs).await;
+            let Some(jobs) = service.log.next_batch() else { break };
+            service.log.run_batch(jobs).await;
         }
         service.is_over = true;
     }
 
-    /// Waits for records that are about to arrive, where several shared the trip to the medium before:
-    /// one that comes too late pays for another.
+    /// Waits for records that are about to arrive, if several shared the previous fsync: a record that arrives later
+    /// needs an fsync of its own.
     fn gather(&self) {
         let Store::Disk(log) = &self.store else { return };
         let longest = log.trip_worth_waiting_for();
         let begun = Instant::now();
         let mut waiting = self.queue().jobs.len();
-        while waiting > 0 && waiting < MAX_TURN_RECORDS && begun.elapsed() < longest {
+        while waiting > 0 && waiting < MAX_BATCH_RECORDS && begun.elapsed() < longest {
             std::thread::sleep(GATHERING);
             let now = self.queue().jobs.len();
             if now == waiting {
@@ -266,33 +266,33 @@ impl<E: Send + 'static> Log<E> {
         }
     }
 
-    /// A rewrite, or appends as they follow each other; `None`: nobody waits any more.
-    fn next_turn(&self) -> Option<Vec<Job<E>>> {
+    /// The next batch: one rewrite, or consecutive appends; `None` when the queue is empty.
+    fn next_batch(&self) -> Option<Vec<Job<E>>> {
         let mut queue = self.queue();
-        let mut turn = Vec::new();
-        while turn.len() < MAX_TURN_RECORDS {
+        let mut batch = Vec::new();
+        while batch.len() < MAX_BATCH_RECORDS {
             let is_rewrite = match queue.jobs.front() {
                 None => break,
                 Some(job) => matches!(job, Job::Rewrite { .. }),
             };
-            if is_rewrite && !turn.is_empty() {
+            if is_rewrite && !batch.is_empty() {
                 break;
             }
-            turn.extend(queue.jobs.pop_front());
+            batch.extend(queue.jobs.pop_front());
             if is_rewrite {
                 break;
             }
         }
-        queue.is_served = !turn.is_empty();
-        queue.is_served.then_some(turn)
+        queue.is_served = !batch.is_empty();
+        queue.is_served.then_some(batch)
     }
 
-    async fn take_turn(&self, jobs: Vec<Job<E>>) {
+    async fn run_batch(&self, jobs: Vec<Job<E>>) {
         let (mut records, mut senders, mut bytes) = (Vec::new(), Vec::new(), 0);
         for job in jobs {
             let (line, check, durability, waiting, done) = match job {
                 Job::Rewrite { rewrite, waiting, done } => {
-                    // Nobody waits any more: nothing to tell, here and below.
+                    // The caller has dropped its future and needs no result, here and below.
                     let _ = done.send(self.do_rewrite(rewrite, waiting).await);
                     continue;
                 }
@@ -304,14 +304,14 @@ impl<E: Send + 'static> Log<E> {
                 LineSource::Make(make) => make(),
                 LineSource::Arriving(line) => {
                     if line.is_empty() {
-                        // What was called before it does not wait for it.
+                        // Earlier records must not wait for the line.
                         let records = std::mem::take(&mut records);
                         self.write(records, std::mem::take(&mut senders)).await;
                         bytes = 0;
                     }
                     // Interrupted: the outcome's sender is dropped with this job.
                     let Ok(line) = line.await else { continue };
-                    // Waiting for a line is no waiting for other processes.
+                    // Waiting for a line does not count as waiting for other processes.
                     self.queue().progress = Some(Instant::now());
                     Ok(line)
                 }
@@ -323,7 +323,7 @@ impl<E: Send + 'static> Log<E> {
                     bytes += line.len();
                     records.push(Record { line, check, durability, waiting });
                     senders.push(done);
-                    if bytes >= MAX_TURN_BYTES {
+                    if bytes >= MAX_BATCH_BYTES {
                         let records = std::mem::take(&mut records);
                         self.write(records, std::mem::take(&mut senders)).await;
                         bytes = 0;
@@ -334,7 +334,7 @@ impl<E: Send + 'static> Log<E> {
         self.write(records, senders).await;
     }
 
-    /// Writes records together, each as long as its caller has patience.
+    /// Writes a batch of records, each with its own timeout.
     async fn write(&self, mut records: Vec<Record>, mut senders: Vec<Done<E>>) {
         let progress = self.queue().progress;
         let deadline_of = |record: &Record| record.waiting.deadline(progress);
@@ -342,7 +342,7 @@ impl<E: Send + 'static> Log<E> {
             let outcome = self.try_write(&records, deadline).await;
             match outcome {
                 Err(LogError::LockTimeout) => {
-                    // Nothing is written; who has more patience waits on.
+                    // Records whose timeout has passed are not written; the others wait on.
                     let (late, patient): (Vec<_>, Vec<_>) = records
                         .into_iter()
                         .zip(senders)
@@ -369,7 +369,7 @@ impl<E: Send + 'static> Log<E> {
         }
     }
 
-    /// Tells for each record whether it is there, or why none is.
+    /// Returns for each record whether it was written, or the error.
     async fn try_write(
         &self,
         records: &[Record],

@@ -1,4 +1,4 @@
-//! A log on a disk: open files and a lock.
+//! Implementation of logs on a disk, with open files and a lock.
 
 use std::{
     borrow::Cow,
@@ -23,11 +23,11 @@ use crate::{
     layout,
 };
 
-/// What a rewrite copies at once, in bytes.
+/// Bytes that a rewrite copies at once.
 const BLOCK: usize = 256 * 1024;
-/// Trying again after a rollback was refused would wait for others: a short moment is enough.
-const ROLLBACK_PATIENCE: Duration = Duration::from_millis(100);
-/// How often records are written again that writes through other mounts tore apart.
+/// Timeout for acquiring the lock to roll back records. If it expires, the records stay.
+const ROLLBACK_TIMEOUT: Duration = Duration::from_millis(100);
+/// Maximum number of times that records are written again after writes through other mounts split them.
 const MAX_COMPLETIONS: usize = 100;
 
 pub(super) struct DiskLog {
@@ -45,30 +45,30 @@ struct State {
     is_swept: bool,
     /// The file's length after the last write.
     length: u64,
-    /// What the last trip to the medium took, when several records shared it.
+    /// Duration of the last fsync, if several records shared it.
     shared_trip: Duration,
 }
 
 #[derive(Clone)]
 struct Opened {
     file: Arc<dyn OpenFile>,
-    /// Its entry in the directory, and the directory's in its parents, are on the medium.
+    /// Whether the file's directory entry and those of its parents are on stable storage.
     is_entered: bool,
 }
 
-/// Whether the checks of records are made.
+/// Whether the checks of records are evaluated.
 #[derive(Clone, Copy)]
 enum Checks {
     Run,
-    /// They were made before.
+    /// They were evaluated before.
     Skip,
 }
 
-/// What a turn wrote.
+/// The result of writing a batch.
 struct Written {
     file: Arc<dyn OpenFile>,
     is_entered: bool,
-    /// The file's length before and after it.
+    /// The file's length before and after the batch.
     begin: u64,
     end: u64,
     outcomes: Vec<Result<(), LogError>>,
@@ -89,7 +89,7 @@ impl DiskLog {
         self.disk.open(&self.file_path, Access::Read)
     }
 
-    /// How long records may wait for others at most; nothing where they come one at a time.
+    /// How long a record may wait for others to share its fsync; zero while records arrive one at a time.
     pub fn trip_worth_waiting_for(&self) -> Duration {
         self.state().shared_trip
     }
@@ -110,8 +110,8 @@ impl DiskLog {
         self.lock.untrusted()
     }
 
-    /// The lock; the directory is created when it is not there. The first to hold it removes what
-    /// crashed rewrites left: nobody else rewrites now.
+    /// Acquires the lock, and creates the directory if it does not exist. The first holder in this process removes what
+    /// crashed rewrites left: no other rewrite can be running.
     async fn acquire(&self, deadline: Instant) -> Result<LockGuard, LogError> {
         let guard = match self.lock.acquire(deadline).await {
             Err(LockError::File(error)) if error.is_not_found() => {
@@ -132,7 +132,7 @@ impl DiskLog {
     }
 
     fn sweep(&self) {
-        // What cannot be listed or removed stays, and harms nobody.
+        // A file that cannot be listed or removed stays and does no harm.
         for entry in self.disk.list(&self.path.directory).unwrap_or_default() {
             if layout::is_replacement(&entry.name, &self.path.name) {
                 let _ = self.disk.remove(&self.path.beside(&entry.name));
@@ -140,7 +140,7 @@ impl DiskLog {
         }
     }
 
-    /// Appends records, each in one write; tells for each whether it is there.
+    /// Appends records, each in one write. Returns the outcome of each.
     pub async fn append(
         &self,
         records: &[Record],
@@ -155,7 +155,7 @@ impl DiskLog {
         self.state().length = written.end;
         drop(guard);
         let is_wanted = |durability| durability == Durability::Full;
-        // A record may be refused because of another one, which the caller then relies on.
+        // A record may be refused because of another one, on which the caller then relies: that one must be durable.
         let is_decided =
             |outcome: &Result<(), LogError>| matches!(outcome, Ok(()) | Err(LogError::Refused));
         let has_full = records
@@ -167,10 +167,10 @@ impl DiskLog {
         let is_shared = has_full && records.len() > 1;
         self.state().shared_trip = if is_shared { begun.elapsed() } else { Duration::ZERO };
         if let Err(error) = synced {
-            // Never tried again on the same open file: the system may have dropped what it holds.
+            // A failed fsync is not repeated on the same open file: the system may have dropped the data.
             self.state().opened = None;
-            let takes_back = records.iter().all(|record| is_wanted(record.durability));
-            self.separate(&written, takes_back).await;
+            let rolls_back = records.iter().all(|record| is_wanted(record.durability));
+            self.resynchronise(&written, rolls_back).await;
             for (record, outcome) in records.iter().zip(&mut written.outcomes) {
                 if is_wanted(record.durability) && is_decided(outcome) {
                     *outcome = Err(LogError::File(error.duplicate()));
@@ -180,7 +180,7 @@ impl DiskLog {
         Ok(written.outcomes)
     }
 
-    /// The file under the log's name, opened again when somebody replaced or removed it.
+    /// The file under the log's name, reopened if another process replaced or removed it.
     fn opened(&self) -> FileResult<Opened> {
         if let Some(opened) = &self.state().opened
             && opened.file.is_at(&self.file_path)
@@ -190,7 +190,7 @@ impl DiskLog {
         let open = || self.disk.open(&self.file_path, Access::Append);
         let file = match open() {
             Err(error) if error.is_not_found() => {
-                // Removed with its directory while the lock file is still open.
+                // The directory was removed while the lock file was still open.
                 self.disk.create_directories(&self.path.directory)?;
                 open()?
             }
@@ -201,9 +201,9 @@ impl DiskLog {
         Ok(opened)
     }
 
-    /// Writes records again that are not there as whole lines. Where a lock binds one mount only, the
-    /// system may split a write into pieces, and a write through another mount can fall between them.
-    /// A line that is whole stays so: others only add behind it.
+    /// Writes records again that were not written as complete lines. Where a lock binds one mount only, the system may
+    /// split a write, and a write through another mount can fall between the parts. A complete line stays complete,
+    /// because other writers only append.
     fn complete(&self, records: &[Record], mut written: Written) -> FileResult<Written> {
         for _ in 0..MAX_COMPLETIONS {
             let present = self.lines_since(written.begin)?;
@@ -230,16 +230,15 @@ impl DiskLog {
         Err(FileError::system("write", &self.file_path, error))
     }
 
-    /// The whole lines from `begin` on, as they are on disk: a file that is opened anew shows no pages
-    /// that were cached before.
+    /// The complete lines from `begin` on, as stored: the file is opened again, so that no stale cached pages are read.
     fn lines_since(&self, begin: u64) -> FileResult<HashSet<Vec<u8>>> {
         let file = match self.open() {
             Err(error) if error.is_not_found() => return Ok(HashSet::new()),
             other => other?,
         };
-        // One that another process replaced by a shorter one is looked through as a whole.
+        // If another process replaced the file by a shorter one, all of it is read.
         let begin = if begin <= file.length()? { begin } else { 0 };
-        // With the byte before, which tells whether a line begins there.
+        // Includes the byte before `begin`, which shows whether a line starts there.
         let mut position = begin.saturating_sub(1);
         let mut text = if position < begin { Vec::new() } else { vec![b'\n'] };
         let mut block = vec![0; BLOCK];
@@ -251,7 +250,7 @@ impl DiskLog {
                 break;
             }
         }
-        // What precedes the first newline character and follows the last is no whole line.
+        // Text before the first and after the last newline character is not a complete line.
         let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').skip(1).collect();
         lines.pop();
         Ok(lines.into_iter().map(<[u8]>::to_vec).collect())
@@ -295,9 +294,9 @@ impl DiskLog {
                     outcomes.push(Ok(()));
                 }
                 Err(error) => {
-                    // Without a lock others may be writing behind it.
+                    // Without an exclusive lock, another process may be appending.
                     if is_exclusive {
-                        take_back_part(file.as_ref(), end, record.line.len());
+                        roll_back_part(file.as_ref(), end, record.line.len());
                     }
                     outcomes.push(Err(LogError::File(error)));
                     let looked = file
@@ -306,7 +305,7 @@ impl DiskLog {
                     match looked {
                         Ok(found) => (end, is_torn) = found,
                         Err(error) => {
-                            // Nothing more is written; what was before is there all the same.
+                            // Nothing more is written; earlier records stay written.
                             outcomes.resize_with(records.len(), || {
                                 Err(LogError::File(error.duplicate()))
                             });
@@ -319,7 +318,7 @@ impl DiskLog {
         Ok(Written { file, is_entered, begin, end, outcomes })
     }
 
-    /// Brings a turn's records to the medium, and the file's entry when it may be new.
+    /// Synchronises a batch, and the file's directory entry if it may be new.
     async fn sync(&self, written: &Written) -> FileResult<()> {
         let (file, is_entered) = (Arc::clone(&written.file), written.is_entered);
         let (disk, directory) = (Arc::clone(&self.disk), self.path.directory.clone());
@@ -344,25 +343,25 @@ impl DiskLog {
         Ok(())
     }
 
-    /// Separates what comes from what could not be brought to the medium: the system may have
-    /// dropped any of it, the newlines with it. `takes_back`: it goes, unless others wrote behind it.
-    async fn separate(&self, written: &Written, takes_back: bool) {
-        let Ok(guard) = self.lock.acquire(Instant::now() + ROLLBACK_PATIENCE).await else { return };
+    /// Resynchronises the log after a failed fsync: terminates lines of which the system may have dropped any part.
+    /// With `rolls_back`, removes the records, unless other processes have appended since.
+    async fn resynchronise(&self, written: &Written, rolls_back: bool) {
+        let Ok(guard) = self.lock.acquire(Instant::now() + ROLLBACK_TIMEOUT).await else { return };
         if !written.file.is_at(&self.file_path) {
             return;
         }
         let is_last = written.file.length().is_ok_and(|length| length == written.end);
-        if takes_back && is_last && guard.is_exclusive() {
-            // What stays is a record that was reported as failed: it may be there, it may not.
+        if rolls_back && is_last && guard.is_exclusive() {
+            // If truncating fails, a record remains that was reported as failed; it may or may not be complete.
             let _ = written.file.truncate(written.begin);
         }
-        // Readers skip a line without anything. Where it is missing, the next record may be lost.
+        // Readers skip empty lines. Without the newline, the next record could be lost.
         if written.file.length().is_ok_and(|length| length > 0) {
             let _ = written.file.append(b"\n");
         }
     }
 
-    /// Puts the log's new text in its place.
+    /// Replaces the log's contents.
     pub async fn rewrite(&self, rewrite: Rewrite, deadline: Instant) -> Result<u64, LogError> {
         let guard = self.acquire(deadline).await?;
         if !guard.is_exclusive() {
@@ -392,16 +391,16 @@ impl DiskLog {
     }
 }
 
-/// Whether the file ends within a line.
+/// Whether the file ends without a newline.
 fn is_torn(file: &dyn OpenFile, length: u64) -> FileResult<bool> {
     let Some(last) = length.checked_sub(1) else { return Ok(false) };
     let mut byte = [0];
     Ok(file.read_at(last, &mut byte)? == 1 && byte != *b"\n")
 }
 
-/// Cuts off what a failed write of `size` bytes (and the newline that may precede them) left. What
-/// cannot be cut off is a torn line, which the next record ends.
-fn take_back_part(file: &dyn OpenFile, length: u64, size: usize) {
+/// Removes what a failed write of `size` bytes (and the newline that may precede them) left. If that fails, an
+/// incomplete line remains, which the next append terminates.
+fn roll_back_part(file: &dyn OpenFile, length: u64, size: usize) {
     let is_ours = file.length().is_ok_and(|now| now > length && now <= length + size as u64 + 1);
     if is_ours {
         let _ = file.truncate(length);
@@ -425,8 +424,8 @@ fn replace(disk: &dyn Disk, path: &LogPath, rewrite: &Rewrite) -> Result<u64, Lo
     });
     match renamed {
         Ok(length) => {
-            // The old text must be gone for good, whatever the level: who appends at `full` next
-            // brings a file to the medium, and that has to be this one.
+            // The old file must not reappear after a power loss, at any level: the next append at `full` synchronises
+            // this file, and relies on its being the log.
             disk.sync_directory(&path.directory)?;
             Ok(length)
         }
@@ -465,13 +464,13 @@ fn write_replacement(
                 return Err(FileError::system("read", replacement, error));
             }
         }
-        // A part that a crash left without its end must not run into what follows.
+        // A last line that a crash left incomplete must not merge with the next one.
         if out.last().is_some_and(|&last| last != b'\n') {
             out.push(b'\n');
         }
     }
     new.append(&out)?;
-    // The owner may have let others in. No user gets access that they did not have.
+    // The owner may have granted access to others. No user gets access that they did not have.
     new.take_permissions(old)?;
     new.sync()?;
     new.length()

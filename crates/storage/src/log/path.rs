@@ -1,15 +1,15 @@
-//! Where a log and the files beside it are.
+//! Paths of a log and of the files beside it.
 
 use std::path::PathBuf;
 
 use crate::layout;
 
-/// Where a log is.
+/// The path of a log, in parts.
 #[derive(Debug, Clone)]
 pub struct LogPath {
-    /// Its directory, absolute.
+    /// Its absolute directory.
     pub directory: PathBuf,
-    /// What the paths of the directory's files begin with, as the file system spells them.
+    /// The prefix of the paths of the directory's files, in the notation of the file system.
     pub prefix: String,
     /// Its file name.
     pub name: String,
@@ -22,25 +22,25 @@ impl LogPath {
         PathBuf::from(format!("{}{name}", self.prefix))
     }
 
-    /// A fresh path for what is about to replace one of the log's files.
+    /// A new temporary path for a file that will replace one of the log's files.
     #[must_use]
     pub fn replacement(&self) -> PathBuf {
         self.beside(&layout::replacement(&self.name))
     }
 
-    /// The log's lock file.
+    /// The path of the log's lock file.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.beside(&layout::lock(&self.name))
     }
 
-    /// The lock file of processes that compact the log in the background.
+    /// The path of the lock file for background compaction.
     #[must_use]
     pub fn compaction_lock(&self) -> PathBuf {
         self.beside(&layout::compaction_lock(&self.name))
     }
 
-    /// The log's file.
+    /// The path of the log's file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.beside(&self.name)

@@ -1,4 +1,4 @@
-//! A log on an injected file system: no open files, no locks, one process.
+//! Implementation of logs on an injected file system: no open files, no locks, one process.
 
 use std::{
     path::Path,
@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct PlainLog {
     file_system: Arc<dyn FileSystem>,
     path: LogPath,
-    /// The text is known to end with a whole line.
+    /// Whether the text is known to end with a complete line.
     is_whole: AtomicBool,
     /// The text's length after the last change.
     length: AtomicU64,
@@ -37,7 +37,7 @@ impl PlainLog {
         self.length.load(Ordering::Relaxed)
     }
 
-    /// The log's whole text.
+    /// The log's complete text.
     pub async fn text(&self) -> Result<Vec<u8>, FileError> {
         let (root, name) = (&self.path.directory, Path::new(&self.path.name));
         Ok(self.file_system.read(root, name, u64::MAX).await?.bytes)
@@ -53,8 +53,8 @@ impl PlainLog {
         }
     }
 
-    /// Appends the records in one operation: all that their checks allow, or none as far as the file
-    /// system goes. Says for each record whether it is there.
+    /// Appends the records in one operation: all that their checks accept, or none if the file system is atomic.
+    /// Returns the outcome of each record.
     pub async fn append(&self, records: &[Record]) -> Result<Vec<Result<(), LogError>>, LogError> {
         let has_checks = records.iter().any(|record| record.check.is_some());
         let is_whole = self.is_whole.swap(false, Ordering::AcqRel);
@@ -68,7 +68,7 @@ impl PlainLog {
                     self.is_whole.store(true, Ordering::Release);
                     return Ok(records.iter().map(|_| Ok(())).collect());
                 }
-                // Somebody removed the directory: it is made anew.
+                // The directory was removed: it is created again.
                 Err(error) if !error.is_not_found() => return Err(error.into()),
                 _ => {}
             }
@@ -106,7 +106,7 @@ impl PlainLog {
         Ok(outcomes)
     }
 
-    /// `false`: this file system cannot add to files.
+    /// Returns `false` if the file system cannot append to files.
     async fn add(&self, addition: Vec<u8>) -> Result<bool, FileError> {
         self.file_system.append(&self.path.file(), Payload::new(addition)).await
     }
@@ -114,12 +114,12 @@ impl PlainLog {
     async fn replace(&self, text: Vec<u8>) -> Result<(), FileError> {
         let (path, temporary) = (self.path.file(), self.path.replacement());
         let target = Target { directory: &self.path.directory, temporary: &temporary, path: &path };
-        // There is no medium to wait for.
+        // Nothing has to be synchronised: injected file systems have no fsync.
         let (level, sync) = (Durability::Process, DirectorySync::default());
         replace_file(self.file_system.as_ref(), target, Payload::new(text), level, &sync).await
     }
 
-    /// Puts the log's new text in its place.
+    /// Replaces the log's contents.
     pub async fn rewrite(&self, rewrite: &Rewrite) -> Result<u64, LogError> {
         let old = self.text_or_nothing().await?;
         if !rewrite.snapshot.is_of(&old, 0)? {
@@ -150,7 +150,7 @@ mod tests {
     use super::{super::job::Waiting, *};
     use crate::file_system::{Contents, FileEntry, FileFuture};
 
-    /// Files in memory, of which a directory must have been created.
+    /// Files in memory whose directory must have been created.
     #[derive(Default)]
     struct Memory {
         has_directory: AtomicBool,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_that_was_removed_is_made_anew() {
+    async fn a_removed_directory_is_created_again() {
         let memory = Arc::new(Memory::default());
         let file_system: Arc<dyn FileSystem> = Arc::<Memory>::clone(&memory);
         let directory = PathBuf::from("/a");

@@ -1,13 +1,13 @@
-//! A log as a reader finds it.
+//! Readers and snapshots of a log.
 
 use super::ReadAt;
 use crate::file_system::{FileError, OpenFile};
 
-/// A file to read a log from.
+/// A source to read a log from.
 pub enum LogReader {
     /// An open file.
     File(Box<dyn OpenFile>),
-    /// The whole text: this file system keeps no files open.
+    /// The complete text: this file system cannot keep files open.
     Text(Vec<u8>),
 }
 
@@ -27,7 +27,7 @@ impl ReadAt for LogReader {
 }
 
 impl LogReader {
-    /// Tells the file from others; 0 for a text.
+    /// Distinguishes the file from others; 0 for a text.
     #[must_use]
     pub fn identity(&self) -> u64 {
         match self {
@@ -37,22 +37,22 @@ impl LogReader {
     }
 }
 
-/// A log as a reader found it.
+/// The state of a log that a reader found, by which a rewrite detects that the log was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSnapshot {
     /// The file's identity.
     pub identity: u64,
-    /// Its length in bytes: everything before it stays as it is.
+    /// Its length in bytes. All bytes before it are final.
     pub length: u64,
-    /// The bytes before `length`, to tell a file that has taken the identity of another.
+    /// The bytes before `length`, by which a file is detected that reuses the identity of another.
     pub tail: Vec<u8>,
 }
 
-/// Bytes of a [`LogSnapshot`]'s tail.
+/// Length of a [`LogSnapshot`]'s tail in bytes.
 const TAIL: u64 = 64;
 
 impl LogSnapshot {
-    /// What of `source` ends at `length`.
+    /// A snapshot of `source` up to `length`.
     ///
     /// # Errors
     /// The file system's.
@@ -68,7 +68,7 @@ impl LogSnapshot {
         Ok(Self { identity, length, tail })
     }
 
-    /// Whether `source` still begins with what the snapshot saw.
+    /// Whether `source` still begins with the contents of the snapshot.
     ///
     /// # Errors
     /// The file system's.

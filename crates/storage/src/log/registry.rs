@@ -1,21 +1,21 @@
-//! The logs in use: one object for each file, however many use it in this process.
+//! The logs in use: one object for each file, shared by all its users in this process.
 
 use std::{path::PathBuf, sync::Arc};
 
 use super::{Log, path::LogPath};
 use crate::{file_system::FileSystem, registry::Registry};
 
-/// Keeps the logs in use of one kind of record.
+/// The logs in use, for one type of record.
 pub struct LogRegistry<E>(Registry<(u64, PathBuf), Log<E>>);
 
 impl<E: Send + 'static> LogRegistry<E> {
-    /// No logs yet.
+    /// An empty registry.
     #[must_use]
     pub const fn new() -> Self {
         Self(Registry::new())
     }
 
-    /// The log at `path`. Touches no file.
+    /// The log at `path`. Does no I/O.
     pub fn log(&self, file_system: &Arc<dyn FileSystem>, path: &LogPath) -> Arc<Log<E>> {
         let key = (file_system.scope(), path.file());
         self.0.get_or_insert_with(key, || Arc::new(Log::new(file_system, path)))

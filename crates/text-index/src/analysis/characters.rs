@@ -1,14 +1,14 @@
-//! Character classes and folding: what the tokeniser has to know of Unicode.
+//! Character classes and Unicode folding for the tokeniser.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// What a character means to the tokeniser.
+/// The class of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Not part of any word.
     Separator,
-    /// A letter that is not upper case, or a mark on one.
+    /// A letter that is not upper case, or a combining mark on one.
     Lower,
     /// An upper-case letter.
     Upper,
@@ -18,8 +18,8 @@ pub(crate) enum Class {
     Joiner,
     /// Begins a suffix such as `'s`.
     Apostrophe,
-    /// A letter of a script written without spaces between words, or (Korean)
-    /// with inflected words that only a dictionary could take apart.
+    /// A letter of a script that is written without spaces between words, or whose inflected words can only be split
+    /// with a dictionary (Korean).
     Unsegmented,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn class(character: char) -> Class {
     }
 }
 
-/// Thai, Lao, Myanmar, Khmer, Hangul, kana, bopomofo and Han. Marks of these
-/// scripts belong to them, punctuation does not.
+/// Thai, Lao, Myanmar, Khmer, Hangul, kana, bopomofo and Han. Combining marks of these scripts are included,
+/// punctuation is not.
 fn is_unsegmented(character: char) -> bool {
     matches!(character,
         '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}' | '\u{1780}'..='\u{17FF}'
@@ -51,9 +51,8 @@ fn is_unsegmented(character: char) -> bool {
         && (character.is_alphanumeric() || is_combining_mark(character))
 }
 
-/// Appends `text` with compatibility forms unified (full width, ligatures) and
-/// the accents of alphabetic scripts removed. The marks of other scripts stay:
-/// there they are vowels or change the consonant.
+/// Appends `text` with compatibility forms unified (full width, ligatures) and without the accents of alphabetic
+/// scripts. The marks of other scripts stay, because there they are vowels or change the consonant.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     if text.chars().all(is_unaffected) {
         folded.push_str(text);
@@ -77,14 +76,14 @@ pub(crate) fn fold_into(text: &str, folded: &mut String) {
     }
 }
 
-/// Normalisation would not change it: the quick way for most Chinese, Japanese and Korean text.
+/// Whether normalisation leaves the character unchanged: a fast path for most Chinese, Japanese and Korean text.
 fn is_unaffected(character: char) -> bool {
     character.is_ascii()
         || matches!(character, '\u{3001}'..='\u{3007}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'
             | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// Accents, and characters that are invisible inside a word.
+/// Whether a character is dropped: an accent, or an invisible character within a word.
 fn is_dropped(character: char) -> bool {
     matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}' | '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }

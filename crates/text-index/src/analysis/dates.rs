@@ -1,6 +1,6 @@
-//! Dates in text: what else they are called.
+//! Recognises dates in text, so that a date in one notation is found by another.
 
-/// Months as terms are made of them.
+/// Names of months, as they are indexed.
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
 /// The length of `2023-05-07`.
 pub(crate) const DATE_BYTES: usize = 10;
 
-/// Beside its digits an ISO date is found by these.
+/// A recognised ISO date. In addition to its digits, it is indexed under this month and day.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Date<'a> {
     pub(crate) month: &'static str,
@@ -46,8 +46,8 @@ pub(crate) fn iso_date(text: &str) -> Option<Date<'_>> {
     Some(Date { month, day: day.strip_prefix('0').unwrap_or(day) })
 }
 
-/// The month that a word stands for which may mean something else: `May`, and
-/// abbreviations. Beside a number it is the month; `May` also within a sentence.
+/// The month that an ambiguous word denotes: `May`, and abbreviations. The word denotes the month if a number is next
+/// to it; `May` also within a sentence.
 pub(crate) fn month(before: &str, word: &str, after: &str) -> Option<&'static str> {
     let name = abbreviated(word)?;
     let number_after = after
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn months_are_told_from_other_words() {
+    fn months_are_distinguished_from_other_words() {
         let month = |text: &str, word: &str| {
             let (before, after) = text.split_once(word).unwrap();
             super::month(before, word, after)

@@ -1,4 +1,4 @@
-//! From text to terms: characters and folding, words and their stems, dates, synonyms.
+//! Turns text into index terms: characters and folding, words and their stems, dates, synonyms.
 
 pub(crate) mod characters;
 pub(crate) mod dates;

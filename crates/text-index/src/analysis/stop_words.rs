@@ -1,13 +1,14 @@
-//! The stop words of a text: not ranked by, but kept for a query that has nothing else.
+//! The set of stop words that a text contains. Stop words do not affect ranking, but a query that has only stop words
+//! is answered with them.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the stop words a text has, by their numbers.
+/// A set of stop words, by their index in the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopWords([u64; StopWords::CAPACITY / 64]);
 
 impl StopWords {
-    /// There are no more stop words.
+    /// Maximum number of stop words.
     pub(crate) const CAPACITY: usize = 256;
 
     pub(crate) fn insert(&mut self, number: u8) {
@@ -20,13 +21,13 @@ impl StopWords {
         *self == Self::default()
     }
 
-    /// Those that both have.
+    /// The intersection of two sets.
     pub(crate) fn common(&self, other: &Self) -> Self {
         let mut bits = self.0.iter().zip(&other.0).map(|(left, right)| left & right);
         Self(std::array::from_fn(|_| bits.next().unwrap_or_default()))
     }
 
-    /// Their numbers, ascending.
+    /// The indices in the set, ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
         let number = |(word, bits): (usize, u64)| {
             let mut rest = bits;

@@ -1,4 +1,4 @@
-//! Words of tools and programs that mean something similar.
+//! Synonyms: groups of words about tools and programs with similar meanings.
 
 use std::sync::LazyLock;
 
@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::tokens::tokenize;
 
-/// What a synonym counts beside the word itself: enough to decide between
-/// documents that match alike, too little to be better than the word.
+/// Weight of a synonym relative to the word itself: enough to order documents that match equally, too little to outrank
+/// the word.
 pub(crate) const SYNONYM_WEIGHT: f32 = 0.2;
 
-/// One group a line. Words of several groups are not passed on from one to the other.
+/// One group per line. Groups are not transitive: a word in two groups does not connect their other words.
 const GROUPS: &str = "\
 remove delete erase drop discard eliminate\n\
 create make generate build produce construct\n\
@@ -149,7 +149,7 @@ static SYNONYMS: LazyLock<FxHashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(||
     synonyms
 });
 
-/// The terms that mean something similar.
+/// The synonyms of a term.
 pub(crate) fn synonyms(term: &str) -> impl Iterator<Item = &'static str> {
     SYNONYMS.get(term).into_iter().flatten().map(Box::as_ref)
 }

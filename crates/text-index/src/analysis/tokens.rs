@@ -1,4 +1,4 @@
-//! Text to index terms: Unicode words, and beside every compound identifier its
+//! The tokeniser: turns text into index terms. These are Unicode words and, for compound identifiers, also their
 //! pieces.
 
 use std::cell::RefCell;
@@ -9,15 +9,15 @@ use crate::analysis::dates::{DATE_BYTES, Date, iso_date, month};
 pub(crate) use crate::analysis::words::Token;
 use crate::analysis::words::Words;
 
-/// A longer token is cut.
+/// Maximum length of a token; longer ones are cut.
 pub(crate) const MAXIMUM_TOKEN_BYTES: usize = 64;
 
-/// A part with more borders between letters and digits, or with more camelCase
-/// humps, is a hash or encoded data: its pieces would only fill the index.
+/// A part with more transitions between letters and digits, or with more camelCase humps, is a hash or encoded data.
+/// Its pieces are not indexed, because they would only enlarge the index.
 const MAXIMUM_DIGIT_BORDERS: usize = 3;
 const MAXIMUM_HUMPS: usize = 8;
 
-/// After an apostrophe these are dropped; anything else is a word.
+/// Suffixes after an apostrophe that are dropped; any other text there is a word.
 const SUFFIXES: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
 
 thread_local! {
@@ -26,9 +26,9 @@ thread_local! {
 
 /// Calls `emit` with each term of `text`, of which at most `maximum_bytes` are read.
 ///
-/// `LoginForm` gives `loginform`, `login` and `form`; `/src/auth/LoginForm.tsx`
-/// these and `src`, `auth`, `tsx`. Scripts without spaces between words give
-/// single characters and overlapping pairs. `2023-05-07` is also found as `May 7`.
+/// `LoginForm` gives `loginform`, `login` and `form`; `/src/auth/LoginForm.tsx` gives these and `src`, `auth`, `tsx`.
+/// Scripts without spaces between words give single characters and overlapping pairs. `2023-05-07` is also indexed as
+/// `May 7`.
 pub(crate) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&str)) {
     tokenize_all(text, maximum_bytes, |token| {
         if let Token::Term(term) = token {
@@ -37,9 +37,9 @@ pub(crate) fn tokenize(text: &str, maximum_bytes: usize, mut emit: impl FnMut(&s
     });
 }
 
-/// As [`tokenize`], with the stop words.
+/// As [`tokenize`], and emits stop words as well.
 pub(crate) fn tokenize_all(text: &str, maximum_bytes: usize, mut emit: impl FnMut(Token<'_>)) {
-    // taken, not borrowed: `emit` could tokenise as well
+    // Taken, not borrowed: `emit` may call the tokeniser.
     let mut tokenizer = TOKENIZER.take();
     tokenizer.text(cut(text, maximum_bytes), &mut emit);
     TOKENIZER.replace(tokenizer);
@@ -50,7 +50,7 @@ pub(crate) fn cut(text: &str, maximum_bytes: usize) -> &str {
     text.split_at(text.floor_char_boundary(maximum_bytes)).0
 }
 
-/// Reads texts one after the other.
+/// The tokeniser's state, which is reused for the next text.
 #[derive(Default)]
 pub(crate) struct Tokenizer {
     words: Words,
@@ -90,7 +90,7 @@ impl Tokenizer {
         }
     }
 
-    /// Folded text without ASCII separators.
+    /// Tokenises folded text without ASCII separators.
     fn run(&mut self, run: &str, emit: &mut impl FnMut(Token<'_>)) {
         let mut rest = run;
         while let Some(first) = rest.chars().next() {
@@ -108,7 +108,7 @@ impl Tokenizer {
         }
     }
 
-    /// The identifier at the start of `rest`, with its apostrophe suffix; its length in bytes.
+    /// Tokenises the identifier at the start of `rest`, with its apostrophe suffix. Returns its length in bytes.
     fn identifier(&mut self, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
         if let Some(date) = iso_date(rest) {
             return self.date(&date, rest, emit);
@@ -134,7 +134,7 @@ impl Tokenizer {
         length
     }
 
-    /// The date at the start of `rest`, its month and day also as they are written in prose.
+    /// Tokenises the date at the start of `rest`; its month and day are also emitted in the notation of prose.
     fn date(&mut self, date: &Date<'_>, rest: &str, emit: &mut impl FnMut(Token<'_>)) -> usize {
         let (digits, after) = rest.split_at(DATE_BYTES);
         self.identifier.read(digits);
@@ -150,7 +150,7 @@ impl Tokenizer {
     }
 }
 
-/// `may` is a stop word, the month is not.
+/// Emits a month. The word `may` is a stop word, the month is not.
 fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(Token<'_>)) {
     emit(match words.token(month) {
         Token::StopWord(_) => Token::Term(month),
@@ -158,7 +158,7 @@ fn emit_month(words: &mut Words, month: &str, emit: &mut impl FnMut(Token<'_>)) 
     });
 }
 
-/// Bytes of the longest prefix of characters that are accepted.
+/// The length of the longest prefix whose characters are all accepted.
 fn prefix(text: &str, mut accepts: impl FnMut(char) -> bool) -> usize {
     text.char_indices()
         .find(|(_, character)| !accepts(*character))
@@ -169,12 +169,12 @@ fn is_alphanumeric(character: char) -> bool {
     matches!(class(character), Class::Lower | Class::Upper | Class::Digit)
 }
 
-/// What no term goes across.
+/// Whether a byte separates terms: no term contains it.
 pub(crate) fn is_ascii_separator(byte: u8) -> bool {
     byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'\'')
 }
 
-/// Single characters and overlapping pairs, so that any part of the text finds it.
+/// Emits single characters and overlapping pairs, so that any part of the text is found.
 fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
     let mut previous = None;
     for (offset, character) in text.char_indices() {
@@ -186,7 +186,7 @@ fn unsegmented(text: &str, emit: &mut impl FnMut(Token<'_>)) {
     }
 }
 
-/// A lower-case word or number.
+/// Emits a lower-case word or number.
 fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(Token<'_>)) {
     let word = cut(word, MAXIMUM_TOKEN_BYTES);
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -196,13 +196,13 @@ fn word(words: &mut Words, word: &str, emit: &mut impl FnMut(Token<'_>)) {
     }
 }
 
-/// One identifier taken apart: parts between joiners, pieces within a part.
+/// Splits an identifier into parts at joiners, and parts into pieces.
 #[derive(Default)]
 struct Identifier {
-    /// Lower case, without joiners: `loginForm`, `login_form` and `login-form` are the same.
+    /// Lower case and without joiners, so that `loginForm`, `login_form` and `login-form` are the same term.
     whole: String,
     pieces: Vec<Range<usize>>,
-    /// The parts that have several pieces.
+    /// Parts that consist of several pieces.
     compound_parts: Vec<Range<usize>>,
     parts: usize,
 }
@@ -231,7 +231,7 @@ impl Identifier {
             let camel_border = kind == Class::Upper
                 && match previous {
                     Some(Class::Lower) => true,
-                    // the last capital of HTTPServer begins a word, that of URLs does not
+                    // The last capital of HTTPServer begins a word, that of URLs does not.
                     Some(Class::Upper) => match next {
                         Some('s') => characters
                             .clone()

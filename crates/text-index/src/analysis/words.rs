@@ -1,4 +1,4 @@
-//! English words to index terms: stop words, irregular forms, stemming.
+//! Turns English words into index terms: stop words, irregular forms, stemming.
 
 use std::hash::Hasher;
 use std::sync::LazyLock;
@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Words that say nothing about what a text is about, and those with which
-/// people ask for things.
+/// Words that carry no topic, and words with which people phrase a request.
 const STOP_WORDS: &str = "\
 a about above after again against all also am an and any are as at be because been before being below between both \
 but by can cannot could did do does doing down during each either else etc ever every few for from further had has \
@@ -20,8 +19,7 @@ yourself yourselves \
 ask asking assist assistance find give hello help hey hi kindly know let like look looking need okay please provide \
 show tell thank thanks want wonder wondering";
 
-/// Irregular forms by their base form. Forms that are more often another word
-/// (left, rose, bit, bound) are absent.
+/// Irregular forms by their base form. Forms that are usually another word (left, rose, bit, bound) are absent.
 const IRREGULAR_FORMS: &[(&str, &str)] = &[
     ("arise", "arose arisen"),
     ("awake", "awoke awoken"),
@@ -144,10 +142,10 @@ const IRREGULAR_FORMS: &[(&str, &str)] = &[
     ("write", "wrote written"),
 ];
 
-/// What is done with a word that the stemmer does not handle.
+/// The treatment of a word that is not stemmed.
 #[derive(Clone, Copy)]
 enum Exception {
-    /// A stop word, by its place in the list.
+    /// A stop word, by its index in the list.
     StopWord(u8),
     /// An irregular form of this word.
     FormOf(&'static str),
@@ -161,30 +159,30 @@ static EXCEPTIONS: LazyLock<FxHashMap<&str, Exception>> = LazyLock::new(|| {
     irregular.chain(stop_words.map(|(word, number)| (word, Exception::StopWord(number)))).collect()
 });
 
-/// The irregular forms of words that have this term.
+/// The irregular forms of the words with this term.
 pub(crate) fn irregular_forms(term: &str) -> impl Iterator<Item = &'static str> {
     let stemmer = Stemmer::create(Algorithm::English);
     let of_term = IRREGULAR_FORMS.iter().filter(move |(base, _)| stemmer.stem(base) == term);
     of_term.flat_map(|(_, forms)| forms.split_ascii_whitespace())
 }
 
-/// Whether a stop word begins so.
+/// Whether a stop word begins with this text.
 pub(crate) fn begins_stop_word(beginning: &str) -> bool {
     STOP_WORDS.split_ascii_whitespace().any(|word| word.starts_with(beginning))
 }
 
-/// Stemming costs more than all other steps together, and text repeats its
-/// words: so many of the latest are remembered.
+/// Capacity of the cache of stems. Stemming costs more than all other steps of tokenising together, and texts repeat
+/// their words.
 const REMEMBERED: usize = 8192;
 
-/// Longer words are not remembered: with it two of these fill a line of the cache.
+/// Maximum length of cached words. With this limit, a word and its term fill one cache line of the processor.
 const REMEMBERED_BYTES: usize = 31;
 
-/// Turns words into terms. One per thread.
+/// Turns words into terms, with a cache. There is one per thread.
 pub(crate) struct Words {
     stemmer: Stemmer,
     remembered: Vec<Remembered>,
-    /// A term that is not remembered.
+    /// The last term that was too long for the cache.
     long: String,
 }
 
@@ -192,7 +190,7 @@ pub(crate) struct Words {
 #[repr(align(64))]
 struct Remembered {
     word: ShortText,
-    /// Empty for a stop word, whose number is its first byte.
+    /// The term. Empty for a stop word; the first byte is its index then.
     term: ShortText,
 }
 
@@ -225,12 +223,12 @@ impl ShortText {
     }
 }
 
-/// What becomes of a word.
+/// The result for a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
-    /// The term that is indexed.
+    /// A term to index.
     Term(&'a str),
-    /// A stop word, by its number.
+    /// A stop word, by its index.
     StopWord(u8),
 }
 
@@ -245,7 +243,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// What becomes of a lower-case ASCII word.
+    /// The token for a lower-case ASCII word.
     pub(crate) fn token<'a>(&'a mut self, word: &'a str) -> Token<'a> {
         if self.remembered.is_empty() {
             self.remembered.resize(REMEMBERED, Remembered::default());
@@ -275,11 +273,11 @@ impl Words {
     }
 }
 
-/// The hash by which terms are ordered and found.
+/// The hash by which terms are ordered and looked up.
 pub(crate) fn hash(term: &str) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(term.as_bytes());
-    // the upper half of a product by the golden ratio: evenly spread in its upper bits
+    // The upper half of a product with the golden ratio: its upper bits are evenly distributed.
     (hasher.finish().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 

@@ -1,4 +1,4 @@
-//! The passages of a text that show why it was found.
+//! Selects the passages of a text that show why the text was found.
 
 pub(crate) mod snippets;
 pub(crate) mod windows;

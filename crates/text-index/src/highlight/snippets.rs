@@ -1,4 +1,4 @@
-//! Snippets: pieces of a text around matches, cut where people would, with the places of the matches.
+//! Snippets: passages around matches, cut at lines or words, with the positions of the matches.
 
 use std::ops::{ControlFlow, Range};
 
@@ -11,39 +11,39 @@ use crate::highlight::windows::Window;
 use crate::query::matcher::{Matcher, is_attached};
 use crate::query::phrase::Phrase;
 
-/// A word that a snippet's border cuts is looked at this far beyond, in bytes.
+/// Bytes beyond a snippet's end that are read to complete a word that the end cuts.
 const BEYOND: usize = 512;
 
-/// A piece of a text around a match.
+/// A passage of a text around a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text as it stands there.
+    /// The text of the passage, unchanged.
     pub text: String,
-    /// Where matches begin and end within `text`, in UTF-16 units.
+    /// Start and end of each match within `text`, in UTF-16 units.
     pub matches: Vec<(usize, usize)>,
-    /// The line of the first match, from 1.
+    /// The line number of the first match, from 1.
     pub line: usize,
-    /// Where the snippet begins in the whole text, in bytes.
+    /// The offset of the snippet in the complete text, in bytes.
     pub byte_offset: usize,
 }
 
-/// A text in which snippets are made.
+/// A text from which snippets are made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FieldText<'t> {
-    /// As it stands.
+    /// The stored text.
     pub raw: &'t str,
-    /// What it says, at the same places: [`json_text::unescaped_in_place`] of JSON.
+    /// The text to search, with the same offsets: for JSON, [`json_text::unescaped_in_place`] of `raw`.
     pub plain: &'t str,
 }
 
-/// The bytes that so many characters of a text take, about.
+/// The approximate number of bytes of this many characters of a text.
 pub(crate) fn bytes_of(text: &str, characters: usize) -> usize {
     let sample = text.get(..text.floor_char_boundary(4096)).unwrap_or_default();
     let count = sample.chars().count().max(1);
     (characters * sample.len().max(1)).div_ceil(count)
 }
 
-/// Makes a snippet of about `length` characters around a window of the text.
+/// Makes a snippet of about `length` characters around a range of the text.
 pub(crate) fn cut(
     text: FieldText<'_>,
     window: &Window,
@@ -68,7 +68,7 @@ pub(crate) fn cut(
     }
 }
 
-/// Where a snippet begins and ends: at lines if there are some in reach, else at words.
+/// The start and end of a snippet: at line ends if there are any within reach, else at word boundaries.
 fn borders(text: FieldText<'_>, window: &Range<usize>, length: usize) -> Range<usize> {
     let piece = |range: Range<usize>| text.raw.get(range).unwrap_or_default();
     let inner = piece(window.clone()).char_indices().take(length);
@@ -88,8 +88,8 @@ fn borders(text: FieldText<'_>, window: &Range<usize>, length: usize) -> Range<u
     start..end(text.plain, inner_end, reach)
 }
 
-/// The last place up to `position` between two characters, marks and fillers with them; `latest` is
-/// one.
+/// The last position up to `position` that does not split a character from its combining marks and fillers. `latest` is
+/// such a position.
 fn whole_character(text: &str, position: usize, latest: usize) -> usize {
     let mut position = text.floor_char_boundary(position.min(latest));
     while position < latest {
@@ -103,7 +103,7 @@ fn whole_character(text: &str, position: usize, latest: usize) -> usize {
     position
 }
 
-/// The best place for a beginning from `reach` to `latest`.
+/// The best start of a snippet between `reach` and `latest`.
 fn begin(text: &str, reach: usize, latest: usize) -> usize {
     if reach == 0 {
         return 0;
@@ -129,7 +129,7 @@ fn begin(text: &str, reach: usize, latest: usize) -> usize {
         };
     };
     let rest = lead.get(start..).unwrap_or_default();
-    // Indentation stays.
+    // Indentation is kept.
     let skipped = if at_line || after_line.is_some() {
         0
     } else {
@@ -138,7 +138,7 @@ fn begin(text: &str, reach: usize, latest: usize) -> usize {
     reach + start + skipped
 }
 
-/// The best place for an end from `earliest` to `reach`.
+/// The best end of a snippet between `earliest` and `reach`.
 fn end(text: &str, earliest: usize, reach: usize) -> usize {
     let tail = text.get(earliest..reach).unwrap_or_default();
     let is_whole = reach == text.len();
@@ -164,7 +164,7 @@ fn is_space(character: char) -> bool {
     character.is_whitespace() || character == FILLER
 }
 
-/// The exact places of what is looked for within a range of the text, merged where they touch.
+/// The exact ranges of the matches within a range of the text; adjacent ranges are merged.
 fn matches_in(
     text: &str,
     range: &Range<usize>,
@@ -207,7 +207,7 @@ fn matches_in(
     merged
 }
 
-/// The range with the words whole that its borders cut.
+/// The range, extended so that it does not cut words at its ends.
 fn whole_words(text: &str, range: &Range<usize>) -> Range<usize> {
     let earliest = text.floor_char_boundary(range.start.saturating_sub(BEYOND));
     let latest = text.floor_char_boundary(range.end.saturating_add(BEYOND).min(text.len()));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_shown_as_it_stands() {
+    fn json_is_shown_unchanged() {
         let json = r#"{"log":"first\nlogin failed\tfor \"Zo\u00eb\" 😀 login","more":[1,2,3]}"#;
         let [snippet] =
             <[Snippet; 1]>::try_from(snippets(json, "login zoe", &["login failed for"], 500))

@@ -1,48 +1,49 @@
-//! The pieces of a text that have the most of what is looked for.
+//! Finds the passages of a text with the best scores: those with the most, and the rarest, terms of a query.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Windows kept for each that is wanted: neighbours are better than they were when they came.
+/// Candidates kept per requested passage. More than one is needed, because later candidates may displace overlapping
+/// ones.
 const KEPT: usize = 4;
 
-/// A piece of text with matches.
+/// A passage with matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// From the first match to the end of the last.
+    /// From the start of the first match to the end of the last.
     pub(crate) range: Range<usize>,
-    /// How much of what is looked for it has, the rarer the more.
+    /// Sum of the weights of the distinct terms in the passage. Rare terms have higher weights.
     pub(crate) worth: u64,
 }
 
-/// Takes matches in the order of their beginnings and finds the best windows.
+/// Receives matches ordered by start, and finds the best passages.
 pub(crate) struct Windows<'w> {
     weights: &'w [u64],
-    /// The length of a window in bytes.
+    /// Maximum length of a passage in bytes.
     span: usize,
     wanted: usize,
     open: VecDeque<(Range<usize>, usize)>,
-    /// How many open matches there are of each number.
+    /// For each term number, how many matches are in the current passage.
     counts: Vec<u32>,
-    /// How many numbers have open matches, and their weight.
+    /// How many terms are in the current passage, and their total weight.
     distinct: usize,
     weight: u64,
     group: Option<Group>,
     best: Vec<Window>,
-    /// Numbers seen so far.
+    /// For each term number, whether it was found so far.
     seen: Vec<bool>,
 }
 
-/// Windows that begin within one span, of which the best is kept.
+/// Passages that begin within one span, of which the best is kept.
 struct Group {
     start: usize,
     best: Window,
 }
 
 impl<'w> Windows<'w> {
-    /// The best `wanted` windows of at most `span` bytes. `weights` are by the numbers of the
-    /// matches.
+    /// Finds the best `wanted` passages of at most `span` bytes. `weights` are indexed by the number of the matched
+    /// term.
     pub(crate) fn new(weights: &'w [u64], span: usize, wanted: usize) -> Self {
         Self {
             weights,
@@ -58,7 +59,7 @@ impl<'w> Windows<'w> {
         }
     }
 
-    /// Takes the next match.
+    /// Adds the next match.
     pub(crate) fn push(&mut self, range: Range<usize>, number: usize) {
         while self.open.front().is_some_and(|(first, _)| range.end > first.start + self.span) {
             self.close_first();
@@ -76,12 +77,12 @@ impl<'w> Windows<'w> {
         self.open.push_back((range, number));
     }
 
-    /// Which numbers there were.
+    /// For each term number, whether it was found.
     pub(crate) fn seen(&self) -> &[bool] {
         &self.seen
     }
 
-    /// The windows, best first, of equal ones the first in the text first. They do not overlap.
+    /// The passages, best first; equal ones in the order of the text. They do not overlap.
     pub(crate) fn finish(mut self) -> Vec<Window> {
         while !self.open.is_empty() {
             self.close_first();
@@ -99,7 +100,7 @@ impl<'w> Windows<'w> {
         chosen
     }
 
-    /// The window that begins with the first open match is complete.
+    /// Closes the passage that begins with the first open match.
     fn close_first(&mut self) {
         let Some((first, number)) = self.open.pop_front() else { return };
         let last = self.open.iter().rev().map(|(range, _)| range.end).next();
@@ -118,7 +119,7 @@ impl<'w> Windows<'w> {
             Some(group) if window.range.start < group.start + self.span => {
                 let is_better = match window.worth.cmp(&group.best.worth) {
                     Ordering::Greater => true,
-                    // What is looked for stands closer together.
+                    // The matches are closer together.
                     Ordering::Equal => is_varied && window.range.len() < group.best.range.len(),
                     Ordering::Less => false,
                 };
@@ -146,7 +147,7 @@ impl<'w> Windows<'w> {
 mod tests {
     use super::*;
 
-    /// The beginnings and ends of the best windows.
+    /// The starts and ends of the best passages.
     fn best(matches: &[(usize, usize)], span: usize) -> Vec<(usize, usize)> {
         let mut windows = Windows::new(&[10, 1, 3], span, 2);
         matches.iter().for_each(|&(start, number)| windows.push(start..start + 5, number));

@@ -1,4 +1,4 @@
-//! Documents whose terms are kept by their owner, not by an index.
+//! Documents whose terms are kept by the caller instead of by an index.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::query::free_text::Query;
 use crate::scoring::ranked::{Hit, RankedList};
 use crate::scoring::search::search;
 
-/// The terms of a document, without its text. It can be ranked in many collections, and clones share it.
+/// The terms of a document, without its text. It can be ranked in many collections; clones share the terms.
 #[derive(Clone, Debug)]
 pub struct Analysed(Arc<TailDocument>);
 
 impl Analysed {
-    /// Counts the terms of a document.
+    /// Analyses a document.
     #[must_use]
     pub fn new(sequence: u64, document: &Document<'_>) -> Self {
         Self(Arc::new(TailDocument::new(sequence, document)))
     }
 
-    /// What it takes in memory, about.
+    /// The approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<TailDocument>() + self.0.terms.bytes()
@@ -29,8 +29,8 @@ impl Analysed {
 }
 
 impl Index {
-    /// Ranks documents as a collection of their own, which have different sequences: the best of those that share
-    /// a term with the query, as [`Index::search`] gives them. The scores depend on these documents only.
+    /// Ranks documents as a collection of their own. Their sequences must differ. Returns the best of those that share
+    /// a term with the query, as [`Index::search`] does. The scores depend on these documents only.
     #[must_use]
     pub fn rank_analysed(
         query: &Query,

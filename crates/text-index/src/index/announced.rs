@@ -1,4 +1,5 @@
-//! Documents that are to be found at once, while their long part is still to be indexed.
+//! Announced (provisional) documents: they are found by their short fields at once, while their long text is still to
+//! be indexed.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,20 +10,19 @@ use crate::index::document_terms::DocumentTerms;
 use crate::index::fields::Document;
 use crate::index::tail::TailDocument;
 
-/// Gives a document whole when it is asked to.
+/// Provides the complete document later, when it is needed.
 pub trait LateText: Send + Sync {
-    /// What reading it costs: bytes of text, about.
+    /// The approximate cost of reading it: bytes of text.
     fn bytes(&self) -> usize;
 
     /// Calls `read` with the document, once.
     fn read(&self, read: &mut dyn FnMut(&Document<'_>));
 }
 
-/// A document that is found by its short fields until [`crate::Index::complete`]
-/// has it whole.
+/// A document that is found by its short fields until [`crate::Index::complete`] indexes all of it.
 pub struct Announced {
     pub(crate) document: TailDocument,
-    /// Let go of once it is not needed: it may hold a whole record.
+    /// The deferred text. Dropped when it is not needed any more, because it may keep a complete record in memory.
     late: ArcSwapOption<Box<dyn LateText>>,
     whole: OnceLock<Arc<DocumentTerms>>,
 }
@@ -37,23 +37,23 @@ impl Announced {
         Self { document: TailDocument::new(sequence, document), late, whole: OnceLock::new() }
     }
 
-    /// The sequence number it was announced with.
+    /// The sequence with which it was announced.
     pub fn sequence(&self) -> u64 {
         self.document.sequence
     }
 
-    /// Whether it is removed, or indexed whole: nothing is left to do.
+    /// Whether it was removed or completely indexed, so that no work is left.
     pub fn is_removed(&self) -> bool {
         self.document.is_removed()
     }
 
-    /// Whether it was there until now.
+    /// Removes the document. Returns whether it was present.
     pub(crate) fn remove(&self) -> bool {
         self.late.store(None);
         self.document.remove()
     }
 
-    /// Its terms as far as they are known, or can be within `budget` bytes of reading.
+    /// Its known terms. Reads the deferred text if that costs no more than `budget` bytes, and reduces the budget.
     pub(crate) fn terms(&self, budget: &mut usize) -> &Arc<DocumentTerms> {
         if self.whole.get().is_none()
             && let Some(late) = self.late.load_full().filter(|late| late.bytes() <= *budget)
@@ -64,7 +64,7 @@ impl Announced {
         self.whole.get().unwrap_or(&self.document.terms)
     }
 
-    /// Its terms, all of them, when there is any way to know them.
+    /// All its terms: from `document`, from the deferred text, or else from the short fields.
     pub(crate) fn whole_terms(&self, document: Option<&Document<'_>>) -> Arc<DocumentTerms> {
         if let Some(document) = document.filter(|_| self.whole.get().is_none()) {
             self.fill(document);
@@ -74,7 +74,7 @@ impl Announced {
     }
 
     fn fill(&self, document: &Document<'_>) {
-        // Another thread may have been first: with the same.
+        // Another thread may have set the same value first.
         let _ = self.whole.set(Arc::new(DocumentTerms::new(document)));
     }
 }

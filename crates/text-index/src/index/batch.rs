@@ -1,4 +1,4 @@
-//! Many documents added at once: their segment is made by whoever adds them.
+//! Adds many documents at once. The calling thread builds their segment.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,26 +17,26 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Takes a document in. No other may have its sequence, in the index or in a batch.
+    /// Adds a document. Its sequence must not occur in the index or in a batch.
     pub fn add(&mut self, sequence: u64, document: &Document<'_>) {
         let document = TailDocument::new(sequence, document);
         self.bytes += document.terms.bytes();
         self.documents.push(document);
     }
 
-    /// What it takes in memory, about.
+    /// The approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many documents it has.
+    /// The number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
@@ -44,7 +44,7 @@ impl Batch {
 }
 
 impl Index {
-    /// Adds all documents of a batch. [`Index::maintain`] should follow.
+    /// Adds all documents of a batch. The caller should call [`Index::maintain`] afterwards.
     pub fn add_batch(&self, batch: Batch) {
         let count = batch.len();
         if count < SLOTS {

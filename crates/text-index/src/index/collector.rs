@@ -11,12 +11,12 @@ thread_local! {
     static COLLECTOR: RefCell<Collector> = RefCell::default();
 }
 
-/// A hash table of terms whose memory is used again for the next document.
+/// A hash table of terms. Its memory is reused for the next document.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     pub(crate) entries: Vec<Entry>,
     pub(crate) text: String,
-    /// One more than the number of an entry, or 0. Its length is a power of two.
+    /// The index of an entry plus one, or 0. The length is a power of two.
     table: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 }
 
 impl Collector {
-    /// Lends out the one of this thread, empty.
+    /// Calls `run` with this thread's collector, which is empty.
     pub(crate) fn with<T>(run: impl FnOnce(&mut Self) -> T) -> T {
         let mut collector = COLLECTOR.take();
         collector.entries.clear();
@@ -42,7 +42,7 @@ impl Collector {
         result
     }
 
-    /// Counts one occurrence; the hash of the term.
+    /// Counts one occurrence of a term. Returns the hash of the term.
     pub(crate) fn add(&mut self, field: usize, term: &str) -> u32 {
         let hash = hash(term);
         let slot = self.slot(hash, |entry| self.text_of(entry) == term);
@@ -67,7 +67,7 @@ impl Collector {
         self.text.get(entry.start as usize..entry.end as usize).unwrap_or_default()
     }
 
-    /// The numbers of the entries, ordered by hash, then text.
+    /// The indices of the entries, ordered by hash, then text.
     pub(crate) fn order(&self) -> Vec<usize> {
         let hashes = self.entries.iter().zip(0_u64..);
         let mut keys: Vec<u64> =
@@ -84,7 +84,7 @@ impl Collector {
         order
     }
 
-    /// The place of an entry that `is_same`, or the free one where it belongs.
+    /// The slot of the entry that `is_same`, or the free slot where it belongs.
     fn slot(&self, hash: u32, is_same: impl Fn(&Entry) -> bool) -> usize {
         let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;

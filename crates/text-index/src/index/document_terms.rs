@@ -1,4 +1,4 @@
-//! The terms of a document.
+//! The analysed terms of one document.
 
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{Token, tokenize_all};
@@ -19,7 +19,7 @@ pub(crate) struct DocumentTerms {
     text: Box<str>,
     /// The first bytes of each term.
     starts: Box<[Start]>,
-    /// A bit for each term, to tell quickly that one is absent.
+    /// A bit set of the terms, by which the absence of a term is detected quickly.
     signature: u64,
 }
 
@@ -65,12 +65,12 @@ impl DocumentTerms {
         })
     }
 
-    /// What they take in memory, about.
+    /// The approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.terms) + self.text.len() + self.sketch.bytes()
     }
 
-    /// How often the fields have a term.
+    /// How often each field contains a term.
     pub(crate) fn find(&self, hash: u32, term: &str) -> Frequencies {
         if self.signature & signature_bit(hash) == 0 {
             return Frequencies::default();
@@ -127,7 +127,7 @@ fn signature_bit(hash: u32) -> u64 {
     1 << (hash & 63)
 }
 
-/// Whether a term of the result says when something happened.
+/// Whether a term of the result names a time.
 fn names_time(collector: &Collector) -> bool {
     let is_in_result = |counts: &[u32]| {
         RESULT_FIELDS.iter().any(|field| counts.get(*field).is_some_and(|count| *count > 0))
@@ -136,7 +136,7 @@ fn names_time(collector: &Collector) -> bool {
     in_result.any(|entry| facts::is_time(collector.text_of(entry)))
 }
 
-/// Calls `emit` with what is known of a document beside its words.
+/// Calls `emit` with each fact about a document.
 pub(crate) fn for_each_fact(document: &Document<'_>, names_time: bool, mut emit: impl FnMut(&str)) {
     if facts::is_empty_result(document.result) {
         emit(facts::EMPTY);
@@ -147,7 +147,7 @@ pub(crate) fn for_each_fact(document: &Document<'_>, names_time: bool, mut emit:
     facts::for_each_argument(document, emit);
 }
 
-/// Calls `emit` with each token of each field; the number of terms in each.
+/// Calls `emit` with each token of each field. Returns the number of terms of each field.
 pub(crate) fn for_each_token(
     document: &Document<'_>,
     mut emit: impl FnMut(usize, Token<'_>),
@@ -162,7 +162,7 @@ pub(crate) fn for_each_token(
     lengths
 }
 
-/// The stop words of a document, without an index of it.
+/// The stop words of a document that is not indexed.
 pub(crate) fn stop_words(document: &Document<'_>) -> StopWords {
     let mut stop_words = StopWords::default();
     for_each_token(document, |_, token| {

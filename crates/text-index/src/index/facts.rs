@@ -1,4 +1,4 @@
-//! What is known of a document beside its words, as terms that no text has.
+//! Facts: properties of a document that are indexed as terms which no text contains, such as "the call failed".
 
 use std::sync::LazyLock;
 
@@ -7,31 +7,31 @@ use rustc_hash::FxHashSet;
 use crate::analysis::tokens::tokenize;
 use crate::index::fields::Document;
 
-/// Every fact begins with this; no term of a text does.
+/// The first character of every fact; no term of a text contains it.
 const FACT: char = '\u{1}';
 
-/// The result says that the call failed, or that it found nothing.
+/// The result reports that the call failed or found nothing.
 pub(crate) const EMPTY: &str = "\u{1}empty";
 /// The result names a time.
 pub(crate) const TIME: &str = "\u{1}time";
 const ARGUMENT: &str = "\u{1}argument";
 
-/// Facts are counted in this field: the arguments.
+/// The field in which facts are counted: the arguments.
 pub(crate) const FACT_FIELD: usize = 2;
 
-/// Longer strings are no names.
+/// Maximum number of characters of an argument that may be a name.
 const MAXIMUM_NAME_CHARACTERS: usize = 60;
 pub(crate) const MAXIMUM_NAME_TERMS: usize = 6;
 
-/// A result of fewer characters says nothing.
+/// A result with fewer characters counts as empty.
 const LEAST_RESULT: usize = 4;
-/// A longer result that begins with an error says something as well.
+/// Longer results that begin with an error have other content as well and do not count as empty.
 const SHORT_RESULT: usize = 300;
-/// How results begin that say that nothing was found.
+/// Prefixes of results that report that nothing was found.
 const BEGINNINGS: [&str; 8] =
     ["error", "not found", "none", "null", "no result", "no matches", "]", "}"];
 
-/// Terms that say when something happened.
+/// Terms that name a time.
 static TIMES: LazyLock<FxHashSet<Box<str>>> = LazyLock::new(|| {
     let words = "yesterday today tomorrow tonight last next ago recent recently monday tuesday wednesday \
         thursday friday saturday sunday january february march april may june july august september \
@@ -43,12 +43,12 @@ static TIMES: LazyLock<FxHashSet<Box<str>>> = LazyLock::new(|| {
     terms
 });
 
-/// Whether a term is a fact, which no text has.
+/// Whether a term is a fact.
 pub(crate) fn is_fact(term: &str) -> bool {
     term.starts_with(FACT)
 }
 
-/// Whether a term says when something happened: a year, a day, a month, `ago`.
+/// Whether a term names a time: a year, a day, a month, `ago`.
 pub(crate) fn is_time(term: &str) -> bool {
     let is_year = term.len() == 4
         && (term.starts_with("19") || term.starts_with("20"))
@@ -56,7 +56,7 @@ pub(crate) fn is_time(term: &str) -> bool {
     is_year || TIMES.contains(term)
 }
 
-/// Whether a result says that the call failed, or that it found nothing. A document without a result does not.
+/// Whether a result reports that the call failed or found nothing. `false` for a document without a result.
 pub(crate) fn is_empty_result(result: &str) -> bool {
     let length = result.chars().take(SHORT_RESULT).count();
     if result.is_empty() || length >= SHORT_RESULT {
@@ -71,7 +71,7 @@ pub(crate) fn is_empty_result(result: &str) -> bool {
     length < LEAST_RESULT || BEGINNINGS.iter().any(begins)
 }
 
-/// Calls `emit` with the name of every argument that is a short string.
+/// Calls `emit` with the fact of every argument that is a short string.
 pub(crate) fn for_each_argument(document: &Document<'_>, mut emit: impl FnMut(&str)) {
     for string in document.arguments.split(Document::BEFORE_STRING).skip(1) {
         let value = string.split(Document::BEFORE_OTHER).next().unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) fn for_each_argument(document: &Document<'_>, mut emit: impl FnMut(&s
     }
 }
 
-/// The fact that an argument has these terms, and no others.
+/// The fact that an argument has exactly these terms.
 pub(crate) fn argument(terms: &[Box<str>]) -> String {
     let mut fact = String::from(ARGUMENT);
     for term in terms {

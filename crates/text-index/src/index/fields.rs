@@ -1,49 +1,49 @@
-//! A document and its fields.
+//! Documents and their indexed fields.
 
 use crate::analysis::tokens::cut;
 
-/// What is indexed of one stored context.
+/// The fields of one stored context, as they are indexed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Document<'a> {
     /// The name of the tool.
     pub name: &'a str,
-    /// What the pointer says about it.
+    /// The description in the context's pointer.
     pub description: &'a str,
-    /// Keys and string values of the arguments, separated by spaces, or by
-    /// [`Document::BEFORE_STRING`] and [`Document::BEFORE_OTHER`].
+    /// Keys and string values of the arguments, separated by spaces, or by [`Document::BEFORE_STRING`] and
+    /// [`Document::BEFORE_OTHER`].
     pub arguments: &'a str,
-    /// The text of the result: as much of it as is to be indexed.
+    /// The part of the result's text that is to be indexed.
     pub result: &'a str,
-    /// Documents of one group were made for one purpose, such as one query; 0 is no group.
+    /// The group of the document, such as all documents of one query; 0 for none.
     pub group: u64,
-    /// Milliseconds since 1970; of equally good documents the later is first.
+    /// Milliseconds since 1970. Of equally scored documents, the later one is first.
     pub timestamp: i64,
 }
 
 impl Document<'_> {
-    /// Precedes each string value among the arguments, where the whole of a string counts.
+    /// Separator before a string value of the arguments that is also indexed as a whole.
     pub const BEFORE_STRING: char = '\u{1e}';
-    /// Precedes everything else among the arguments, which ends a string.
+    /// Separator before any other text of the arguments; it ends a string value.
     pub const BEFORE_OTHER: char = '\u{1f}';
 
-    /// Whether all of its text is indexed: of a very long one only the beginning is.
+    /// Whether the complete text is indexed. Of a very long text, only the start is.
     #[must_use]
     pub fn is_short(&self) -> bool {
         FIELDS.iter().all(|field| (field.text)(self).len() <= field.maximum_bytes)
     }
 }
 
-/// A part of a document that is indexed.
+/// An indexed field and its parameters.
 pub(crate) struct Field {
     pub(crate) text: for<'a> fn(&Document<'a>) -> &'a str,
     pub(crate) weight: f32,
-    /// How far a long text is held against it: 0 not at all, 1 in proportion (BM25's b).
+    /// How much the length of the text lowers its score: 0 not at all, 1 in proportion (BM25's b).
     pub(crate) length_normalisation: f32,
-    /// No more of the text is indexed.
+    /// Maximum number of bytes that are indexed.
     pub(crate) maximum_bytes: usize,
 }
 
-/// A further field is one line here.
+/// All fields, one per line.
 pub(crate) const FIELDS: &[Field] = &[
     Field {
         text: |document| document.name,
@@ -77,14 +77,13 @@ pub(crate) const FIELDS: &[Field] = &[
     },
 ];
 
-/// The places among [`FIELDS`] that say what the result says.
+/// The indices in [`FIELDS`] of the fields with text of the result.
 pub(crate) const RESULT_FIELDS: [usize; 2] = [3, 4];
 
-/// The beginning of a result says more of what it is about than any other part:
-/// a title, a signature, a first sentence.
+/// The start of a result, such as a title, a signature or a first sentence, describes its topic best.
 const OPENING_BYTES: usize = 128;
 
-/// The first words of a text: all of them are words of the whole text.
+/// The first words of a text. They are also words of the complete text.
 fn opening(text: &str) -> &str {
     if text.len() <= OPENING_BYTES {
         return text;
@@ -97,10 +96,10 @@ fn opening(text: &str) -> &str {
 /// The number of fields.
 pub(crate) const FIELD_COUNT: usize = FIELDS.len();
 
-/// The fields that a document has of its own; the others repeat a part of one.
+/// The number of fields that have a text of their own; the others repeat part of one.
 pub(crate) const DOCUMENT_FIELDS: usize = 4;
 
-/// Tokens in each field of one document.
+/// The number of tokens in each field of one document.
 pub(crate) type Lengths = [u16; FIELD_COUNT];
 
 #[cfg(test)]

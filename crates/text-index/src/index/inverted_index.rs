@@ -1,4 +1,4 @@
-//! The inverted index: who may write when, and what readers see.
+//! The inverted index in memory: rules for concurrent readers and writers, and the public operations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,19 +19,18 @@ use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
 
-/// Full tails that may wait for [`Index::maintain`] before additions do its work themselves.
+/// Number of full tails that may wait for [`Index::maintain`]. With more, the next addition does its work.
 const PATIENCE: usize = 8;
 
 /// An in-memory inverted index.
 ///
-/// Any number of threads may read and write. Writers take turns, for as long as
-/// it takes to append one document; a reader takes no lock that a writer holds:
-/// it reads the published snapshot, in which only the last tail grows and
-/// documents are marked as removed. It sees every document whose
-/// [`Index::add`] or [`Index::announce`] returned before it began.
+/// Any number of threads may read and write. Writers hold a lock for as long as it takes to append one document.
+/// Readers take no lock that a writer holds: they read the published snapshot, in which only the last tail grows and
+/// documents are flagged as removed. A reader sees every document whose [`Index::add`] or [`Index::announce`] returned
+/// before it began.
 ///
-/// What takes longer is left to [`Index::maintain`], which somebody has to call
-/// now and then: queries are right without it, but slower.
+/// Longer work is left to [`Index::maintain`], which the caller has to run from time to time. Without it, results are
+/// correct but queries are slower.
 #[derive(Debug)]
 pub struct Index {
     pub(crate) published: ArcSwap<Snapshot>,
@@ -50,18 +49,18 @@ impl Default for Index {
 
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
-    /// Later sequences cannot be in the index.
+    /// The highest sequence in the index.
     pub(crate) highest_sequence: Option<u64>,
 }
 
 impl Index {
-    /// An index without documents and without a bound.
+    /// An empty index without a memory budget.
     pub fn new() -> Self {
         Self::with_budget(usize::MAX)
     }
 
-    /// An index without documents. Once it takes more than `budget` bytes of memory, the oldest
-    /// documents are kept without their results. Their short fields stay, however many they are.
+    /// An empty index. When it takes more than `budget` bytes of memory, the oldest documents are kept without their
+    /// results. All short fields are kept.
     pub fn with_budget(budget: usize) -> Self {
         Self {
             published: ArcSwap::default(),
@@ -73,10 +72,10 @@ impl Index {
         }
     }
 
-    /// Adds a document. One of the same sequence is replaced: for a moment a
-    /// concurrent reader finds neither.
+    /// Adds a document, and replaces a document with the same sequence. While it is replaced, a concurrent reader may
+    /// find neither.
     pub fn add(&self, sequence: u64, document: &Document<'_>) {
-        // The larger part of the work, so outside the lock.
+        // Most of the work, therefore outside the lock.
         self.add_prepared(TailDocument::new(sequence, document));
     }
 
@@ -89,8 +88,8 @@ impl Index {
         self.maintain_when_late();
     }
 
-    /// Adds a document by its short fields: it is found by them until [`Index::complete`] has it
-    /// whole, or earlier by more where `late` gives it.
+    /// Adds a document by its short fields. It is found by them until [`Index::complete`] indexes all of it; searches
+    /// may read the deferred text `late` before that.
     pub fn announce(
         &self,
         sequence: u64,
@@ -114,15 +113,15 @@ impl Index {
         announced
     }
 
-    /// Indexes an announced document, whole where `document` is given or can be read, else by its
-    /// short fields. Nothing happens when it was removed meanwhile.
+    /// Indexes an announced document: completely where `document` is given or the deferred text can be read, else by
+    /// its short fields. Does nothing when the document was removed meanwhile.
     pub fn complete(&self, announced: &Announced, document: Option<&Document<'_>>) {
         let terms = announced.whole_terms(document); // the larger part of the work, so outside the lock
         let writer = self.lock();
         if announced.document.is_removed() {
             return;
         }
-        // Added first: readers look at the announced ones first.
+        // Added before the flag is set: readers read the announced documents first.
         self.push(TailDocument::with_terms(&announced.document, terms));
         announced.remove();
         self.drop_completed();
@@ -130,8 +129,8 @@ impl Index {
         self.maintain_when_late();
     }
 
-    /// Removes a document, if it is there. It is not found any more; the
-    /// collection's statistics count it until its segment is next rewritten.
+    /// Removes a document, if present. It is not found any more; the collection's statistics count it until its segment
+    /// is rewritten.
     pub fn remove(&self, sequence: u64) {
         let _writer = self.lock();
         self.remove_locked(sequence);
@@ -149,8 +148,8 @@ impl Index {
         self.live.store(0, Ordering::Relaxed);
     }
 
-    /// Does what additions and removals left to do: full tails become segments, like-sized segments
-    /// one, and memory is given back. Takes long, but nobody waits for it.
+    /// Does the work that additions and removals leave: turns full tails into segments, merges segments of similar
+    /// size, and frees memory. Takes long and blocks neither readers nor writers.
     pub fn maintain(&self) {
         let _turn = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         self.maintain_in_turn();
@@ -165,14 +164,14 @@ impl Index {
             if let Some(built) = &built {
                 sources.catch_up(built);
             }
-            // Without the sources the index was cleared meanwhile.
+            // If the sources are missing, the index was cleared meanwhile.
             if let Some(snapshot) = self.published.load().replaced(&sources, built) {
                 self.published.store(Arc::new(snapshot));
             }
         }
     }
 
-    /// Whether [`Index::maintain`] has much to work on: a full tail, or what removals left.
+    /// Whether [`Index::maintain`] has much work to do: a full tail, or many removed documents.
     pub fn has_work(&self) -> bool {
         let snapshot = self.published.load();
         snapshot.tails.len() > 1 || snapshot.segments.iter().any(|segment| segment.is_sparse())
@@ -188,22 +187,21 @@ impl Index {
         self.len() == 0
     }
 
-    /// What it takes in memory, about.
+    /// The approximate memory use in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.published.load().bytes()
     }
 
-    /// The documents that share a term with the query, best first; equally good
-    /// ones the later first, by timestamp, then by sequence.
+    /// The documents that share a term with the query, best first. Equally scored documents are ordered by timestamp,
+    /// then by sequence, the latest first.
     pub fn search(&self, query: &Query, limit: Option<usize>) -> RankedList<Hit> {
         search(&self.view(), query, limit)
     }
 
-    /// Ranks the documents of the index that `known` accepts together with
-    /// `foreign` ones. Scores are those of one collection of all documents of
-    /// the index and `foreign`: what `known` accepts does not change them.
-    /// Documents that share no term with the query are left out.
+    /// Ranks the documents of the index that `known` accepts together with the documents of `foreign`, which are not in
+    /// the index. Scores are those of a collection of all documents in the index and in `foreign`; the filter `known`
+    /// does not change them. Documents that share no term with the query are left out.
     pub fn rank(
         &self,
         query: &Query,
@@ -213,8 +211,8 @@ impl Index {
         rank(&self.view(), query, known, foreign)
     }
 
-    /// As [`Index::rank`], for a question: facts beside the words, adjacent terms and identifiers that lead
-    /// from one document to others count as well. The documents are in no order.
+    /// As [`Index::rank`], for a question: facts, adjacent terms, and identifiers that link documents count as well.
+    /// The documents are in no order.
     pub fn rank_for(
         &self,
         question: &Question,
@@ -224,8 +222,8 @@ impl Index {
         question_ranking::rank(&self.view(), question, known, foreign)
     }
 
-    /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns
-    /// the positions of those that share a term with the query.
+    /// Ranks documents that are not in an index as a collection of their own, as [`Index::rank`] does. Returns the
+    /// positions of those that share a term with the query.
     #[must_use]
     pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
         let ranked = Self::new().rank(query, &|_| false, documents).hits;
@@ -240,7 +238,7 @@ impl Index {
         Self::view_of(&[self])
     }
 
-    /// What a query sees. The announced documents come first: what is completed meanwhile is in the
+    /// The view of a query. The announced documents are read first: those that are completed meanwhile are in the
     /// snapshot.
     pub(crate) fn view_of(indexes: &[&Self]) -> View {
         let mut view = View::default();
@@ -255,8 +253,8 @@ impl Index {
         view
     }
 
-    /// As [`Index::rank`], for the documents of several indexes as one collection, the best alone.
-    /// The indexes have no sequence in common.
+    /// As [`Index::rank`], for the documents of several indexes as one collection, and returns only the best. The
+    /// indexes must have no sequence in common.
     pub(crate) fn rank_together(
         indexes: &[&Self],
         query: &Query,
@@ -267,18 +265,18 @@ impl Index {
         rank_best(&Self::view_of(indexes), query, limit, known, foreign)
     }
 
-    /// What several indexes as one collection say of each term of a query.
+    /// For each term of a query, its statistics in several indexes as one collection.
     pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
         statistics(&Self::view_of(indexes), query)
     }
 
-    /// What the terms of the query contribute to the scores of documents, most first.
+    /// For each document, what each term of the query contributes to its score, the largest contribution first.
     pub fn explain(&self, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
         explain(&self.view(), query, sequences)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
-        // a writer that panicked has published nothing incomplete
+        // A writer that panicked has published nothing incomplete.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -289,7 +287,7 @@ impl Index {
         writer.highest_sequence = writer.highest_sequence.max(Some(sequence));
     }
 
-    /// Adds segments of documents that are in none yet.
+    /// Adds segments of documents that are not in the index yet.
     pub(crate) fn publish(&self, highest: Option<u64>, more: Vec<Arc<Segment>>) {
         let mut writer = self.lock();
         writer.highest_sequence = writer.highest_sequence.max(highest);
@@ -299,7 +297,7 @@ impl Index {
         self.published.store(Arc::new(Snapshot { segments, tails }));
     }
 
-    /// Only with the writer's lock.
+    /// The caller must hold the writer's lock.
     fn push(&self, document: TailDocument) {
         let snapshot = self.published.load();
         let (last, is_new) = match snapshot.tails.last() {
@@ -315,7 +313,7 @@ impl Index {
         }
     }
 
-    /// Lets go of lists of which all is completed or removed. Only with the writer's lock.
+    /// Drops lists whose documents are all completed or removed. The caller must hold the writer's lock.
     fn drop_completed(&self) {
         let lists = self.announced.load();
         let is_over = |list: &Slots<Arc<Announced>>| {
@@ -339,7 +337,7 @@ impl Index {
         self.drop_completed();
     }
 
-    /// Where nobody maintains the index, whoever adds to it does.
+    /// Runs maintenance in the adding thread when too many tails wait for it.
     fn maintain_when_late(&self) {
         if self.published.load().tails.len() > PATIENCE
             && let Ok(_turn) = self.maintenance.try_lock()

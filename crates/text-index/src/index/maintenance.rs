@@ -1,5 +1,4 @@
-//! The parts of an index, and what becomes of them in time: full tails become segments, like-sized
-//! segments one.
+//! The parts of an index and their maintenance: full tails become segments, and segments of similar size are merged.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use crate::index::merge::{like_sized, merge};
 use crate::index::segment::Segment;
 use crate::index::tail::Tail;
 
-/// What readers see. The last tail is the one that grows.
+/// A snapshot that readers use. Only its last tail grows.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) segments: Vec<Arc<Segment>>,
@@ -22,7 +21,7 @@ impl Snapshot {
         segments.chain(self.tails.iter().map(|tail| tail.bytes())).sum()
     }
 
-    /// Its parts in other hands, without `sources`; `None` when they are not all there any more.
+    /// The snapshot with `built` in place of `sources`; `None` when a source is missing.
     pub(crate) fn replaced(&self, sources: &Sources, built: Option<Segment>) -> Option<Self> {
         let (mut segments, mut tails) = (self.segments.clone(), self.tails.clone());
         match sources {
@@ -37,15 +36,15 @@ impl Snapshot {
     }
 }
 
-/// What becomes one new segment.
+/// Parts that are replaced by one new segment.
 pub(crate) enum Sources {
     Tail(Arc<Tail>),
-    /// The results are left out when it says so.
+    /// Segments to merge. The flag says whether to leave out the results of their documents.
     Segments(Vec<Arc<Segment>>, bool),
 }
 
 impl Sources {
-    /// The next thing to do, if there is any.
+    /// The next maintenance step, if there is one.
     pub(crate) fn next(snapshot: &Snapshot, budget: usize) -> Option<Self> {
         if let [full, _, ..] = snapshot.tails.as_slice() {
             return Some(Self::Tail(Arc::clone(full)));
@@ -79,8 +78,8 @@ impl Sources {
         }
     }
 
-    /// Removes from `built` what was removed here while it was built. A document that was replaced
-    /// stays by its successor.
+    /// Removes from `built` the documents that were removed from the sources while it was built. A document that was
+    /// replaced stays if its replacement is in a source.
     pub(crate) fn catch_up(&self, built: &Segment) {
         let removed: Vec<u64> = match self {
             Self::Tail(tail) => {

@@ -1,4 +1,4 @@
-//! Keeps segments few: four of like size become one.
+//! Keeps the number of segments small: merges four of similar size into one.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::index::slots::SLOTS;
 
 const FAN_OUT: usize = 4;
 
-/// Segments of this class (by powers of [`FAN_OUT`] times a full tail) are not
-/// merged further, which bounds how long a writer can be held up.
+/// Segments of this size class (by powers of [`FAN_OUT`] times a full tail) are not merged further. This limits the
+/// memory and time of a merge.
 const FINAL_CLASS: u32 = 4;
 
-/// Nor do they grow beyond this, however much text their documents have.
+/// Maximum number of postings of a merged segment.
 const MAXIMUM_POSTINGS: usize = 1 << 25;
 const MAXIMUM_TEXT_BYTES: usize = 1 << 28;
 
@@ -22,7 +22,7 @@ const _: () = assert!(
     "a posting has no room for the document"
 );
 
-/// Segments that should become one: [`FAN_OUT`] of like size, thinned ones apart from the others.
+/// The segments to merge next: [`FAN_OUT`] of similar size, where thinned and complete segments are not mixed.
 pub(crate) fn like_sized(segments: &[Arc<Segment>]) -> Option<Vec<Arc<Segment>>> {
     let classes = (0..FINAL_CLASS).flat_map(|class| [(class, false), (class, true)]);
     let mut candidates = classes.map(|wanted| {
@@ -40,12 +40,12 @@ fn class(segment: &Segment) -> u32 {
 fn fits(segments: &[Arc<Segment>]) -> bool {
     segments.iter().map(|segment| segment.posting_count()).sum::<usize>() <= MAXIMUM_POSTINGS
         && segments.iter().map(|segment| segment.text_bytes()).sum::<usize>() <= MAXIMUM_TEXT_BYTES
-        // classes are rounded: four of them can have more documents than the next begins with
+        // Size classes are rounded: four segments may have more documents than the limit.
         && segments.iter().map(|segment| segment.live()).sum::<usize>() <= MAXIMUM_DOCUMENTS
 }
 
-/// One segment with the documents that are not removed, and without their results when it is to be
-/// `thinned`; `None` when none is left.
+/// Merges the documents that are not removed into one segment, without their results when it is to be `thinned`. `None`
+/// when no document is left.
 pub(crate) fn merge(segments: &[Arc<Segment>], thinned: bool) -> Option<Segment> {
     let size = |of: fn(&Segment) -> usize| segments.iter().map(|segment| of(segment)).sum();
     let mut builder = SegmentBuilder::with_capacity(
@@ -58,7 +58,7 @@ pub(crate) fn merge(segments: &[Arc<Segment>], thinned: bool) -> Option<Segment>
         builder = builder.thinned();
     }
     let mut sources = merge_documents(segments, &mut builder);
-    // the sources at the least term, all of which have it
+    // The sources whose next term is the least one.
     let mut least: Vec<usize> = Vec::with_capacity(sources.len());
     loop {
         let mut term: Option<(u32, &str)> = None;
@@ -84,12 +84,12 @@ pub(crate) fn merge(segments: &[Arc<Segment>], thinned: bool) -> Option<Segment>
     }
 }
 
-/// A segment that is being read term by term.
+/// A segment that is read term by term.
 struct Source<'a> {
     segment: &'a Segment,
     number: usize,
     term: Option<(u32, &'a str)>,
-    /// The new place of each document, `None` for one that was removed.
+    /// The new position of each document, `None` for a removed one.
     places: Vec<Option<u32>>,
 }
 
@@ -105,7 +105,7 @@ impl Source<'_> {
     }
 }
 
-/// Gives the documents of all segments their places, in the order of their sequences.
+/// Assigns positions to the documents of all segments, ordered by sequence.
 fn merge_documents<'a>(
     segments: &'a [Arc<Segment>],
     builder: &mut SegmentBuilder,
@@ -124,7 +124,7 @@ fn merge_documents<'a>(
             source.segment.documents().map(move |document| (number, document))
         })
         .collect();
-    // mostly in order already, which the stable sort makes use of
+    // Mostly in order already, which makes the stable sort fast.
     documents.sort_by_key(|(_, (_, row))| row.sequence);
     for (new, (number, (old, row))) in (0..).zip(documents) {
         builder.document(&row);

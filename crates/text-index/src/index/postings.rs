@@ -1,20 +1,19 @@
-//! One term in one document as 32 bits: the document's place in its segment and
-//! how often each field has the term.
+//! A posting: one term in one document as 32 bits, the document's position in its segment and how often each field
+//! contains the term.
 
 use crate::index::fields::FIELD_COUNT;
 
 const BITS_PER_FIELD: u32 = 3;
 
-/// Occurrences are rounded down to one of these. Scores saturate in them, so
-/// little is lost.
+/// Numbers of occurrences are rounded down to one of these. Scores saturate in them, so the loss is small.
 const LEVELS: [f32; 1 << BITS_PER_FIELD] = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 16.0];
 
 const FREQUENCY_BITS: u32 = BITS_PER_FIELD * FIELD_COUNT as u32;
 
-/// No segment has room for more.
+/// Maximum number of documents in a segment.
 pub(crate) const MAXIMUM_DOCUMENTS: usize = 1 << (u32::BITS - FREQUENCY_BITS);
 
-/// How often each field of a document has a term.
+/// How often each field of a document contains a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frequencies(u32);
 
@@ -30,7 +29,7 @@ impl Frequencies {
         self.0 == 0
     }
 
-    /// As if these fields had no text.
+    /// The frequencies with these fields set to zero.
     pub(crate) fn without(self, fields: &[usize]) -> Self {
         let level = (1 << BITS_PER_FIELD) - 1;
         let bits = fields.iter().map(|field| level << (*field as u32 * BITS_PER_FIELD));
@@ -56,12 +55,12 @@ impl Posting {
         Self(document << FREQUENCY_BITS | frequencies.0)
     }
 
-    /// As a number, in the same order.
+    /// The posting as a number, in the same order.
     pub(crate) fn bits(self) -> u32 {
         self.0
     }
 
-    /// What [`Posting::bits`] gave.
+    /// The reverse of [`Posting::bits`].
     pub(crate) fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -77,7 +76,7 @@ impl Posting {
     }
 }
 
-/// The postings from `document` on; quick when they are near.
+/// The postings from `document` on. Fast if they are near the start.
 pub(crate) fn skip_to(postings: &[Posting], document: u32) -> &[Posting] {
     let before = |posting: &Posting| posting.document() < document;
     let mut step = 1;

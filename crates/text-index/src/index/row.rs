@@ -1,9 +1,9 @@
-//! A document beside its terms.
+//! Metadata of an indexed document.
 
 use crate::analysis::stop_words::StopWords;
 use crate::index::fields::Lengths;
 
-/// What is kept of a document beside its terms.
+/// The metadata of a document: everything except its terms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) sequence: u64,

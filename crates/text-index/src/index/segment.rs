@@ -11,12 +11,11 @@ use crate::index::start::Start;
 use crate::index::tail::TailDocument;
 use crate::scoring::ranking::Totals;
 
-/// Terms that one entry of the directory stands for, on average.
+/// Average number of terms per entry of the directory.
 const TERMS_PER_BUCKET: usize = 4;
 
-/// Documents are ordered by sequence, terms by hash, then text: so both are
-/// found by halving and segments are merged by walking along them. Only
-/// removal changes anything, and only in `removed`.
+/// Documents are ordered by sequence, terms by hash, then text. Both are found by binary search, and segments are
+/// merged by reading them in parallel. A segment is immutable except for `removed`.
 #[derive(Debug)]
 pub(crate) struct Segment {
     sequences: Box<[u64]>,
@@ -31,22 +30,22 @@ pub(crate) struct Segment {
     totals: Totals,
     removed: Box<[AtomicU64]>,
     removed_count: AtomicU32,
-    /// Its documents are indexed without their results.
+    /// Whether its documents are indexed without their results.
     is_thinned: bool,
 
     hashes: Box<[u32]>,
-    /// Where the hashes with certain upper bits begin.
+    /// For each value of the upper bits of a hash, the index of the first term.
     directory: Box<[u32]>,
     text_ends: Box<[u32]>,
     text: Box<str>,
     posting_ends: Box<[u32]>,
     postings: Box<[Posting]>,
-    /// The numbers of the terms, ordered by the first bytes of their text.
+    /// Indices of the terms, ordered by the first bytes of their text.
     by_start: Box<[u32]>,
 }
 
 impl Segment {
-    /// Of the documents that are not removed; `None` when there is none.
+    /// A segment of the documents that are not removed; `None` when there is none.
     pub(crate) fn from_documents<'a>(
         documents: impl Iterator<Item = &'a TailDocument>,
     ) -> Option<Self> {
@@ -65,7 +64,7 @@ impl Segment {
                 occurrences.push((text, Posting::new(place, frequencies)));
             }
         }
-        // plain integers are sorted several times faster than what they stand for
+        // Plain integers are sorted several times faster than the structures they encode.
         keys.sort_unstable();
         let mut same_hash: Vec<(&str, Posting)> = Vec::new();
         for group in keys.chunk_by(|left, right| left >> 32 == right >> 32) {
@@ -89,12 +88,12 @@ impl Segment {
         &self.totals
     }
 
-    /// Documents, removed ones included.
+    /// Number of documents, including removed ones.
     pub(crate) fn len(&self) -> usize {
         self.sequences.len()
     }
 
-    /// Documents that are not removed.
+    /// Number of documents that are not removed.
     pub(crate) fn live(&self) -> usize {
         self.len() - self.removed_count.load(Ordering::Relaxed) as usize
     }
@@ -125,7 +124,7 @@ impl Segment {
         bits >> (place % 64) & 1 == 1
     }
 
-    /// Whether there is such a document that is not removed.
+    /// Whether it contains this document and the document is not removed.
     pub(crate) fn has(&self, sequence: u64) -> bool {
         let place = self.sequences.binary_search(&sequence).ok();
         place
@@ -133,7 +132,7 @@ impl Segment {
             .is_some_and(|place| !self.is_removed(place))
     }
 
-    /// Whether there was such a document. Only one writer at a time.
+    /// Removes a document. Returns whether it was present. Must be called by one writer at a time.
     pub(crate) fn remove(&self, sequence: u64) -> bool {
         let Ok(place) = self.sequences.binary_search(&sequence) else { return false };
         let Some(bits) = self.removed.get(place / 64) else { return false };
@@ -149,7 +148,7 @@ impl Segment {
         sequences.filter(|(place, _)| self.is_removed(*place)).map(|(_, sequence)| *sequence)
     }
 
-    /// What it takes in memory, about.
+    /// The approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let document = size_of::<(u64, i64, Lengths, u32, u32)>();
         let term = 3 * size_of::<u32>() + size_of::<u32>() / TERMS_PER_BUCKET;
@@ -161,7 +160,7 @@ impl Segment {
             + size_of_val(&*self.identifiers)
     }
 
-    /// Most of its documents are removed.
+    /// Whether most of its documents are removed.
     pub(crate) fn is_sparse(&self) -> bool {
         self.live() * 2 < self.len()
     }
@@ -170,13 +169,13 @@ impl Segment {
         self.is_thinned
     }
 
-    /// The least sequence: how old it is.
+    /// The lowest sequence, by which segments are ordered by age.
     pub(crate) fn first_sequence(&self) -> u64 {
         self.sequences.first().copied().unwrap_or_default()
     }
 
-    /// Hashes of terms side by side in a document, ascending, and hashes of its identifiers; none where they
-    /// were not kept.
+    /// The sketch of a document: hashes of pairs of adjacent terms, ascending, and hashes of its identifiers. Empty if
+    /// none was kept.
     pub(crate) fn sketch(&self, place: u32) -> (&[u16], &[u32]) {
         let place = place as usize;
         let pairs = self.pairs.get(range(&self.pair_ends, place)).unwrap_or_default();
@@ -215,7 +214,7 @@ impl Segment {
         self.hashes.len()
     }
 
-    /// Hash and text of a term by its number.
+    /// Hash and text of a term by its index.
     pub(crate) fn term(&self, number: usize) -> Option<(u32, &str)> {
         Some((*self.hashes.get(number)?, self.text(number)))
     }
@@ -228,13 +227,13 @@ impl Segment {
         self.postings.len()
     }
 
-    /// The documents that are not removed, with their places.
+    /// The documents that are not removed, with their positions.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Row)> {
         let places = (0..self.len()).filter(|place| !self.is_removed(*place as u32));
         places.filter_map(|place| Some((place as u32, self.row(place)?)))
     }
 
-    /// A document by its place, removed or not.
+    /// A document by its position, removed or not.
     pub(crate) fn row(&self, place: usize) -> Option<Row> {
         Some(Row {
             sequence: *self.sequences.get(place)?,
@@ -245,7 +244,7 @@ impl Segment {
         })
     }
 
-    /// The place of a document that is not removed.
+    /// The position of a document that is not removed.
     pub(crate) fn place(&self, sequence: u64) -> Option<u32> {
         let place = self.sequences.binary_search(&sequence).ok()? as u32;
         (!self.is_removed(place)).then_some(place)
@@ -255,7 +254,7 @@ impl Segment {
         self.text.get(range(&self.text_ends, number)).unwrap_or_default()
     }
 
-    /// The postings of a term by its number.
+    /// The postings of a term by its index.
     pub(crate) fn postings_of(&self, number: usize) -> &[Posting] {
         self.postings.get(range(&self.posting_ends, number)).unwrap_or_default()
     }
@@ -267,7 +266,7 @@ fn range(ends: &[u32], number: usize) -> std::ops::Range<usize> {
 }
 
 fn terms_by_start(text_ends: &[u32], text: &str) -> Box<[u32]> {
-    // numbers in one integer with their keys are sorted several times faster than by text
+    // Indices packed into an integer with their keys are sorted several times faster than by text.
     let text = |number: usize| text.get(range(text_ends, number)).unwrap_or_default();
     let numbers = 0..text_ends.len();
     let mut keys: Vec<u64> =
@@ -276,12 +275,12 @@ fn terms_by_start(text_ends: &[u32], text: &str) -> Box<[u32]> {
     keys.into_iter().map(|key| key as u32).collect()
 }
 
-/// `buckets` is a power of two.
+/// The bucket of a hash. `buckets` must be a power of two.
 fn bucket(hash: u32, buckets: usize) -> usize {
     ((u64::from(hash) * buckets as u64) >> u32::BITS) as usize
 }
 
-/// Takes documents in the order of their sequences and then terms in theirs.
+/// Builds a segment from documents ordered by sequence, followed by terms in order.
 #[derive(Default)]
 pub(crate) struct SegmentBuilder {
     sequences: Vec<u64>,
@@ -299,13 +298,13 @@ pub(crate) struct SegmentBuilder {
     text: String,
     posting_ends: Vec<u32>,
     postings: Vec<Posting>,
-    /// Where the postings of the term under construction begin.
+    /// The start of the current term's postings.
     term_start: usize,
     is_thinned: bool,
 }
 
 impl SegmentBuilder {
-    /// Room for what is going to come, so that large merges do not copy twice.
+    /// Reserves memory for the expected size, so that large merges do not reallocate.
     pub(crate) fn with_capacity(
         documents: usize,
         terms: usize,
@@ -327,7 +326,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Documents are taken without their results.
+    /// Makes the builder leave out the results of documents.
     pub(crate) fn thinned(self) -> Self {
         Self { is_thinned: true, ..self }
     }
@@ -347,7 +346,7 @@ impl SegmentBuilder {
         self.totals.add(&lengths);
     }
 
-    /// The sketch of the document that was added last; a thinned segment keeps none.
+    /// Adds the sketch of the last added document; a thinned segment keeps none.
     pub(crate) fn sketch(&mut self, pairs: &[u16], identifiers: &[u32]) {
         if !self.is_thinned {
             self.pairs.extend_from_slice(pairs);
@@ -357,7 +356,7 @@ impl SegmentBuilder {
         self.identifier_ends.push(self.identifiers.len() as u32);
     }
 
-    /// A posting of the term that [`Self::end_term`] will name.
+    /// Adds a posting of the term that the next [`Self::end_term`] names.
     pub(crate) fn posting(&mut self, posting: Posting) {
         if !self.is_thinned {
             self.postings.push(posting);
@@ -369,7 +368,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Names the term of the postings since the last; one without postings is left out.
+    /// Names the term of the postings since the previous call; a term without postings is dropped.
     pub(crate) fn end_term(&mut self, hash: u32, text: &str) {
         let (_, postings) = self.postings.split_at_mut(self.term_start);
         if postings.is_empty() {
@@ -385,7 +384,7 @@ impl SegmentBuilder {
         self.term_start = self.postings.len();
     }
 
-    /// `None` when there is no document.
+    /// The segment; `None` when it has no document.
     pub(crate) fn finish(self) -> Option<Segment> {
         if self.sequences.is_empty() {
             return None;

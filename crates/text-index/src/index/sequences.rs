@@ -1,11 +1,11 @@
-//! Sets of documents by their sequences.
+//! Sets of documents, as bit sets of their sequences.
 
-/// A set of sequences. Its size goes by the greatest of them.
+/// A set of sequences. Its size depends on the largest of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequences(Vec<u64>);
 
 impl Sequences {
-    /// Adds one.
+    /// Adds a sequence.
     pub fn insert(&mut self, sequence: u64) {
         let word = usize::try_from(sequence / 64).unwrap_or(usize::MAX - 1);
         if word >= self.0.len() {
@@ -16,20 +16,20 @@ impl Sequences {
         }
     }
 
-    /// Whether it is among them.
+    /// Whether the set contains a sequence.
     #[must_use]
     pub fn contains(&self, sequence: u64) -> bool {
         let bits = usize::try_from(sequence / 64).ok().and_then(|word| self.0.get(word));
         bits.is_some_and(|bits| bits >> (sequence % 64) & 1 == 1)
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|bits| *bits == 0)
     }
 
-    /// Adds those of the other.
+    /// Adds all sequences of another set.
     pub fn unite(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -37,7 +37,7 @@ impl Sequences {
         self.0.iter_mut().zip(&other.0).for_each(|(bits, more)| *bits |= more);
     }
 
-    /// Keeps those that the other has as well.
+    /// Keeps only sequences that are also in the other set.
     pub fn intersect(&mut self, other: &Self) {
         self.0.truncate(other.0.len());
         self.0.iter_mut().zip(&other.0).for_each(|(bits, kept)| *bits &= kept);

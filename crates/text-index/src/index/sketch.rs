@@ -1,9 +1,10 @@
-//! What is kept of the order and the identifiers of a document, which postings do not have.
+//! The sketch of a document: its adjacent terms and its identifiers, which postings do not record. Used by the ranking
+//! of questions.
 
 use crate::index::collector::Collector;
 use crate::index::fields::DOCUMENT_FIELDS;
 
-/// Of a long document the first pairs are kept.
+/// Maximum number of pairs; of a long document, the first are kept.
 const MAXIMUM_PAIRS: usize = 1024;
 
 /// The fields whose identifiers are kept: arguments and result.
@@ -14,20 +15,20 @@ const LEAST_IDENTIFIER_BYTES: usize = 5;
 /// Adjacent terms and identifiers of one document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sketch {
-    /// Hashes of two terms that stand side by side in a field: ascending.
+    /// Hashes of pairs of terms that are adjacent in a field, ascending.
     pub(crate) pairs: Box<[u16]>,
-    /// Hashes of the terms of arguments and result that hold a letter and a digit.
+    /// Hashes of the terms of arguments and result that contain both a letter and a digit.
     pub(crate) identifiers: Box<[u32]>,
 }
 
 impl Sketch {
-    /// What it takes in memory beside itself.
+    /// The memory of its lists in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.pairs) + size_of_val(&*self.identifiers)
     }
 }
 
-/// Takes the terms of a document in their order.
+/// Builds a sketch from the terms of a document in their order.
 #[derive(Default)]
 pub(crate) struct SketchBuilder {
     previous: Option<(usize, u32)>,
@@ -35,7 +36,7 @@ pub(crate) struct SketchBuilder {
 }
 
 impl SketchBuilder {
-    /// A term of a field, by its hash.
+    /// Adds a term of a field, by its hash.
     pub(crate) fn add(&mut self, field: usize, hash: u32) {
         if field >= DOCUMENT_FIELDS || self.pairs.len() >= MAXIMUM_PAIRS {
             return;
@@ -48,7 +49,7 @@ impl SketchBuilder {
         self.previous = Some((field, hash));
     }
 
-    /// The sketch of the document whose terms were collected.
+    /// The sketch of the document whose terms `collector` counted.
     pub(crate) fn finish(mut self, collector: &Collector) -> Sketch {
         self.pairs.sort_unstable();
         self.pairs.dedup();
@@ -65,7 +66,7 @@ impl SketchBuilder {
     }
 }
 
-/// The hash of two terms side by side, by their hashes. Equal hashes of different pairs are rare enough for a bonus.
+/// The hash of a pair of adjacent terms, from their hashes. Collisions are rare enough for a small bonus to the score.
 pub(crate) fn pair_hash(left: u32, right: u32) -> u16 {
     ((left.rotate_left(7) ^ right).wrapping_mul(0x9E37_79B1) >> 16) as u16
 }

@@ -1,13 +1,13 @@
-//! A list that one writer appends to while anyone reads it.
+//! An append-only array with one writer and any number of concurrent readers.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Entries that one list has room for. A query looks at each of them, so few; a
-/// full one becomes a segment, so not too few.
+/// Capacity of an array. A query reads every entry, which bounds it from above; a full array becomes a segment, which
+/// bounds it from below.
 pub(crate) const SLOTS: usize = 256;
 
-/// Slots are filled in order, and a slot counts once `length` covers it.
+/// Slots are filled in order. A slot is valid when `length` covers it.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Box<[OnceLock<T>]>,
@@ -21,13 +21,13 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// The entries whose addition is complete.
+    /// The entries that are completely added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let length = self.length.load(Ordering::Acquire);
         self.slots.iter().take(length).filter_map(OnceLock::get)
     }
 
-    /// Whether the list is full now. Only one writer at a time.
+    /// Adds an entry. Returns whether the array is full now. Must be called by one writer at a time.
     pub(crate) fn push(&self, entry: T) -> bool {
         let length = self.length.load(Ordering::Relaxed);
         if let Some(slot) = self.slots.get(length) {

@@ -1,9 +1,9 @@
-//! The first bytes of a term, by which terms are looked up that are only similar.
+//! The first bytes of a term, an index for looking up similar terms and prefixes.
 
-/// So many bytes are a start at most.
+/// Maximum number of bytes.
 pub(crate) const START_BYTES: usize = 3;
 
-/// Up to [`START_BYTES`] bytes, in the order of the text.
+/// Up to [`START_BYTES`] bytes, ordered as the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Start(u32);
 
@@ -13,13 +13,13 @@ impl Start {
         Self(bytes.fold(0, |start, byte| start << 8 | u32::from(byte)))
     }
 
-    /// Whether texts that begin with `other` begin with this one. No text has a zero byte.
+    /// Whether texts that begin with `other` also begin with this. Texts contain no zero byte.
     pub(crate) fn begins(self, other: Self) -> bool {
         let unset = self.0.trailing_zeros() / 8 * 8;
         u64::from(self.0) == u64::from(other.0) >> unset << unset
     }
 
-    /// In the upper half of an integer that has `number` in the lower.
+    /// Packed into the upper half of an integer with `number` in the lower half.
     pub(crate) fn with_number(self, number: u32) -> u64 {
         u64::from(self.0) << 32 | u64::from(number)
     }

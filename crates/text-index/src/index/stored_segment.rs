@@ -1,5 +1,4 @@
-//! Segments as they are kept on disk. Nothing that is read back is trusted: what makes no sense makes
-//! no segment.
+//! The storage form of segments. Data that is read back is not trusted: inconsistent data gives no segment.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,22 +14,22 @@ use crate::index::postings::{MAXIMUM_DOCUMENTS, Posting};
 use crate::index::row::Row;
 use crate::index::segment::{Segment, SegmentBuilder};
 
-/// A segment as plain data. Small numbers take little room in compact formats, so what ascends is
-/// written as differences.
+/// A segment as plain data. Ascending numbers are stored as differences, because small numbers are short in compact
+/// formats.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StoredSegment {
-    /// Differences of the documents' sequences.
+    /// Differences between the sequences of consecutive documents.
     sequences: Vec<u64>,
     timestamps: Vec<i64>,
     groups: Vec<u64>,
     stop_words: Vec<StopWords>,
     lengths: Vec<Lengths>,
     removed: Vec<u64>,
-    /// The terms in order, one after the other.
+    /// The terms in order, concatenated.
     text: String,
     text_lengths: Vec<u32>,
     posting_counts: Vec<u32>,
-    /// Differences, anew for each term.
+    /// Differences between consecutive postings of each term.
     postings: Vec<u32>,
 }
 
@@ -72,7 +71,7 @@ impl StoredSegment {
         stored
     }
 
-    /// `None` when it cannot have been made by [`StoredSegment::new`].
+    /// The segment, or `None` when the data is inconsistent.
     fn restore(self) -> Option<Segment> {
         let count = self.sequences.len();
         let is_whole = [self.timestamps.len(), self.groups.len(), self.stop_words.len()]
@@ -133,7 +132,7 @@ impl StoredSegment {
     }
 }
 
-/// Each is of another document, and all are of documents that there are.
+/// Reads postings, which must ascend by document and refer to existing documents.
 fn read_postings(
     differences: &[u32],
     documents: usize,
@@ -155,7 +154,8 @@ fn read_postings(
 }
 
 impl Index {
-    /// What it has, announced documents aside. What is added or removed meanwhile may be in it or not.
+    /// The index in storage form, without announced documents. Documents that are added or removed meanwhile may be
+    /// included or not.
     #[must_use]
     pub fn stored(&self) -> Vec<StoredSegment> {
         let snapshot = self.published.load_full();
@@ -165,7 +165,7 @@ impl Index {
         segments.map(StoredSegment::new).collect()
     }
 
-    /// An index of what was stored; `None` when that makes no sense.
+    /// An index from its storage form; `None` when the data is inconsistent.
     #[must_use]
     pub fn restored(stored: Vec<StoredSegment>) -> Option<Self> {
         let (mut segments, mut sequences) = (Vec::new(), FxHashSet::default());
@@ -188,7 +188,7 @@ impl Index {
         Some(index)
     }
 
-    /// The sequences of its documents, announced ones aside.
+    /// The sequences of its documents, without announced ones.
     #[must_use]
     pub fn sequences(&self) -> Vec<u64> {
         let snapshot = self.published.load_full();

@@ -1,4 +1,4 @@
-//! The most recent documents: appended one by one, read by anyone meanwhile.
+//! The tail: the most recent documents, in an append-only array with concurrent readers (a memtable).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use crate::index::fields::Document;
 use crate::index::row::Row;
 use crate::index::slots::Slots;
 
-/// A tail of few long documents is full, too: a query looks at each of their terms.
+/// A tail of this size is full even with few documents, because a query reads each of their terms.
 const MAXIMUM_BYTES: usize = 8 * 1024 * 1024;
 
 /// A document that is not in a segment yet.
@@ -28,7 +28,7 @@ impl TailDocument {
         Self { sequence, timestamp, group, terms, removed: AtomicBool::new(false) }
     }
 
-    /// As the announced one, with other terms.
+    /// The document of an announced one, with other terms.
     pub(crate) fn with_terms(announced: &Self, terms: Arc<DocumentTerms>) -> Self {
         let Self { sequence, timestamp, group, .. } = *announced;
         Self { sequence, timestamp, group, terms, removed: AtomicBool::new(false) }
@@ -38,7 +38,7 @@ impl TailDocument {
         self.row_of(&self.terms)
     }
 
-    /// With other terms.
+    /// The metadata with the field lengths of other terms.
     pub(crate) fn row_of(&self, terms: &DocumentTerms) -> Row {
         let Self { sequence, timestamp, group, .. } = *self;
         let DocumentTerms { lengths, stop_words, .. } = *terms;
@@ -49,7 +49,7 @@ impl TailDocument {
         self.removed.load(Ordering::Acquire)
     }
 
-    /// Whether it was there until now.
+    /// Removes the document. Returns whether it was present.
     pub(crate) fn remove(&self) -> bool {
         !self.removed.swap(true, Ordering::AcqRel)
     }
@@ -63,24 +63,24 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// The documents whose addition is complete.
+    /// The documents that are completely added.
     pub(crate) fn documents(&self) -> impl Iterator<Item = &TailDocument> {
         self.documents.iter()
     }
 
-    /// Whether the tail is full now. Only one writer at a time.
+    /// Adds a document. Returns whether the tail is full now. Must be called by one writer at a time.
     pub(crate) fn push(&self, document: TailDocument) -> bool {
         let bytes = document.terms.bytes() + self.bytes();
         self.bytes.store(bytes, Ordering::Relaxed);
         self.documents.push(document) || bytes >= MAXIMUM_BYTES
     }
 
-    /// What its documents take in memory, about.
+    /// The approximate memory use of its documents in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether there was such a document. Only one writer at a time.
+    /// Removes a document. Returns whether it was present. Must be called by one writer at a time.
     pub(crate) fn remove(&self, sequence: u64) -> bool {
         let mut same = self.documents().filter(|document| document.sequence == sequence);
         same.any(TailDocument::remove)

@@ -1,4 +1,4 @@
-//! What a query sees of one index or of several.
+//! The documents that a query sees, of one index or of several.
 
 use std::sync::Arc;
 
@@ -10,28 +10,29 @@ use crate::index::maintenance::Snapshot;
 use crate::index::segment::Segment;
 use crate::index::tail::{Tail, TailDocument};
 
-/// Announced documents are read whole as far as this goes, in bytes of text: nobody waits longer.
+/// Maximum bytes of deferred text that a query reads to see announced documents completely. This bounds the time of a
+/// query.
 const LATE_BYTES: usize = 256 * 1024;
 
-/// What a query sees.
+/// The documents that a query sees.
 #[derive(Default)]
 pub(crate) struct View {
     announced: Vec<Arc<Announced>>,
-    /// Their sequences: elsewhere those do not count.
+    /// The sequences of the announced documents. Where they occur in other parts, they are ignored.
     announced_sequences: FxHashSet<u64>,
     pub(crate) segments: Vec<Arc<Segment>>,
     tails: Vec<Arc<Tail>>,
-    /// Documents of no index.
+    /// Documents that are in no index.
     analysed: Vec<Arc<TailDocument>>,
 }
 
 impl View {
-    /// A collection of documents of no index.
+    /// A view of documents that are in no index.
     pub(crate) fn of(documents: impl Iterator<Item = Arc<TailDocument>>) -> Self {
         Self { analysed: documents.collect(), ..Self::default() }
     }
 
-    /// Adds an index, whose sequences differ from those of the others.
+    /// Adds an index. Its sequences must differ from those of the others.
     pub(crate) fn add(&mut self, announced: Vec<Arc<Announced>>, snapshot: &Snapshot) {
         for announced in announced {
             self.announced_sequences.insert(announced.sequence());
@@ -41,10 +42,10 @@ impl View {
         self.tails.extend(snapshot.tails.iter().map(Arc::clone));
     }
 
-    /// The documents outside the segments, with as many of their terms as are known.
+    /// The documents outside segments, with their known terms.
     pub(crate) fn recent(&self) -> Vec<(&TailDocument, &DocumentTerms)> {
         let mut late_bytes = LATE_BYTES;
-        // the latest first: they are asked for most
+        // The latest first: they are requested most often.
         let announced = self.announced.iter().rev().map(|announced| &**announced);
         let announced =
             announced.map(|announced| (&announced.document, &**announced.terms(&mut late_bytes)));
@@ -56,7 +57,7 @@ impl View {
         announced.chain(in_tails).chain(analysed).collect()
     }
 
-    /// Whether the document counts as announced, wherever else it is.
+    /// Whether the document is among the announced ones, so that it is ignored elsewhere.
     pub(crate) fn is_announced(&self, sequence: u64) -> bool {
         self.announced_sequences.contains(&sequence)
     }

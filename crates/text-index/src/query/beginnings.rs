@@ -1,8 +1,8 @@
-//! A quick look that tells of most words that they are not what is looked for.
+//! A fast prefilter for texts: rules out most words by their first two letters.
 
 use crate::analysis::words::irregular_forms;
 
-/// With which two letters what is looked for can begin, where all is ASCII.
+/// For every pair of letters, whether a searched term can begin with it in ASCII text.
 pub(crate) struct Beginnings(Box<[bool; 1 << 16]>);
 
 impl Default for Beginnings {
@@ -12,16 +12,17 @@ impl Default for Beginnings {
 }
 
 impl Beginnings {
-    /// What stands for the second letter at the end of a text.
+    /// Used in place of the second letter at the end of a text.
     const END: u8 = 0;
 
-    /// Adds a term of the index, in all the forms of its word.
+    /// Adds an index term, in all the forms of its word.
     pub(crate) fn add_term(&mut self, term: &str) {
         self.add(term);
         irregular_forms(term).for_each(|form| self.add(form));
     }
 
-    /// Stemming leaves the first letter of a word, and the second but for the shortest.
+    /// Adds the start of a word. Stemming keeps the first letter of a word and, except for the shortest words, the
+    /// second.
     pub(crate) fn add(&mut self, beginning: &str) {
         let mut bytes = beginning.bytes();
         let Some(first) = bytes.next().filter(u8::is_ascii) else { return };
@@ -31,7 +32,7 @@ impl Beginnings {
             match second {
                 None => (0..=u8::MAX).for_each(|second| self.set(first, second)),
                 Some(second) => {
-                    // What joins the parts of an identifier stands between letters of the whole.
+                    // In text, a joiner may follow the first letter of an identifier.
                     let joining = *b"_-'";
                     joining
                         .into_iter()
@@ -48,7 +49,7 @@ impl Beginnings {
         }
     }
 
-    /// Whether the run could have anything that is looked for.
+    /// Whether the run may contain a searched term.
     pub(crate) fn may_be_in(&self, run: &str) -> bool {
         let bytes = run.as_bytes();
         let seconds = bytes.iter().skip(1).chain(std::iter::once(&Self::END));

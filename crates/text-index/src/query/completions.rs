@@ -1,16 +1,17 @@
-//! The terms of words that begin in a certain way, where stemming took off more than that.
+//! Finds index terms for a prefix that is longer than the stems of its words: the prefix `connecti` must find the term
+//! `connect`.
 
 use std::sync::LazyLock;
 
 use crate::analysis::tokens::tokenize;
 
-/// Endings that stemming takes off, in all their length.
+/// Endings that stemming removes, in full.
 const ENDINGS: &str = "\
 ational ations izations izational iveness fulness ousness alities ivities bilities ments ness ings ingly edly eedly \
 ers able ably ible ibly ances ences ants ents ously ively fully ically ally ized izing izers ators isms ists ions ies \
 lessness logies ates ated ating";
 
-/// What may still be to come of an ending.
+/// The possible rests of an ending.
 static COMPLETIONS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let endings = ENDINGS.split_ascii_whitespace();
     let tails = |ending: &'static str| {
@@ -26,8 +27,8 @@ static COMPLETIONS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     completions
 });
 
-/// Terms of words that begin with `beginning` (lower-case ASCII letters, else there are none) but do
-/// not begin so themselves. Other words may have them, too.
+/// Terms of words that begin with `beginning` where the terms themselves are shorter. Empty if `beginning` is not made
+/// of lower-case ASCII letters. Other words may have the same terms.
 pub(crate) fn shorter_terms(beginning: &str) -> Vec<Box<str>> {
     let mut terms: Vec<Box<str>> = Vec::new();
     if !beginning.bytes().all(|byte| byte.is_ascii_lowercase()) {

@@ -1,5 +1,4 @@
-//! Terms of the documents that stand in for those of a query that no document
-//! has: the most similar ones.
+//! Replaces query terms that no document contains by the most similar terms of the documents.
 
 use crate::analysis::words::hash;
 use crate::index::document_terms::DocumentTerms;
@@ -7,27 +6,27 @@ use crate::index::segment::Segment;
 use crate::index::start::Start;
 use crate::query::free_text::{Origin, Query, QueryTerm};
 
-/// A replacement is at least so similar (Dice's coefficient of their trigrams).
+/// Minimum similarity of a replacement (Dice's coefficient of trigrams).
 const LEAST_SIMILARITY: f32 = 0.6;
 
-/// What a replacement counts, times its similarity.
+/// Weight of a replacement, multiplied by its similarity.
 const REPLACEMENT_WEIGHT: f32 = 0.7;
 
 const REPLACEMENTS: usize = 3;
 
-/// Of shorter terms one letter is too large a part.
+/// Minimum number of letters of a term to replace: in shorter terms, one letter is too large a part.
 const LEAST_LETTERS: usize = 4;
 
-/// A replacement begins as the term does and is about as long.
+/// Maximum difference of length. A replacement must also begin with the same bytes ([`Start`]).
 const LENGTH_DIFFERENCE: usize = 3;
 
-/// What is looked for, and what was found so far.
+/// The terms to replace, and the candidates so far.
 #[derive(Debug, Default)]
 pub(crate) struct Expansion<'a> {
     absent: Vec<Absent<'a>>,
 }
 
-/// A term of the query that no document had so far.
+/// A query term that no document has contained so far.
 #[derive(Debug)]
 struct Absent<'a> {
     term: &'a QueryTerm,
@@ -36,7 +35,7 @@ struct Absent<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    /// For those terms of a query that `is_absent`.
+    /// Starts a search for the terms of a query that are absent.
     pub(crate) fn new(query: &'a Query, is_absent: impl Fn(usize) -> bool) -> Self {
         let terms = query.terms().iter().enumerate();
         let absent = terms
@@ -45,12 +44,12 @@ impl<'a> Expansion<'a> {
         Self { absent: absent.collect() }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there is no term to replace.
     pub(crate) fn is_idle(&self) -> bool {
         self.absent.is_empty()
     }
 
-    /// Looks at the terms of a segment.
+    /// Examines the terms of a segment.
     pub(crate) fn see_segment(&mut self, segment: &Segment) {
         for absent in &mut self.absent {
             let similar = segment.starting_with(Start::of(&absent.term.text));
@@ -58,7 +57,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Looks at the terms of a document.
+    /// Examines the terms of a document.
     pub(crate) fn see_document(&mut self, document: &DocumentTerms) {
         for absent in &mut self.absent {
             let similar = document.starting_with(Start::of(&absent.term.text));
@@ -66,7 +65,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Looks at one term of one document.
+    /// Examines one term of a document.
     pub(crate) fn see(&mut self, text: &str) {
         self.absent.retain_mut(|absent| {
             if *text == *absent.term.text {
@@ -77,7 +76,7 @@ impl<'a> Expansion<'a> {
         });
     }
 
-    /// The terms that were found.
+    /// The replacements found.
     pub(crate) fn into_terms(self) -> Vec<QueryTerm> {
         let mut terms = Vec::new();
         for Absent { term, mut similar, .. } in self.absent {
@@ -114,13 +113,13 @@ impl Absent<'_> {
     }
 }
 
-/// Numbers and identifiers with digits are not misspelt, others are meant by similar ones.
+/// Whether a term may be misspelt. Numbers and identifiers with digits are not replaced.
 fn is_replaceable(term: &QueryTerm) -> bool {
     term.origin == Origin::Own
         && term.text.chars().count() >= LEAST_LETTERS
         && term.text.chars().all(char::is_alphabetic)
 }
-/// Of a term with a border on either side, in order.
+/// The trigrams of a term with a boundary on either side, in order.
 pub(crate) fn trigrams(text: &str) -> Vec<[char; 3]> {
     let bordered = || std::iter::once(' ').chain(text.chars()).chain(std::iter::once(' '));
     let triples = bordered().zip(bordered().skip(1)).zip(bordered().skip(2));
@@ -131,7 +130,7 @@ pub(crate) fn trigrams(text: &str) -> Vec<[char; 3]> {
     trigrams
 }
 
-/// Dice's coefficient: 0 for nothing in common, 1 for the same.
+/// Dice's coefficient: 0 for nothing in common, 1 for equality.
 pub(crate) fn similarity(left: &[[char; 3]], right: &[[char; 3]]) -> f32 {
     let common = left.iter().filter(|trigram| right.binary_search(trigram).is_ok()).count();
     2.0 * common as f32 / (left.len() + right.len()).max(1) as f32

@@ -1,4 +1,4 @@
-//! A query and its terms.
+//! Free-text queries and their weighted terms.
 
 use rustc_hash::FxHashMap;
 
@@ -8,14 +8,14 @@ use crate::analysis::tokens::{Token, tokenize_all};
 use crate::analysis::words::hash;
 use crate::scoring::ranking::query_weight;
 
-/// No more of a query is read: a whole conversation may be handed in as one.
+/// Maximum length of a query that is read. A caller may pass a complete conversation as the query.
 const MAXIMUM_BYTES: usize = 8192;
 
-/// What somebody looks for, as weighted terms.
+/// A free-text query as weighted terms.
 #[derive(Clone, Debug)]
 pub struct Query {
     terms: Vec<QueryTerm>,
-    /// Only where there is nothing else.
+    /// The stop words, set only if there are no terms.
     stop_words: StopWords,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct QueryTerm {
     pub(crate) text: Box<str>,
     pub(crate) hash: u32,
     pub(crate) weight: f32,
-    /// Terms that stand for the same part of the query have the same.
+    /// Terms with the same number stand for the same part of the query.
     pub(crate) part: u32,
     pub(crate) origin: Origin,
 }
@@ -32,27 +32,27 @@ pub(crate) struct QueryTerm {
 /// How a term came into a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was asked for.
+    /// The caller asked for it.
     Own,
-    /// It is written in a similar way.
+    /// It is spelt similarly.
     Similar,
-    /// It means something similar: a document with nothing else is not found by it.
+    /// It is a synonym. A document that matches only synonyms is not found.
     Synonym,
 }
 
 impl Query {
-    /// Reads a query as documents are read: stop words are dropped, so a query of nothing else has no terms.
-    /// Synonyms of its terms count a little.
+    /// Tokenises a query like a document. Stop words are dropped, so a query of stop words has no terms. Synonyms of
+    /// its terms are added with little weight.
     pub fn parse(text: &str) -> Self {
         Self::builder().text(text, 1.0).synonyms().build()
     }
 
-    /// A query put together from parts.
+    /// A builder for a query with several parts.
     pub fn builder() -> QueryBuilder {
         QueryBuilder::default()
     }
 
-    /// A query of terms as the index has them, with their weights.
+    /// A query from index terms and their weights.
     pub(crate) fn of_weighted(terms: impl Iterator<Item = (Box<str>, f32)>) -> Self {
         let term = |(part, (text, weight)): (u32, (Box<str>, f32))| QueryTerm {
             hash: hash(&text),
@@ -64,7 +64,7 @@ impl Query {
         Self::builder().build().with_terms((0..).zip(terms).map(term))
     }
 
-    /// The query with further terms, as the index has them.
+    /// The query with additional index terms.
     pub(crate) fn with_own_terms(&self, terms: impl Iterator<Item = Box<str>>) -> Self {
         let first = self.terms.len() as u32;
         let term = |(part, text): (u32, Box<str>)| QueryTerm {
@@ -77,17 +77,17 @@ impl Query {
         self.with_terms((first..).zip(terms).map(term))
     }
 
-    /// The place of a term among the query's terms.
+    /// The index of a term in the query.
     pub(crate) fn number_of(&self, term: &str) -> Option<usize> {
         self.position(hash(term), term)
     }
 
-    /// Whether nothing can match it.
+    /// Whether nothing can match the query.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.stop_words.is_empty()
     }
 
-    /// Distinct, ordered by hash, then text.
+    /// The distinct terms, ordered by hash, then text.
     pub(crate) fn terms(&self) -> &[QueryTerm] {
         &self.terms
     }
@@ -96,12 +96,12 @@ impl Query {
         &self.stop_words
     }
 
-    /// The place of a term among [`Self::terms`].
+    /// The index of a term in [`Self::terms`].
     pub(crate) fn position(&self, hash: u32, term: &str) -> Option<usize> {
         self.terms.binary_search_by(|other| (other.hash, &*other.text).cmp(&(hash, term))).ok()
     }
 
-    /// With these terms as well. Of equal terms the first counts.
+    /// The query with additional terms. Of equal terms, the first counts.
     pub(crate) fn with_terms(&self, more: impl Iterator<Item = QueryTerm>) -> Self {
         let mut terms: Vec<QueryTerm> = self.terms.iter().cloned().chain(more).collect();
         terms.sort_by(|left, right| (left.hash, &left.text).cmp(&(right.hash, &right.text)));
@@ -111,7 +111,7 @@ impl Query {
     }
 }
 
-/// Puts a query together.
+/// Builds a query.
 #[derive(Debug, Default)]
 pub struct QueryBuilder {
     occurrences: FxHashMap<Box<str>, Occurrences>,
@@ -128,7 +128,7 @@ struct Occurrences {
 }
 
 impl QueryBuilder {
-    /// Adds the terms of a text. One that is there already weighs more; 1 is the usual weight.
+    /// Adds the terms of a text. A repeated term has a higher weight; 1 is the usual weight.
     #[must_use]
     pub fn text(mut self, text: &str, weight: f32) -> Self {
         tokenize_all(text, MAXIMUM_BYTES, |token| {
@@ -149,14 +149,14 @@ impl QueryBuilder {
         self
     }
 
-    /// Adds to every term those that mean something similar, with little weight.
+    /// Adds the synonyms of every term with little weight.
     #[must_use]
     pub fn synonyms(mut self) -> Self {
         self.synonyms = true;
         self
     }
 
-    /// A query of stop words alone is one for those.
+    /// Makes a query of only stop words search for these.
     #[must_use]
     pub fn keep_stop_words(mut self) -> Self {
         self.keeps_stop_words = true;
@@ -186,7 +186,7 @@ impl QueryBuilder {
             }
             terms.push(term);
         }
-        // of a synonym of several terms the weightiest counts
+        // Of a synonym of several terms, the highest weight counts.
         similar.sort_by(|left: &QueryTerm, right| {
             right.weight.total_cmp(&left.weight).then(left.part.cmp(&right.part))
         });

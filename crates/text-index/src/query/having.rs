@@ -1,4 +1,4 @@
-//! Posting lookup: which documents have a term, and which terms the documents have, without a ranking.
+//! Posting lookup without ranking: which documents contain a term, and which terms the documents have.
 
 use rustc_hash::FxHashSet;
 
@@ -14,7 +14,7 @@ use crate::index::start::Start;
 use crate::index::tail::TailDocument;
 use crate::index::view::View;
 
-/// What an index has now.
+/// A lookup on a view of one or several indexes.
 pub(crate) struct Having<'v> {
     view: &'v View,
     recent: Vec<(&'v TailDocument, &'v DocumentTerms)>,
@@ -25,7 +25,7 @@ impl<'v> Having<'v> {
         Self { view, recent: view.recent() }
     }
 
-    /// The documents that have the term.
+    /// The documents that contain the term.
     pub(crate) fn term<S: DocumentSet>(&self, term: &str) -> S {
         let mut found = S::default();
         let hash = hash(term);
@@ -44,7 +44,7 @@ impl<'v> Having<'v> {
         !self.term::<Sequences>(term).is_empty()
     }
 
-    /// The documents that have all of the terms; `None`, which means any document, without terms.
+    /// The documents that contain all of the terms; `None` (any document) when there are no terms.
     pub(crate) fn all_terms<S: DocumentSet>(&self, terms: &[Box<str>]) -> Option<S> {
         let mut all: Option<S> = None;
         for term in terms {
@@ -57,7 +57,7 @@ impl<'v> Having<'v> {
         all
     }
 
-    /// The documents that have a term with this beginning.
+    /// The documents that contain a term with this prefix.
     pub(crate) fn beginning(&self, beginning: &str) -> Sequences {
         let mut found = Sequences::default();
         let start = Start::of(beginning);
@@ -76,8 +76,8 @@ impl<'v> Having<'v> {
         found
     }
 
-    /// Calls `visit` with every term that has this beginning, and how many documents have it: a term
-    /// may come several times.
+    /// Calls `visit` with every term that has this prefix and the number of documents that contain it. A term may be
+    /// visited several times.
     pub(crate) fn for_each_term_beginning(
         &self,
         beginning: &str,
@@ -114,7 +114,7 @@ impl<'v> Having<'v> {
         }
     }
 
-    /// The documents that have all of the stop words.
+    /// The documents that contain all of the stop words.
     pub(crate) fn stop_words(&self, wanted: &StopWords) -> Sequences {
         let mut found = Sequences::default();
         let mut look_at = |sequence: u64, stop_words: &StopWords| {
@@ -147,17 +147,17 @@ impl<'v> Having<'v> {
 }
 
 impl Index {
-    /// Calls `ask` with what the indexes have now, as one collection.
+    /// Calls `ask` with a lookup on the current state of the indexes as one collection.
     pub(crate) fn having<T>(indexes: &[&Self], ask: impl FnOnce(&Having<'_>) -> T) -> T {
         ask(&Having::new(&Self::view_of(indexes)))
     }
 }
 
-/// A set of documents. [`Sequences`] suit one index, hash sets also several, whose sequences may be
-/// far apart.
+/// A set of documents. [`Sequences`] is used for one index; hash sets are used for several, whose sequences may be far
+/// apart.
 pub(crate) trait DocumentSet: Default {
     fn insert(&mut self, sequence: u64);
-    /// Keeps those that the other has as well.
+    /// Keeps only documents that are also in the other set.
     fn intersect(&mut self, other: &Self);
 }
 

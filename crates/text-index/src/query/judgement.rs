@@ -1,4 +1,4 @@
-//! What an index can tell of the documents of a plan.
+//! Decides from the index which documents match a query plan, and for which the texts must be read.
 
 use crate::analysis::words::begins_stop_word;
 use crate::index::inverted_index::Index;
@@ -10,18 +10,18 @@ use crate::query::phrase::{certain_terms, has_date};
 use crate::query::plan::{Part, QueryPlan, Words, tokens};
 use crate::query::search_syntax::Excluded;
 
-/// What an index says of a document.
+/// What the index decides about a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It meets the conditions.
+    /// The document matches the plan.
     Met,
-    /// It does not.
+    /// The document does not match.
     Failed,
-    /// Its texts have to be looked through.
+    /// The texts must be read to decide.
     Open,
 }
 
-/// What an index says of its documents. `None` means all of them.
+/// The decisions for all documents of an index. `None` means all documents.
 #[derive(Debug, Default)]
 pub struct Judgement {
     certain: Option<Sequences>,
@@ -29,12 +29,12 @@ pub struct Judgement {
     failed: Sequences,
     doubtful: Option<Sequences>,
     has_exclusions: bool,
-    /// Where any word suffices: the documents of a ranking that surely have one.
+    /// For OR queries: the ranked documents that certainly contain one of the words.
     worded: Option<Sequences>,
 }
 
 impl Judgement {
-    /// What it says of a document; a partial one has text that is not in the index.
+    /// The decision for a document. A partial document has text that is not in the index.
     #[must_use]
     pub fn of(&self, sequence: u64, is_partial: bool) -> Verdict {
         let has = |set: &Option<Sequences>| set.as_ref().is_none_or(|set| set.contains(sequence));
@@ -49,19 +49,19 @@ impl Judgement {
         }
     }
 
-    /// Whether a document that was ranked surely has one of the words or prefixes, where one suffices.
+    /// For OR queries: whether a ranked document certainly contains one of the words or prefixes.
     #[must_use]
     pub fn has_word(&self, sequence: u64) -> bool {
         self.worded.as_ref().is_none_or(|worded| worded.contains(sequence))
     }
 
-    /// Whether that is so of all documents.
+    /// Whether all ranked documents certainly contain one.
     #[must_use]
     pub fn has_word_in_all(&self) -> bool {
         self.worded.is_none()
     }
 
-    /// What must be there as well: some documents have it, of others the index does not know.
+    /// Adds a requirement: `certain` documents meet it, for `possible` ones the index cannot decide.
     fn require(&mut self, certain: Sequences, possible: Option<&Sequences>) {
         let narrow = |set: &mut Option<Sequences>, by: &Sequences| match set {
             Some(set) => set.intersect(by),
@@ -75,7 +75,7 @@ impl Judgement {
 }
 
 impl QueryPlan {
-    /// What the index says of its documents.
+    /// The decisions of an index for this plan.
     #[must_use]
     pub fn judge(&self, index: &Index) -> Judgement {
         Index::having(&[index], |having| {
@@ -113,8 +113,8 @@ impl QueryPlan {
         })
     }
 
-    /// The documents that have one of the words or prefixes; `None` where every document of the ranking
-    /// has one, because it has no term that words with a prefix share with others.
+    /// The documents that contain one of the words or prefixes. `None` when every ranked document contains one, because
+    /// no indexed term is shared between words with a prefix and other words.
     fn having_any_word(&self, having: &Having<'_>) -> Option<Sequences> {
         let mut shared = self.prefixes.iter().flat_map(|prefix| &prefix.shorter);
         shared.any(|term| having.has_term(term)).then(|| {
@@ -127,7 +127,7 @@ impl QueryPlan {
         })
     }
 
-    /// The documents that have all parts, and those that may have them.
+    /// The documents that contain all parts, and those that may contain them.
     fn having_parts(&self, having: &Having<'_>, parts: &[Part]) -> (Sequences, Sequences) {
         let (mut all, mut perhaps_all) = (None::<Sequences>, None::<Sequences>);
         let narrow = |all: &mut Option<Sequences>, by: &Sequences| match all {
@@ -154,7 +154,7 @@ impl QueryPlan {
     }
 }
 
-/// Notes the documents that have what is excluded, or may have it.
+/// Adds the documents that contain, or may contain, what is excluded.
 fn exclude(having: &Having<'_>, excluded: &Excluded, judgement: &mut Judgement) {
     let mut doubt = |perhaps: Option<Sequences>| match (&mut judgement.doubtful, perhaps) {
         (Some(doubtful), Some(perhaps)) => doubtful.unite(&perhaps),
@@ -174,7 +174,7 @@ fn exclude(having: &Having<'_>, excluded: &Excluded, judgement: &mut Judgement) 
         Excluded::Prefix(prefix) => {
             let beginning = plain(prefix, &mut String::new());
             judgement.failed.unite(&having.beginning(&beginning));
-            // Stop words have no terms.
+            // Stop words are not indexed as terms.
             if begins_stop_word(&beginning) {
                 return doubt(None);
             }
@@ -204,7 +204,7 @@ mod tests {
         index
     }
 
-    /// The texts that meet the plan, by the index where it can tell. Both ways agree.
+    /// The texts that match the plan, decided by the index where possible. Both methods must agree.
     fn found(query: &str, texts: &[&str]) -> Vec<usize> {
         let plan = plan(query);
         let judgement = plan.judge(&index(texts));

@@ -1,5 +1,4 @@
-//! The terms of a query in a text, and where they stand. What counts as a match is what the index
-//! counts as one.
+//! Finds the terms of a query in a text. A match is what the index counts as a match.
 
 use std::ops::{ControlFlow, Range};
 
@@ -10,19 +9,19 @@ use crate::analysis::characters::{Class, class, fold_into};
 use crate::analysis::tokens::{Token, Tokenizer, is_ascii_separator};
 use crate::query::beginnings::Beginnings;
 
-/// Borders looked at within one piece of text; a piece with more is a hash or encoded data.
+/// Maximum number of boundaries examined within one piece of text; a piece with more is a hash or encoded data.
 const MAXIMUM_BORDERS: usize = 64;
-/// Parts that one match spans at most, where its exact place is looked for.
+/// Maximum number of parts in one match, when its exact range is determined.
 const MAXIMUM_PARTS: usize = 8;
 
-/// Looks for terms. Each has a number: the terms of the index in order, then the prefixes, then the
-/// words.
+/// Searches texts for terms, prefixes and words. They are numbered: first the terms in order, then the prefixes, then
+/// the words.
 #[derive(Default)]
 pub(crate) struct Matcher {
     terms: FxHashMap<Box<str>, usize>,
     prefixes: Vec<(Box<str>, usize)>,
     words: FxHashMap<Box<str>, usize>,
-    /// Characters of unsegmented scripts that the terms have.
+    /// The characters of unsegmented scripts in the terms.
     unsegmented: FxHashSet<char>,
     beginnings: Beginnings,
     tokenizer: Tokenizer,
@@ -31,8 +30,7 @@ pub(crate) struct Matcher {
 }
 
 impl Matcher {
-    /// Looks for terms as the index has them, for beginnings of words, and for whole words, which
-    /// may be stop words.
+    /// Searches for index terms, for prefixes of words, and for whole words, which may be stop words.
     pub(crate) fn new<'t>(
         terms: impl Iterator<Item = &'t str>,
         prefixes: &[String],
@@ -61,13 +59,13 @@ impl Matcher {
         matcher
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there is nothing to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.prefixes.is_empty() && self.words.is_empty()
     }
 
-    /// Calls `visit` with every match, in the order of their beginnings, until that breaks off: the
-    /// piece of text that has it, as long as any term could be, and the number of what it has.
+    /// Calls `visit` with every match, ordered by start, until `visit` breaks: the piece of text that contains the
+    /// match, as long as any term could be, and the number of the match.
     pub(crate) fn find(
         &mut self,
         text: &str,
@@ -80,7 +78,7 @@ impl Matcher {
             if !run.is_ascii() {
                 return self.find_in_run(run, start, &mut visit);
             }
-            // Most runs are done with by a look at their letters.
+            // Most runs are ruled out by their letters.
             if self.beginnings.may_be_in(run) {
                 return self.report(run, start, &mut visit);
             }
@@ -88,12 +86,12 @@ impl Matcher {
         })
     }
 
-    /// Whether the text has anything that is looked for.
+    /// Whether the text contains a match.
     pub(crate) fn is_in(&mut self, text: &str) -> bool {
         self.find(text, |_, _| ControlFlow::Break(())).is_break()
     }
 
-    /// Where exactly in a piece that [`Matcher::find`] gave the match with this number stands.
+    /// The exact ranges of the match with this number in a piece given by [`Matcher::find`].
     pub(crate) fn places(&mut self, piece: &str, number: usize) -> Vec<Range<usize>> {
         let mut borders = vec![0];
         for_each_border(piece, |border| borders.push(border));
@@ -118,8 +116,8 @@ impl Matcher {
         std::iter::once(0..piece.len()).collect()
     }
 
-    /// A run beyond ASCII may go on for pages: unsegmented scripts are looked at in pairs of
-    /// characters, what is between them as pieces.
+    /// Searches a run. A run beyond ASCII may be pages long: unsegmented scripts are searched by pairs of characters,
+    /// the text between them as pieces.
     fn find_in_run(
         &mut self,
         run: &str,
@@ -127,7 +125,7 @@ impl Matcher {
         visit: &mut impl FnMut(Range<usize>, usize) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut piece = 0;
-        // The character of an unsegmented script just before `position`, and whether it was seen.
+        // The character of an unsegmented script just before `position`, and whether it is a searched one.
         let mut last: Option<(usize, bool)> = None;
         let mut position = 0;
         while let Some(first) = run.get(position..).and_then(|rest| rest.chars().next()) {
@@ -170,7 +168,7 @@ impl Matcher {
         }
     }
 
-    /// Whether a character with its marks is of an unsegmented script, once folded.
+    /// Whether a character with its marks belongs to an unsegmented script after folding.
     fn is_unsegmented_atom(&mut self, atom: &str) -> bool {
         let Some(first) = atom.chars().next() else { return false };
         if first.is_ascii() {
@@ -196,7 +194,7 @@ impl Matcher {
         visit: &mut impl FnMut(Range<usize>, usize) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let pair = run.get(range.clone()).unwrap_or_default();
-        // A quick look settles most.
+        // A cheap test that decides most cases.
         let is_sought = |character: char| {
             !is_plain(character)
                 || (!self.unsegmented.is_empty() && self.unsegmented.contains(&character))
@@ -220,7 +218,7 @@ impl Matcher {
         ControlFlow::Continue(())
     }
 
-    /// Notes the numbers of what the piece has, each once.
+    /// Collects the numbers of the matches in the piece, each once.
     fn look(&mut self, piece: &str) {
         let Self { terms, prefixes, words, tokenizer, folded, found, .. } = self;
         found.clear();
@@ -240,7 +238,7 @@ impl Matcher {
                 }
             }
         });
-        // Terms are stems, which may be shorter than a prefix, and stop words have none.
+        // Terms are stems, which may be shorter than a prefix, and stop words have no terms.
         if !words.is_empty()
             && let Some(&number) = words.get(plain(piece, folded).as_str())
         {
@@ -269,7 +267,7 @@ impl Matcher {
     }
 }
 
-/// The words of a text, stop words among them.
+/// The words of a text, including stop words.
 pub(crate) fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let _ = for_each_run(text, |_, run| {
@@ -288,7 +286,7 @@ pub(crate) fn has_unsegmented(text: &str) -> bool {
     folded.chars().any(is_unsegmented)
 }
 
-/// Calls `visit` with each run of characters that no term goes across, and where it begins.
+/// Calls `visit` with each run of characters that can contain a term, and its start.
 fn for_each_run(
     text: &str,
     mut visit: impl FnMut(usize, &str) -> ControlFlow<()>,
@@ -307,7 +305,7 @@ fn for_each_run(
     }
 }
 
-/// Calls `visit` with every place within a piece of text where a part of it may begin or end.
+/// Calls `visit` with every position in a piece of text where a part may begin or end.
 fn for_each_border(piece: &str, mut visit: impl FnMut(usize)) {
     let mut previous = None;
     let mut characters = piece.char_indices().peekable();
@@ -331,14 +329,14 @@ fn for_each_border(piece: &str, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// Whether the letters and digits of a text begin with those of a prefix, whatever their case.
+/// Whether the letters and digits of a text begin with those of a prefix, ignoring case.
 fn begins_with(text: &str, prefix: &str) -> bool {
     let mut characters =
         text.chars().filter(|&character| !is_joining(character)).flat_map(char::to_lowercase);
     prefix.chars().all(|wanted| characters.next() == Some(wanted))
 }
 
-/// A text folded, in lower case, without what joins identifiers.
+/// The text folded, in lower case, without joiners of identifiers.
 pub(crate) fn plain(text: &str, folded: &mut String) -> String {
     folded.clear();
     fold_into(text, folded);
@@ -350,7 +348,7 @@ fn is_joining(character: char) -> bool {
     matches!(class(character), Class::Joiner | Class::Apostrophe)
 }
 
-/// The most usual characters of unsegmented scripts, which folding leaves as they are.
+/// Whether a character is among the most frequent of unsegmented scripts, which folding does not change.
 fn is_plain(character: char) -> bool {
     matches!(character, '\u{3041}'..='\u{3096}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
@@ -359,7 +357,7 @@ fn is_unsegmented(character: char) -> bool {
     class(character) == Class::Unsegmented
 }
 
-/// Whether `character` continues the one that begins with `first`.
+/// Whether `character` continues the cluster that begins with `first`.
 fn belongs_to(first: char, character: char) -> bool {
     let is_vowel_or_final = matches!(character, '\u{1160}'..='\u{11FF}');
     is_attached(character)
@@ -367,7 +365,7 @@ fn belongs_to(first: char, character: char) -> bool {
             || matches!(first, '\u{1100}'..='\u{115F}' | '\u{AC00}'..='\u{D7A3}'))
 }
 
-/// Belongs to the character before it.
+/// Whether a character belongs to the one before it.
 pub(crate) fn is_attached(character: char) -> bool {
     !character.is_ascii()
         && (is_combining_mark(character)
@@ -388,7 +386,7 @@ mod tests {
         Matcher::new(query.terms().iter().map(|term| &*term.text), &[], &[])
     }
 
-    /// The exact places of everything that is found.
+    /// The exact texts of all matches.
     fn places<'t>(matcher: &mut Matcher, text: &'t str) -> Vec<&'t str> {
         let mut pieces = Vec::new();
         let _ = matcher.find(text, |range, number| {

@@ -1,4 +1,4 @@
-//! What is asked for: free text, the search syntax, and the evaluation of both on indexes and on texts.
+//! Queries: free text, the search syntax, and the evaluation of both on indexes and on texts.
 
 pub(crate) mod beginnings;
 pub(crate) mod completions;

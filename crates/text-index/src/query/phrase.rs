@@ -1,5 +1,5 @@
-//! Exact phrases in texts: whatever their case, with any white space where there is some, from one
-//! border of a word to another.
+//! Searches texts for exact phrases: ignores case, accepts any white space in place of white space, and matches at word
+//! boundaries only.
 
 use std::{collections::VecDeque, ops::ControlFlow, ops::Range};
 
@@ -11,17 +11,17 @@ use crate::analysis::characters::{Class, class};
 use crate::analysis::dates::{DATE_BYTES, iso_date};
 use crate::analysis::tokens::{is_ascii_separator, tokenize};
 
-/// A phrase to look for. Time is linear in the text, whatever the phrase.
+/// A phrase to search for. Time is linear in the text for any phrase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phrase {
     characters: Vec<char>,
-    /// For each number of matched characters: how many still match when the next one does not.
+    /// For each number of matched characters, how many still match when the next one does not.
     fallbacks: Vec<usize>,
     first: FirstBytes,
 }
 
 impl Phrase {
-    /// `None` when it has nothing to look for.
+    /// The phrase; `None` when it is empty.
     pub(crate) fn new(phrase: &str) -> Option<Self> {
         let mut characters: Vec<char> =
             Normal::new(phrase, 0).map(|(_, character)| character).collect();
@@ -35,18 +35,18 @@ impl Phrase {
         Some(Self { characters, fallbacks, first })
     }
 
-    /// Whether the text has it.
+    /// Whether the text contains the phrase.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.find(text, |_| ControlFlow::Break(())).is_break()
     }
 
-    /// Calls `visit` with every place where the text has it, in order, until that breaks off.
+    /// Calls `visit` with every range of the phrase in the text, in order, until `visit` breaks.
     pub(crate) fn find(
         &self,
         text: &str,
         mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        // Where the characters matched so far stand.
+        // Starts of the characters matched so far.
         let mut starts: VecDeque<usize> = VecDeque::with_capacity(self.characters.len());
         let mut position = 0;
         'skip: while let Some(start) = self.first.find(text, position) {
@@ -93,11 +93,11 @@ pub(crate) fn certain_terms(phrase: &str) -> Vec<Box<str>> {
     let runs = phrase.split(|character: char| {
         u8::try_from(character).is_ok_and(|byte| byte.is_ascii() && is_ascii_separator(byte))
     });
-    // A date takes its neighbours with it, which are no words of their own then.
+    // A date is indexed with the text next to it, which is not a separate word then.
     let plain = runs.filter(|run| run.is_ascii() && !run.contains('\'') && !has_date(run));
     let mut terms = Vec::new();
     for part in plain.flat_map(|run| run.split(['_', '-'])) {
-        // Whatever its case, it is indexed whole, beside its pieces.
+        // In any case, it is indexed whole and by its pieces.
         let mut whole = None;
         tokenize(&part.to_ascii_lowercase(), usize::MAX, |term| whole = Some(Box::from(term)));
         terms.extend(whole);
@@ -121,14 +121,14 @@ fn fallbacks(characters: &[char]) -> Vec<usize> {
     fallbacks
 }
 
-/// Whether a date ends there, with its time after it.
+/// Whether a date, with its time, ends at this position.
 fn is_date_end(text: &str, position: usize) -> bool {
     let date = position.checked_sub(DATE_BYTES).and_then(|start| text.get(start..));
     date.and_then(iso_date).is_some()
         && text.get(position..).is_some_and(|rest| rest.starts_with(['T', 't']))
 }
 
-/// Whether no word goes on from before `position` to after it.
+/// Whether no word spans this position.
 fn is_border(text: &str, position: usize) -> bool {
     let before = text.get(..position).and_then(|before| before.chars().next_back());
     let after = text.get(position..).and_then(|after| after.chars().next());
@@ -140,7 +140,7 @@ fn is_border(text: &str, position: usize) -> bool {
     !(is_of_word(before) && is_of_word(after))
 }
 
-/// The bytes with which a character can begin in a text.
+/// The possible first bytes of a character in a text.
 #[derive(Clone, Debug)]
 enum FirstBytes {
     Two(u8, u8),
@@ -154,8 +154,8 @@ impl FirstBytes {
             return Self::Two(lower.to_ascii_lowercase(), lower.to_ascii_uppercase());
         }
         let mut bytes = Box::new([false; 256]);
-        // What is not ASCII can be spelled in several ways: all of them begin beyond ASCII or with
-        // a letter that marks follow.
+        // A character beyond ASCII has several spellings. All of them begin beyond ASCII, or with a letter that
+        // combining marks follow.
         for (byte, slot) in (0_u8..=255).zip(bytes.iter_mut()) {
             *slot = !byte.is_ascii() || byte.is_ascii_alphabetic();
         }
@@ -170,7 +170,7 @@ impl FirstBytes {
         Self::Any(bytes)
     }
 
-    /// The first of them at or after `from`.
+    /// The first of these bytes at or after `from`.
     fn find(&self, text: &str, from: usize) -> Option<usize> {
         let rest = text.as_bytes().get(from..)?;
         let found = match self {
@@ -179,16 +179,16 @@ impl FirstBytes {
                 rest.iter().position(|&byte| bytes.get(byte as usize) == Some(&true))
             }
         };
-        // A byte within a character is found when the search begins there: it never does.
+        // A byte within a character could be found only if the search began within a character, which does not happen.
         found.map(|at| from + at)
     }
 }
 
-/// A text's characters as phrases compare them: lower case, runs of white space as one space,
-/// accents composed, without what is invisible; with the places where they begin.
+/// The characters of a text in the form in which phrases are compared: lower case, runs of white space as one space,
+/// accents composed, without invisible characters; with the positions where they begin.
 struct Normal<'t> {
     text: &'t str,
-    /// Where the next character begins.
+    /// The start of the next character.
     position: usize,
 }
 
@@ -231,7 +231,7 @@ impl Iterator for Normal<'_> {
         if character == 'ς' {
             return Some((start, 'σ'));
         }
-        // One that has several characters in lower case stays as it is.
+        // A character whose lower case has several characters stays unchanged.
         let mut lower = character.to_lowercase();
         let only = lower.next().filter(|_| lower.len() == 0);
         Some((start, only.unwrap_or(character)))

@@ -1,7 +1,7 @@
-//! The plan of a query: what documents must have, as the index and the texts are asked for it.
+//! The plan of a query: the conditions for documents, in the form in which the index and the texts are searched.
 //!
-//! Every search makes a plan of its [`SearchSyntax`] and takes the same steps: `ranking` and `judgement`
-//! take candidates from posting lists, `verifier` decides by the texts what the index cannot tell.
+//! Every search turns its [`SearchSyntax`] into a plan and takes the same steps: `ranking` and `judgement` select
+//! candidates from posting lists, and `verifier` reads the texts where the index cannot decide.
 
 use crate::analysis::stop_words::StopWords;
 use crate::analysis::tokens::{is_ascii_separator, tokenize};
@@ -11,24 +11,24 @@ use crate::query::phrase::{Phrase, certain_terms, has_date};
 use crate::query::prefixes::{Prefix, PrefixRule};
 use crate::query::search_syntax::{Excluded, SearchSyntax};
 
-/// A shorter word is not taken for the beginning of another, in characters.
+/// Minimum number of characters of a word that is also searched for as a prefix.
 const LEAST_BEGINNING: usize = 3;
 
-/// How the words of a query are joined. Phrases and exclusions always hold.
+/// How the words of a query are combined. Phrases and exclusions always apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// AND: every word must be there, in any of its forms or as the beginning of a longer one, and one
-    /// of the prefixes.
+    /// AND: every word must occur, in any of its forms or as the prefix of a longer one, and one of the prefixes must
+    /// occur.
     All,
-    /// OR: one of the words or prefixes suffices, and they rank the documents.
+    /// OR: one of the words or prefixes suffices. They rank the documents.
     Any(PrefixRule),
 }
 
-/// What documents must have.
+/// The conditions for documents.
 #[derive(Clone, Debug)]
 pub struct QueryPlan {
-    /// Terms and prefixes that texts are searched for. Their numbers are those of a matcher: the terms
-    /// in order, then the prefixes, then the stop words of [`Words::Any`].
+    /// Terms and prefixes that texts are searched for. They are numbered like those of a matcher: the terms in order,
+    /// then the prefixes, then the stop words of [`Words::Any`].
     pub(crate) terms: Vec<Box<str>>,
     pub(crate) prefixes: Vec<Prefix>,
     pub(crate) words: Words,
@@ -36,39 +36,39 @@ pub struct QueryPlan {
     pub(crate) excluded: Vec<Excluded>,
 }
 
-/// How terms and prefixes are joined.
+/// How terms and prefixes are combined.
 #[derive(Clone, Debug)]
 pub(crate) enum Words {
     All {
-        /// Of each clause, one alternative must be there.
+        /// One alternative of each clause must occur.
         clauses: Vec<Vec<Parts>>,
-        /// All must be there. Empty where there is anything else to look for.
+        /// All must occur. Empty if there are terms or prefixes.
         stop_words: StopWords,
     },
     Any {
         /// The terms of the words and phrases, by which documents are ranked.
         query: Query,
-        /// One suffices. Empty where there is anything else to look for.
+        /// One must occur. Empty if there are terms or prefixes.
         stop_words: Vec<String>,
     },
 }
 
-/// What stands for a word together.
+/// Parts that must all occur for a word to match.
 pub(crate) type Parts = Vec<Part>;
 
-/// A term, a prefix, or either, by their numbers in [`QueryPlan::terms`] and [`QueryPlan::prefixes`].
+/// A term, a prefix, or either, by their indices in [`QueryPlan::terms`] and [`QueryPlan::prefixes`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) term: Option<usize>,
     pub(crate) prefix: Option<usize>,
 }
 
-/// A phrase that must be there.
+/// A phrase that must occur.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedPhrase {
     pub(crate) text: String,
     pub(crate) phrase: Phrase,
-    /// Terms that every document with it has.
+    /// Terms that every document with the phrase has.
     pub(crate) certain_terms: Vec<Box<str>>,
 }
 
@@ -90,7 +90,7 @@ impl QueryPlan {
         plan
     }
 
-    /// The plan for any of these terms, with the same phrases and exclusions.
+    /// The plan for an OR query of these terms, with the same phrases and exclusions.
     pub(crate) fn for_terms(&self, terms: Vec<Box<str>>) -> Self {
         let query = Query::builder().build().with_own_terms(terms.iter().cloned());
         Self {
@@ -102,7 +102,7 @@ impl QueryPlan {
         }
     }
 
-    /// Whether there is anything to rank by.
+    /// Whether there is something to rank documents by.
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         match &self.words {
@@ -111,13 +111,13 @@ impl QueryPlan {
         }
     }
 
-    /// Whether documents must have or must not have anything besides words and prefixes.
+    /// Whether there are conditions other than words and prefixes.
     #[must_use]
     pub fn has_filters(&self) -> bool {
         !(self.phrases.is_empty() && self.excluded.is_empty())
     }
 
-    /// How many numbers there are for what texts are searched for.
+    /// The count of numbers for what texts are searched for.
     pub(crate) fn number_count(&self) -> usize {
         let stop_words = match &self.words {
             Words::All { .. } => 0,
@@ -127,7 +127,7 @@ impl QueryPlan {
     }
 
     fn any_word(&mut self, syntax: &SearchSyntax, rule: PrefixRule) -> Words {
-        // What is written without spaces between words is indexed by characters.
+        // Text in a script without spaces between words is indexed by characters.
         let is_word = |prefix: &String| rule == PrefixRule::Stems && has_unsegmented(prefix);
         let (spaceless, prefixes): (Vec<_>, Vec<_>) =
             syntax.prefixes.iter().cloned().partition(is_word);
@@ -173,11 +173,11 @@ impl QueryPlan {
         Words::All { clauses, stop_words }
     }
 
-    /// What stands for a run of characters that no term goes across.
+    /// The alternatives for a run of characters that no separator splits.
     fn alternatives_of_word(&mut self, run: &str) -> Vec<Parts> {
         let tokens = tokens(run);
         let Some((whole, pieces)) = tokens.split_last() else { return Vec::new() };
-        // Of these the last token is not the whole.
+        // The last token of these is not the complete run.
         let is_sequence = has_unsegmented(run) || has_date(run) || run.contains(['\'', '’']);
         if is_sequence && !pieces.is_empty() {
             return vec![self.parts_of(&tokens)];
@@ -186,7 +186,7 @@ impl QueryPlan {
             !is_sequence && plain(run, &mut String::new()).chars().count() >= LEAST_BEGINNING;
         let prefix = is_long.then(|| self.prefix(run));
         let whole = vec![Part { prefix, term: Some(self.term(whole)) }];
-        // Digits alone would be found in too many places.
+        // Digits without letters would match in too many places.
         let has_digit = run.contains(|character: char| character.is_ascii_digit());
         let pieces = self.parts_of(if has_digit { &[] } else { pieces });
         [whole, pieces].into_iter().filter(|parts| !parts.is_empty()).collect()

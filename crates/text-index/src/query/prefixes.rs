@@ -1,4 +1,4 @@
-//! Expands prefixes to the terms of an index. Nothing else does.
+//! Expands prefixes to the terms of an index. All prefix searches use this module.
 
 use rustc_hash::FxHashMap;
 
@@ -7,29 +7,29 @@ use crate::query::free_text::Query;
 use crate::query::having::Having;
 use crate::query::matcher::plain;
 
-/// Terms that one prefix stands for at most: those of the most documents.
+/// Maximum number of terms per prefix; those of the most documents are kept.
 const MAXIMUM_TERMS: usize = 128;
-/// Stemming takes at most so much off a word, in bytes.
+/// Maximum number of bytes that stemming removes from a word.
 const MAXIMUM_SUFFIX: usize = 5;
-/// No shorter term is taken for the stem of a word.
+/// Minimum length of a term that may be the stem of a word.
 const MINIMUM_STEM: usize = 3;
 
-/// Which terms of an index may be those of words with a prefix.
+/// Which terms of an index may belong to words with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixRule {
-    /// Terms with this beginning, and those that stemming makes of words with it and a usual ending.
+    /// Terms with this prefix, and terms that stemming makes of the prefix with a usual ending.
     Completions,
-    /// Terms with this beginning, and every term that is itself a beginning of the prefix and long
-    /// enough to be the stem of a word. Prefixes in scripts without spaces count as words.
+    /// Terms with this prefix, and every term that is a prefix of it and long enough to be the stem of a word. Prefixes
+    /// in scripts without spaces count as words.
     Stems,
 }
 
-/// A prefix to look for.
+/// A prefix to search for.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefix {
-    /// With [`PrefixRule::Completions`] as [`plain`] gives it, else in the spelling of the query.
+    /// With [`PrefixRule::Completions`], in the form of [`plain`]; else as spelt in the query.
     pub(crate) text: String,
-    /// Terms of words with this prefix that do not begin so themselves. Other words may have them, too.
+    /// Terms of words with this prefix that are shorter than it. Other words may have them as well.
     /// [`PrefixRule::Stems`] takes them from the index.
     pub(crate) shorter: Vec<Box<str>>,
     rule: PrefixRule,

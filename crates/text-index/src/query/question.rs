@@ -1,14 +1,14 @@
-//! A question: its query, and what the order of its words says.
+//! A question: a query with the order of its words, for ranking by `scoring::question_ranking`.
 
 use crate::analysis::tokens::tokenize;
 use crate::index::facts::{self, MAXIMUM_NAME_TERMS};
 use crate::query::free_text::Query;
 
-/// No more terms are read in their order: a whole conversation may be handed in.
+/// Maximum number of terms whose order is read. A caller may pass a complete conversation.
 const MAXIMUM_TERMS: usize = 256;
 const MAXIMUM_BYTES: usize = 8192;
 
-/// How questions begin that ask for a time.
+/// Prefixes of questions that ask for a time.
 const ASKS_WHEN: [&str; 9] = [
     "when",
     "since when",
@@ -21,13 +21,13 @@ const ASKS_WHEN: [&str; 9] = [
     "on what date",
 ];
 
-/// A query in the order of its words.
+/// A query with the order of its words.
 #[derive(Clone, Debug)]
 pub struct Question {
     query: Query,
-    /// Terms side by side, each pair once.
+    /// Pairs of adjacent terms, each once.
     pairs: Vec<(Box<str>, Box<str>)>,
-    /// What arguments may be that the question names, as facts.
+    /// Facts about arguments that the question may name.
     arguments: Vec<String>,
     asks_when: bool,
 }
@@ -57,24 +57,24 @@ impl Question {
         Self { query: Query::parse(text), pairs, arguments, asks_when: asks_when(text) }
     }
 
-    /// Its terms.
+    /// The query with its terms.
     #[must_use]
     pub fn query(&self) -> &Query {
         &self.query
     }
 
-    /// Whether nothing can match it.
+    /// Whether nothing can match the question.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.query.is_empty()
     }
 
-    /// Terms that stand side by side in it.
+    /// The pairs of adjacent terms.
     pub(crate) fn pairs(&self) -> &[(Box<str>, Box<str>)] {
         &self.pairs
     }
 
-    /// The facts of the documents with an argument that it names.
+    /// Facts of documents with an argument that the question names.
     pub(crate) fn arguments(&self) -> &[String] {
         &self.arguments
     }

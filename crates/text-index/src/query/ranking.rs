@@ -1,4 +1,4 @@
-//! Ranking by the words of a plan, of which a document needs any.
+//! Ranks documents by the words of an OR query.
 
 use crate::index::fields::Document;
 use crate::index::inverted_index::Index;
@@ -6,20 +6,20 @@ use crate::query::free_text::Query;
 use crate::query::plan::{QueryPlan, Words};
 use crate::scoring::ranked::{RankedList, Which};
 
-/// Ranking fewer documents saves nothing.
+/// Minimum number of documents to rank; a smaller limit saves no time.
 const LEAST_RANKED: usize = 64;
 
-/// The words, the phrases and what the prefixes stand for, as terms of a collection.
+/// The words, the phrases and the expansions of prefixes, as terms of a collection.
 #[derive(Clone, Debug)]
 pub struct PlanRanking {
     pub(crate) query: Query,
-    /// What each prefix stands for.
+    /// The terms to which each prefix expands.
     pub(crate) expansions: Vec<Vec<Box<str>>>,
 }
 
 impl QueryPlan {
-    /// What ranks the documents of several indexes as one collection. Prefixes stand for what the
-    /// indexes have now. Only a plan for any word has a ranking.
+    /// The ranking for the documents of several indexes as one collection. Prefixes are expanded to the current terms
+    /// of the indexes. Only the plan of an OR query has a ranking.
     #[must_use]
     pub fn ranking(&self, indexes: &[&Index]) -> PlanRanking {
         let query = match &self.words {
@@ -41,7 +41,7 @@ impl QueryPlan {
 }
 
 impl PlanRanking {
-    /// The documents that have any of the terms, best first.
+    /// The documents that contain any of the terms, best first.
     pub(crate) fn rank(
         &self,
         indexes: &[&Index],
@@ -57,7 +57,7 @@ impl PlanRanking {
         RankedList { maximum, hits: known.collect() }
     }
 
-    /// As many of the best documents, with their scores, and all that are as good as the last of these.
+    /// The best `limit` documents with their scores, and all further ones that score the same as the last.
     #[must_use]
     pub fn rank_with_equals(
         &self,
@@ -70,7 +70,8 @@ impl PlanRanking {
             let ranked = self.rank(indexes, Some(count), accepts).hits;
             let score = |place: usize| ranked.get(place).map(|(_, score)| *score);
             let is_all = ranked.len() < count;
-            // The last has equals that were cut off, unless it is worse than what is asked for.
+            // Documents with the last one's score may have been cut off, unless this score is below that of the last
+            // requested one.
             if is_all || score(limit.saturating_sub(1)) > score(ranked.len().saturating_sub(1)) {
                 return ranked;
             }
@@ -78,7 +79,7 @@ impl PlanRanking {
         }
     }
 
-    /// The scores of documents that no index has, by their positions.
+    /// The scores of documents that are not in an index, by their positions.
     pub(crate) fn score(
         &self,
         indexes: &[&Index],

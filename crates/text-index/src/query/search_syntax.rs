@@ -1,64 +1,64 @@
-//! The language of search queries: words, `"exact phrases"`, `prefix*`, `-excluded`, `tool:name`,
-//! `after:` and `before:` a date.
+//! Parser for search queries: words, `"exact phrases"`, `prefix*`, `-excluded`, `tool:name`, and `after:` and `before:`
+//! with a date.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 
-/// Longer queries are refused, in bytes.
+/// Maximum length of a query in bytes; longer ones are refused.
 const MAXIMUM_BYTES: usize = 8192;
-/// Phrases, prefixes and exclusions, each of which is looked for in every text by itself.
+/// Maximum number of phrases, prefixes and exclusions, each of which is searched for separately in every text.
 const MAXIMUM_PARTS: usize = 32;
 
-/// What somebody wrote to search for.
+/// A parsed search query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchSyntax {
-    /// Text whose words are looked for; any may match.
+    /// Texts whose words are searched for; any may match.
     pub words: Vec<String>,
-    /// Texts that must be there as they are.
+    /// Texts that must occur exactly.
     pub phrases: Vec<String>,
-    /// Beginnings of words; any may match.
+    /// Prefixes of words; any may match.
     pub prefixes: Vec<String>,
-    /// What must not be there.
+    /// Texts that must not occur.
     pub excluded: Vec<Excluded>,
-    /// The tools whose outputs are wanted; `None`: all.
+    /// The tools whose outputs are searched; `None` for all.
     pub tools: Option<Vec<String>>,
-    /// The tools whose outputs are not wanted.
+    /// The tools whose outputs are not searched.
     pub excluded_tools: Vec<String>,
-    /// Not before this time, ms since 1970.
+    /// Earliest time, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Not after this time, ms since 1970.
+    /// Latest time, in milliseconds since 1970.
     pub until: Option<i64>,
 }
 
-/// What must not be there.
+/// A text that must not occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Excluded {
     /// A word, in all its forms.
     Word(String),
-    /// Every word with this beginning.
+    /// Every word with this prefix.
     Prefix(String),
-    /// A text as it is.
+    /// An exact text.
     Phrase(String),
 }
 
-/// A query that is refused, and why. The message is for the user.
+/// A query that is refused, with the reason. The message is for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SyntaxError(String);
 
 impl SearchSyntax {
-    /// Reads a query. What is no operator is text; a quote that is not closed ends with the query.
+    /// Parses a query. Text that is not an operator is searched for. A quote that is not closed ends with the query.
     ///
     /// # Errors
-    /// [`SyntaxError`] for a date that is none, and for a query that is too long or has too many
-    /// phrases, prefixes and exclusions.
+    /// [`SyntaxError`] for an invalid date, and for a query that is too long or has too many phrases, prefixes and
+    /// exclusions.
     pub fn parse(query: &str) -> Result<Self, SyntaxError> {
         Self::parse_with(query, &[Operator::Tool, Operator::After, Operator::Before])
     }
 
-    /// As [`SearchSyntax::parse`], for what no tools made: `tool:` is text.
+    /// As [`SearchSyntax::parse`], for documents without tools: `tool:` is text.
     ///
     /// # Errors
-    /// Those of [`SearchSyntax::parse`].
+    /// As [`SearchSyntax::parse`].
     pub fn parse_without_tools(query: &str) -> Result<Self, SyntaxError> {
         Self::parse_with(query, &[Operator::After, Operator::Before])
     }
@@ -88,13 +88,13 @@ impl SearchSyntax {
         Ok(syntax)
     }
 
-    /// Whether it says what to look for, filters and exclusions aside.
+    /// Whether the query has something to search for, besides filters and exclusions.
     #[must_use]
     pub fn is_positive(&self) -> bool {
         !(self.words.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty())
     }
 
-    /// Reads the part at the beginning of `text`; what follows it.
+    /// Parses the part at the start of `text`. Returns the rest.
     fn read_part<'q>(
         &mut self,
         text: &'q str,
@@ -180,7 +180,7 @@ impl SearchSyntax {
     }
 }
 
-/// Each once: a query may repeat itself.
+/// Adds a part once, even if the query repeats it.
 fn push<T: PartialEq>(parts: &mut Vec<T>, part: T) {
     if !parts.contains(&part) {
         parts.push(part);
@@ -199,7 +199,7 @@ fn is_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-')
 }
 
-/// What stands in the quotes at the beginning of `text`, and what follows them.
+/// The text within the quotes at the start of `text`, and the rest.
 fn read_quoted(text: &str) -> Option<(&str, &str)> {
     let content = text.strip_prefix('"')?;
     Some(content.split_once('"').unwrap_or((content, "")))
@@ -226,7 +226,7 @@ impl<'q> Value<'q> {
     }
 }
 
-/// The operator at the beginning of `text`, its value, and what follows; `None` without a value.
+/// The operator at the start of `text`, its value, and the rest; `None` without a value.
 fn read_operator(text: &str) -> Option<(Operator, Value<'_>, &str)> {
     let (name, after) = text.split_once(':')?;
     let operators =
@@ -245,7 +245,7 @@ fn read_operator(text: &str) -> Option<(Operator, Value<'_>, &str)> {
     is_given.then_some((operator, value, rest))
 }
 
-/// Splits `connec*` off the end of a run, if it has such an end.
+/// Splits `connec*` off the end of a run, if there is such an end.
 fn split_prefix(run: &str) -> (&str, Option<&str>) {
     let Some(stem) = run.strip_suffix('*') else { return (run, None) };
     let start = stem.rfind(|character| !is_of_word(character)).map_or(0, |at| {
@@ -255,7 +255,7 @@ fn split_prefix(run: &str) -> (&str, Option<&str>) {
     if prefix.contains(char::is_alphanumeric) { (before, Some(prefix)) } else { (run, None) }
 }
 
-/// A date or a time, ms since 1970. UTC where there is no zone.
+/// Parses a date or a time to milliseconds since 1970. UTC if there is no zone.
 fn read_time(operator: &str, text: &str) -> Result<i64, SyntaxError> {
     let text = text.trim();
     parse_time(text).ok_or_else(|| {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_apart() {
+    fn parts_are_distinguished() {
         let syntax = parse(
             r#"login "exact  phrase" connec* tool:grep,read -draft -"no such" -old* after:2026-11-01 before:2026-11-02T01:00+01:00 -tool:"my tool""#,
         );

@@ -1,5 +1,5 @@
-//! Words that no document has, and the terms that may be meant: misspelt ones by edit distance, parts of words, and
-//! terms with most trigrams in common.
+//! Finds terms that may be meant by words that no document contains: misspelt terms by edit distance, compounds by
+//! their parts, and terms with most trigrams in common.
 
 use std::cmp::Ordering;
 
@@ -8,22 +8,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::index::inverted_index::Index;
 use crate::query::expansion::{similarity, trigrams};
 
-/// Of shorter words one letter is too large a part.
+/// Minimum number of letters: in shorter words, one letter is too large a part.
 const LEAST_LETTERS: usize = 4;
-/// From so many letters on two may be wrong.
+/// Words of at least this many letters may have two errors.
 const TWO_EDITS_FROM: usize = 8;
-/// Terms that a word may mean, at most.
+/// Maximum number of terms for a word.
 const MOST_TERMS: usize = 5;
-/// A word that begins nearly as a term, of so many letters at least, and goes on with as many at most is worth this.
+/// Minimum number of letters of a term that a word begins with, except for few letters at its end; such a term has this
+/// similarity.
 const LEAST_BEGINNING: usize = 5;
 const MOST_ENDING: usize = 7;
 const BEGINNING_SIMILARITY: f32 = 0.4;
-/// The least share of trigrams in common (Dice's coefficient).
+/// Minimum share of common trigrams (Dice's coefficient).
 const LEAST_TRIGRAMS: f32 = 0.6;
-/// A word within a term is worth so much, and more the more of the term it is.
+/// Similarity of a word that is part of a term; it grows with the share of the term that the word makes up.
 const PART_SIMILARITY: f32 = 0.5;
 
-/// The terms of the indexes that these words, none of which occurs, may mean.
+/// The terms of the indexes that may be meant by these words, none of which is indexed.
 pub(crate) fn similar_terms(indexes: &[&Index], words: &[Box<str>]) -> Vec<Box<str>> {
     let words: Vec<Wanted> = words.iter().filter_map(|word| Wanted::new(word)).collect();
     if words.is_empty() {
@@ -54,7 +55,7 @@ pub(crate) fn similar_terms(indexes: &[&Index], words: &[Box<str>]) -> Vec<Box<s
     terms
 }
 
-/// A word that is looked for.
+/// A word to search for.
 struct Wanted {
     letters: Vec<char>,
     text: Box<str>,
@@ -63,7 +64,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// `None` for words too short to be misspelt, and for numbers.
+    /// `None` for words that are too short to be misspelt, and for numbers.
     fn new(word: &str) -> Option<Self> {
         let letters: Vec<char> = word.chars().collect();
         let is_word =
@@ -76,7 +77,8 @@ impl Wanted {
         })
     }
 
-    /// The word goes on where a term ends, as words do whose endings stemming takes off, and begins nearly as the term.
+    /// Whether the word begins with almost the same letters as the term and continues where the term ends, like a word
+    /// with an ending that stemming removes.
     fn begins_as(&self, term: &[char]) -> bool {
         let length = self.letters.len();
         let has_ending = (1..=MOST_ENDING).contains(&length.saturating_sub(term.len()));
@@ -86,7 +88,7 @@ impl Wanted {
         term.len() >= LEAST_BEGINNING && has_ending && (term.len() - 1..=term.len() + 1).any(begins)
     }
 
-    /// From 0 to 1; `None` for terms that are too different.
+    /// The similarity to a term, from 0 to 1; `None` if the term is too different.
     fn similarity(&self, term: &str) -> Option<f32> {
         let length = self.letters.len();
         let letters: Vec<char> = term.chars().collect();
@@ -102,7 +104,7 @@ impl Wanted {
         if self.begins_as(&letters) {
             return Some(BEGINNING_SIMILARITY);
         }
-        // A term much longer has few trigrams in common.
+        // A much longer term has few common trigrams.
         let trigrams_in_common = || similarity(&self.trigrams, &trigrams(term));
         (letters.len() <= 2 * length)
             .then(trigrams_in_common)
@@ -111,7 +113,7 @@ impl Wanted {
     }
 }
 
-/// Letters to be inserted, left out, replaced or exchanged with their neighbours; `None` when that are more than `most`.
+/// The number of letters to insert, delete, replace or transpose; `None` if it exceeds `most`.
 fn distance(one: &[char], other: &[char], most: usize) -> Option<usize> {
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();

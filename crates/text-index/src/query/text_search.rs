@@ -1,4 +1,5 @@
-//! A search query at work: what the index is asked, what texts must have, and what is shown of them.
+//! Evaluates a search query over stored outputs: queries the index, verifies the texts, and selects the snippets to
+//! show.
 
 use std::ops::{ControlFlow, Range};
 
@@ -19,21 +20,21 @@ use crate::query::verifier::Verifier;
 use crate::scoring::ranked::RankedList;
 use crate::scoring::search::TermStatistics;
 
-/// A text in which everything was seen is looked at so many bytes further for better places.
+/// Once everything was found in a text, this many more bytes are searched for better passages.
 const SETTLED_AFTER: usize = 4 * 1024 * 1024;
-/// No text is looked at for more bytes after its first match.
+/// Maximum number of bytes searched in a text after its first match.
 const MAXIMUM_BYTES: usize = 64 * 1024 * 1024;
-/// Places of one phrase that are looked at in one text.
+/// Maximum number of matches of one phrase that are examined in one text.
 const MAXIMUM_PLACES: usize = 10_000;
-/// Weights are whole numbers, so that sums stay exact.
+/// Weights are integers, so that sums are exact.
 const WEIGHT_UNIT: f32 = 1000.0;
 
-/// How much is shown of a text.
+/// Limits for what is shown of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct SnippetBounds {
-    /// Snippets of one stored output, at most.
+    /// Maximum number of snippets of one stored output.
     pub count: usize,
-    /// Characters of one snippet, about.
+    /// Approximate number of characters of a snippet.
     pub length: usize,
 }
 
@@ -42,58 +43,58 @@ pub struct SnippetBounds {
 pub struct StoredTexts<'t> {
     /// The tool's name.
     pub name: &'t str,
-    /// What the tool did.
+    /// A description of what the tool did.
     pub description: &'t str,
-    /// Its arguments, JSON.
+    /// Its arguments, as JSON.
     pub arguments: FieldText<'t>,
-    /// Its result: a text, or JSON.
+    /// Its result, as text or JSON.
     pub result: FieldText<'t>,
-    /// How the call ended, where something was said of that.
+    /// The recorded outcome of the call, if there is one.
     pub outcome: FieldText<'t>,
 }
 
-/// Where a snippet was found.
+/// The field in which a snippet was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// In the arguments.
     Arguments,
     /// In the result.
     Result,
-    /// In what was said of how the call ended.
+    /// In the recorded outcome.
     Outcome,
 }
 
-/// What was found in the texts of one stored output.
+/// The matches in the texts of one stored output.
 #[derive(Clone, Debug, Default)]
 pub struct Examined {
-    /// The best places, best first.
+    /// The best passages, best first.
     pub snippets: Vec<(Field, Snippet)>,
-    /// The share of what is looked for that is there, from 0 to 1.
+    /// The share of the query that was found, from 0 to 1, by weight.
     pub share: f32,
-    /// The text around the matches in the arguments, and in the result and the outcome.
+    /// The text around the matches: in the arguments, and in the result and the outcome.
     pub evidence: [String; 2],
 }
 
-/// A search query at work: any word suffices, and the best passages are shown.
+/// An OR search whose best passages are shown.
 pub struct TextSearch {
     plan: QueryPlan,
     ranking: PlanRanking,
     verifier: Verifier,
-    /// By the plan's numbers; those of the phrases follow.
+    /// By the numbers of the plan, followed by those of the phrases.
     weights: Vec<u64>,
-    /// The score of a document that has everything, as often as counts.
+    /// The score of a document that contains everything with maximum frequency.
     maximum: f32,
-    /// How many documents have what is looked for, by number; of phrases that is not known.
+    /// For each number, how many documents contain it; unknown for phrases.
     documents: Vec<usize>,
-    /// What [`TextSearch::note_rare`] noted, by number.
+    /// For each number, whether [`TextSearch::note_rare`] found it rare.
     rare: Vec<bool>,
-    /// What the texts that were hits have, by number.
+    /// For each number, whether a hit contained it.
     was_seen: Vec<bool>,
     bounds: SnippetBounds,
 }
 
 impl TextSearch {
-    /// Prepares a query for indexes, which together are one collection.
+    /// Prepares a query for indexes, which form one collection.
     #[must_use]
     pub fn new(syntax: &SearchSyntax, bounds: SnippetBounds, indexes: &[&Index]) -> Self {
         Self::of_plan(QueryPlan::new(syntax, Operator::Any(PrefixRule::Stems)), bounds, indexes)
@@ -116,8 +117,8 @@ impl TextSearch {
         search
     }
 
-    /// The search for what may be meant by those words of the query that neither the indexes nor the texts that were
-    /// examined have. `None` where there are no such words, or nothing is similar.
+    /// A search for terms that may be meant by those words of the query that occur neither in the indexes nor in the
+    /// examined texts. `None` if there are no such words or no similar terms.
     #[must_use]
     pub fn similar(&self, syntax: &SearchSyntax, indexes: &[&Index]) -> Option<Self> {
         let is_absent = |term: &str| {
@@ -140,20 +141,20 @@ impl TextSearch {
         Some(Self::of_plan(self.plan.for_terms(terms), self.bounds, indexes))
     }
 
-    /// Whether an index can tell what has it; else texts have to be read.
+    /// Whether the index can select candidates; otherwise all texts have to be read.
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         !self.ranking.query.is_empty()
     }
 
-    /// Whether texts have to be read to tell what is a hit.
+    /// Whether texts have to be read to decide what is a hit.
     #[must_use]
     pub fn has_conditions(&self) -> bool {
         self.verifier.excludes() || !self.plan.phrases.is_empty() || !self.plan.prefixes.is_empty()
     }
 
-    /// Notes what is looked for that fewer than `limit` documents of the indexes have; whether
-    /// there is any.
+    /// Records which parts of the query occur in fewer than `limit` documents of the indexes. Returns whether there are
+    /// any.
     pub fn note_rare(&mut self, limit: usize) -> bool {
         for (rare, documents) in self.rare.iter_mut().zip(&self.documents) {
             *rare = *documents < limit;
@@ -161,7 +162,7 @@ impl TextSearch {
         self.rare.contains(&true)
     }
 
-    /// The documents that may be hits, best first, with scores from 0 to 1.
+    /// The candidate documents, best first, with scores from 0 to 1.
     #[must_use]
     pub fn rank(
         &self,
@@ -173,7 +174,7 @@ impl TextSearch {
         hits.into_iter().map(|(sequence, score)| (sequence, self.share(score, maximum))).collect()
     }
 
-    /// The scores of documents that no index has, from 0 to 1, in their order.
+    /// The scores of documents that are not in an index, from 0 to 1, in their order.
     #[must_use]
     pub fn score(&self, indexes: &[&Index], documents: &[Document<'_>]) -> Vec<f32> {
         let mut scores = vec![0.0; documents.len()];
@@ -186,8 +187,8 @@ impl TextSearch {
         scores
     }
 
-    /// The documents that have every indexed term of the phrases: no other has the phrases, as far
-    /// as it is indexed. `None` when that says nothing.
+    /// The documents that contain every indexed term of the phrases. No other indexed text contains the phrases. `None`
+    /// when phrases have no indexed terms.
     #[must_use]
     pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
         let phrases = self.plan.phrases.iter();
@@ -199,8 +200,8 @@ impl TextSearch {
         Index::having(indexes, |having| having.all_terms(&terms))
     }
 
-    /// Looks at the texts of a stored output; `None` when it is no hit. `needs_rare`: something must
-    /// be there that [`TextSearch::note_rare`] noted.
+    /// Examines the texts of a stored output; `None` when it is not a hit. With `needs_rare`, a part of the query must
+    /// occur that [`TextSearch::note_rare`] recorded.
     pub fn examine(
         &mut self,
         texts: &StoredTexts<'_>,
@@ -247,7 +248,7 @@ impl TextSearch {
         let looks_for_words = numbers > 0;
         let counts = |number: usize| !needs_rare || rare.get(number) == Some(&true);
         let has_some = (0..numbers).any(|number| seen.get(number) == Some(&true) && counts(number));
-        // What an index knows to match does, if only its terms say so.
+        // A document that the index found to match does match, if its terms were the only criterion.
         let must_have = looks_for_words
             && ((phrases.is_empty() && (!is_known || !plan.prefixes.is_empty())) || needs_rare);
         if must_have && !has_some {
@@ -278,13 +279,13 @@ impl TextSearch {
         Some(examined)
     }
 
-    /// A score from 0 to 1. Stop words have a maximum of their own.
+    /// A score from 0 to 1. Stop words have a different maximum.
     fn share(&self, score: f32, of_stop_words: f32) -> f32 {
         let maximum = if self.maximum > 0.0 { self.maximum } else { of_stop_words };
         if maximum > 0.0 { (score / maximum).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Takes the weights of what is looked for from the collection.
+    /// Takes the weights of the query's parts from the statistics of the collection.
     fn weigh(&mut self, indexes: &[&Index]) {
         let query = &self.ranking.query;
         let statistics = Index::statistics(indexes, query);
@@ -293,7 +294,7 @@ impl TextSearch {
             number.and_then(|number| statistics.get(number)).copied().unwrap_or_default()
         };
         let words = self.plan.terms.iter().map(|term| of(term));
-        // Of what a prefix stands for one suffices.
+        // One of the terms of a prefix suffices.
         let prefixes = self.ranking.expansions.iter().map(|terms| {
             let terms = terms.iter().map(|term| of(term));
             terms.fold(TermStatistics::default(), |sum, term| TermStatistics {
@@ -319,7 +320,7 @@ impl TextSearch {
     }
 }
 
-/// Finds words and phrases in the order of their beginnings.
+/// Finds words and phrases, ordered by their starts.
 fn find_all(
     text: &str,
     matcher: &mut Matcher,
@@ -364,7 +365,7 @@ fn find_all(
     places.for_each(|(place, number)| windows.push(place, number));
 }
 
-/// The share of what is looked for that was seen, by weight.
+/// The share of the query's parts that was found, by weight.
 fn share_of(weights: &[u64], seen: &[bool]) -> f32 {
     let all: u64 = weights.iter().sum();
     let there = weights.iter().zip(seen).filter(|(_, seen)| **seen).map(|(weight, _)| weight);

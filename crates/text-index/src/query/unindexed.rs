@@ -1,4 +1,4 @@
-//! Matches a query with a document of which there is no index.
+//! Matches a query with a document that is not indexed.
 
 use crate::analysis::tokens::Token;
 use crate::analysis::words::hash;
@@ -7,8 +7,8 @@ use crate::index::fields::{Document, FIELD_COUNT, Lengths};
 use crate::index::postings::Frequencies;
 use crate::query::free_text::Query;
 
-/// How often a document has the terms of a query (in `frequencies`, replaced),
-/// without an index of the document. `see` is shown all terms of the document.
+/// Computes how often a document that is not indexed contains the terms of a query, into `frequencies`, which is
+/// overwritten. Calls `see` with all terms of the document.
 pub(crate) fn match_query(
     document: &Document<'_>,
     query: &Query,

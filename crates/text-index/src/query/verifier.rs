@@ -1,4 +1,4 @@
-//! Decides by the texts of a document whether it meets a plan.
+//! Verifies on the texts of a document whether it matches a query plan.
 
 use std::ops::ControlFlow;
 
@@ -9,22 +9,22 @@ use crate::query::phrase::{Phrase, has_date};
 use crate::query::plan::{Part, QueryPlan, Words, tokens};
 use crate::query::search_syntax::Excluded;
 
-/// Searches texts for what a plan says. It is large: one thread makes one for many texts.
+/// Searches texts for the parts of a plan. It is large, so a thread creates one and uses it for many texts.
 pub struct Verifier {
-    /// Of the words. Its numbers are those of the plan.
+    /// Searches for the words. Its numbers are those of the plan.
     pub(crate) matcher: Matcher,
     pub(crate) phrases: Vec<Phrase>,
     words: Words,
     prefixes_begin: usize,
     number_count: usize,
-    /// Whether a phrase has a word by itself, so that a text with all phrases has one.
+    /// Whether a phrase contains a word of the query, so that every text with all phrases also contains a word.
     have_phrases_words: bool,
     excluded: Matcher,
     excluded_phrases: Vec<Phrase>,
 }
 
 impl QueryPlan {
-    /// What verifies the plan.
+    /// A verifier for this plan.
     #[must_use]
     pub fn verifier(&self) -> Verifier {
         let prefixes: Vec<String> =
@@ -52,13 +52,13 @@ impl QueryPlan {
 }
 
 impl Verifier {
-    /// Whether these texts of one document meet the plan. Without `needs_words` that is known of the
-    /// words and prefixes.
+    /// Whether these texts of one document match the plan. If `needs_words` is false, the words and prefixes are known
+    /// to match.
     pub fn is_met_by(&mut self, texts: &[&str], needs_words: bool) -> bool {
         self.passes(texts) && (!needs_words || self.has_words(texts))
     }
 
-    /// Whether the texts have all phrases and nothing that is excluded.
+    /// Whether the texts contain all phrases and nothing that is excluded.
     pub(crate) fn passes(&mut self, texts: &[&str]) -> bool {
         let is_anywhere = |phrase: &Phrase| texts.iter().any(|text| phrase.is_in(text));
         self.phrases.iter().all(is_anywhere)
@@ -66,12 +66,12 @@ impl Verifier {
             && !texts.iter().any(|text| self.excluded.is_in(text))
     }
 
-    /// Whether anything is excluded.
+    /// Whether the plan has exclusions.
     pub(crate) fn excludes(&self) -> bool {
         !(self.excluded.is_empty() && self.excluded_phrases.is_empty())
     }
 
-    /// Whether the texts have the words, once they pass.
+    /// Whether texts that pass also contain the words.
     fn has_words(&mut self, texts: &[&str]) -> bool {
         let Self { matcher, words, prefixes_begin, number_count, .. } = self;
         let (clauses, stop_words) = match words {
@@ -109,7 +109,7 @@ fn stop_words_of(texts: &[&str]) -> StopWords {
     stop_words
 }
 
-/// What excludes a text.
+/// The matcher and the phrases of what is excluded.
 fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
     let (mut words, mut prefixes) = (Vec::new(), Vec::new());
     let mut phrases = Vec::new();
@@ -118,7 +118,7 @@ fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
             Excluded::Phrase(phrase) => phrases.extend(Phrase::new(phrase)),
             Excluded::Prefix(prefix) if !has_unsegmented(prefix) => prefixes.push(prefix.clone()),
             Excluded::Word(word) | Excluded::Prefix(word) => {
-                // Several characters of a script without spaces are a phrase, and so is a date.
+                // Several characters of a script without spaces are searched for as a phrase, and so is a date.
                 if has_unsegmented(word) || has_date(word) {
                     phrases.extend(Phrase::new(word));
                 } else {
@@ -130,7 +130,7 @@ fn exclusions(excluded: &[Excluded]) -> (Matcher, Vec<Phrase>) {
     let mut terms: Vec<Box<str>> = Vec::new();
     let mut stop_words = Vec::new();
     for word in words {
-        // The last token is the whole word.
+        // The last token is the complete word.
         match tokens(&word).pop() {
             Some(term) => terms.push(term),
             None => stop_words.push(word),

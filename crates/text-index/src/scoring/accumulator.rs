@@ -1,4 +1,4 @@
-//! Scores of the documents of one segment, summed term by term.
+//! Accumulates the scores of the documents of one segment, term by term.
 
 use std::cell::RefCell;
 
@@ -11,31 +11,31 @@ use crate::scoring::groups::GroupScores;
 use crate::scoring::ranked::{Ranked, Which};
 use crate::scoring::ranking::Scorer;
 
-/// To look whether the remaining terms can still bring in a document pays from
-/// so many postings on.
+/// From this number of postings on, it pays to check whether the remaining terms can still add a document to the best
+/// ones.
 const WORTHWHILE_POSTINGS: usize = 256;
 
-/// Sums are rounded, bounds of them have to allow for it.
+/// Factor that allows for rounding of sums in upper bounds.
 const ROUNDING: f32 = 1.0001;
 
-/// A term of the query in the order of evaluation.
+/// A query term in the order of evaluation.
 pub(crate) struct WeightedTerm {
-    /// Its place in the query.
+    /// The term's index in the query.
     pub(crate) number: usize,
     pub(crate) weight: f32,
-    /// It adds to documents that have another term, and finds none.
+    /// Whether the term only adds to documents that match another term.
     pub(crate) is_extra: bool,
-    /// The most that this and the terms after it can contribute.
+    /// The maximum that this term and those after it can contribute.
     pub(crate) remaining: f32,
 }
 
-/// What is evaluated, the same for all segments.
+/// The parameters of the evaluation, equal for all segments.
 pub(crate) struct Plan<'a> {
-    /// By falling weight, those that find nothing last.
+    /// Terms by descending weight; those that find no documents last.
     pub(crate) terms: &'a [WeightedTerm],
     pub(crate) scorer: &'a Scorer,
     pub(crate) known: &'a dyn Fn(u64) -> bool,
-    /// Not beside a limit.
+    /// Used only without a limit.
     pub(crate) factors: &'a [Factor],
 }
 
@@ -43,30 +43,30 @@ thread_local! {
     static ACCUMULATOR: RefCell<Accumulator> = RefCell::default();
 }
 
-/// Between segments all scores are 0 again, which is why one is kept per thread:
-/// clearing what was touched costs less than allocating.
+/// Sums of scores. There is one per thread, with all scores zero between segments, because resetting the touched
+/// entries costs less than allocating.
 #[derive(Default)]
 pub(crate) struct Accumulator {
     scores: Vec<f32>,
-    /// The documents whose score is not 0.
+    /// The documents whose score is not zero.
     touched: Vec<u32>,
     selection: Vec<f32>,
-    /// Of each document of the segment, when groups are scored: 0 for none.
+    /// For each document of the segment, the number of its group when groups are scored; 0 for none.
     slots: Vec<u32>,
     grouped: Vec<u32>,
 }
 
 impl Accumulator {
-    /// Lends out the one of this thread.
+    /// Calls `run` with this thread's accumulator.
     pub(crate) fn with(run: impl FnOnce(&mut Self)) {
-        // taken, not borrowed: the caller's filter may search as well
+        // Taken, not borrowed: the caller's filter may start a search.
         let mut accumulator = ACCUMULATOR.take();
         run(&mut accumulator);
         ACCUMULATOR.replace(accumulator);
     }
 
-    /// Pushes the documents of `segment` that have a term and that the plan's
-    /// filter accepts, and scores their groups, if they are asked for.
+    /// Pushes the documents of `segment` that contain a term and that the plan's filter accepts, and scores their
+    /// groups if requested.
     pub(crate) fn evaluate(
         &mut self,
         segment: &Segment,
@@ -113,7 +113,7 @@ impl Accumulator {
         groups: &mut GroupScores,
     ) {
         for term in plan.terms {
-            // documents of one group mostly follow each other
+            // Documents of one group are mostly consecutive.
             let mut run: Option<(u32, f32)> = None;
             for posting in postings.get(term.number).copied().unwrap_or_default() {
                 let document = posting.document() as usize;
@@ -138,12 +138,11 @@ impl Accumulator {
         }
     }
 
-    /// Sums what the terms contribute to the documents of a segment.
+    /// Sums the contributions of the terms to the documents of a segment.
     ///
-    /// `postings` are in the order of the query. Terms come by falling weight,
-    /// so that with a limit the common last ones need not be read in full: once
-    /// they cannot bring in a document on their own, only those found before
-    /// are looked up in them.
+    /// `postings` are in the order of the query. Terms are evaluated by descending weight. With a limit, the last,
+    /// frequent terms need not be read completely: once they cannot add a document to the best ones, only the documents
+    /// found so far are looked up in their postings.
     fn sum(
         &mut self,
         segment: &Segment,
@@ -212,7 +211,7 @@ impl Accumulator {
         }
     }
 
-    /// A score that the last of the best documents has at least; sums only grow.
+    /// A lower bound for the score of the last of the best documents; sums only grow.
     fn threshold(
         &mut self,
         segment: &Segment,

@@ -1,20 +1,19 @@
-//! The best documents of those pushed.
+//! Keeps the best of the documents that are pushed.
 
 use std::cmp::Ordering;
 
 use crate::scoring::ranked::Ranked;
 
-/// Keeps up to twice the limit and drops the worse half when that is full, which
-/// costs less than a heap.
+/// Keeps up to twice the limit, and drops the worse half when full, which costs less than a heap.
 pub(crate) struct Best {
     limit: Option<usize>,
     kept: Vec<Ranked>,
-    /// The score of the last document within the limit, once there are so many.
+    /// The score of the last document within the limit, once there are enough.
     threshold: Option<f32>,
 }
 
 impl Best {
-    /// Without a limit all are kept.
+    /// Without a limit, all documents are kept.
     pub(crate) fn new(limit: Option<usize>) -> Self {
         Self { limit, kept: Vec::new(), threshold: None }
     }
@@ -33,24 +32,24 @@ impl Best {
         }
     }
 
-    /// A document with a lower score is not among the best, whatever comes.
+    /// A document with a lower score cannot be among the best any more.
     pub(crate) fn threshold(&mut self) -> Option<f32> {
         self.drop_worse();
         self.threshold
     }
 
-    /// The best `count` first, the others in no order.
+    /// The documents, the best `count` first and the others in no order.
     pub(crate) fn into_best_first(mut self, count: usize) -> Vec<Ranked> {
         self.drop_worse();
         put_best_first(&mut self.kept, count);
         self.kept
     }
 
-    /// Best first. Scores are not negative.
+    /// The documents, best first. Scores are not negative.
     pub(crate) fn into_sorted(mut self) -> Vec<Ranked> {
         self.drop_worse();
-        // by plain integers first, which is several times faster; only equal scores need the full comparison,
-        // for which those pushed last come first: mostly these are the latest
+        // Sorts by integers first, which is several times faster. Only equal scores need the full comparison, where the
+        // last pushed come first, because they are mostly the latest.
         let keys = self.kept.iter().zip(0_u32..).map(|(document, place)| {
             u64::from(!document.score.to_bits()) << 32 | u64::from(!place)
         });
@@ -74,7 +73,7 @@ impl Best {
     }
 }
 
-/// Puts the best `count` first, in their order.
+/// Moves the best `count` to the front, in order.
 pub(crate) fn put_best_first(documents: &mut [Ranked], count: usize) {
     if count < documents.len() {
         documents.select_nth_unstable_by(count, better_first);

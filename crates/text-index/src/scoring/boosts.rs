@@ -1,31 +1,30 @@
-//! What the place of a document among the others adds to its score.
+//! Boosts: additions to the score of a document for its position among the candidates.
 
 use std::cmp::Ordering;
 
-/// After so many later candidates the boost of recency has fallen to a third.
+/// After this many later candidates, the boost of recency has fallen to about a third.
 const RECENT_CANDIDATES: f32 = 10.0;
 
-/// Among few candidates the latest matters more: recency weighs twice as much at
-/// ninety, six times as much at ten.
+/// Among few candidates, recency weighs more: twice as much at ninety, six times as much at ten.
 const FEW_CANDIDATES: f32 = 10.0;
 const MOST_AMONG_FEW: f32 = 10.0;
 
-/// What the candidates two places away count, as a share of what those beside count.
+/// Weight of candidates two positions away, relative to those directly beside.
 const TWO_AWAY: f32 = 0.25;
-/// What a candidate beside counts where neither has a group, as a share of what it counts within a group.
+/// Weight of an adjacent candidate where neither has a group, relative to one within the group.
 const UNGROUPED: f32 = 0.5;
-/// Without a group, calls belong together that were saved within this time, in ms.
+/// Maximum time in milliseconds between calls without a group that count as related.
 const TOGETHER: u64 = 5 * 60 * 1000;
 
-/// How much the place of a document among the candidates counts.
+/// The weights of the boosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Boosts {
-    /// The share of the best score that the latest candidate gets on top, where there are many.
+    /// Share of the best score that is added to the latest candidate, if there are many.
     pub recency: f32,
-    /// The share of the scores of the candidates just before and just after, if they are of the same group. Those
-    /// two places away, and those without a group that were saved within minutes, count less.
+    /// Share of the scores of the previous and the next candidate that is added, if they are in the same group. Those
+    /// two positions away, and those without a group that were saved within minutes, count less.
     pub neighbours: f32,
-    /// The share of what the group as a whole matches.
+    /// Share of the group's score that is added.
     pub group: f32,
 }
 
@@ -35,30 +34,30 @@ impl Default for Boosts {
     }
 }
 
-/// A candidate that matches.
+/// A candidate that matches the query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scored {
-    /// Its place among all candidates, those that do not match included.
+    /// Its position among all candidates, including those that do not match.
     pub position: usize,
-    /// How well its text matches, and after [`boost`] how good it is.
+    /// The score of its text; after [`boost`], its total score.
     pub score: f32,
-    /// Its group, 0 for none.
+    /// Its group; 0 for none.
     pub group: u64,
-    /// What its group as a whole matches, as [`crate::Ranked`] has it.
+    /// The score of its group, as in [`crate::Ranked`].
     pub group_score: f32,
-    /// Of equally good candidates the later is first.
+    /// Of equally scored candidates, the later one is first.
     pub timestamp: i64,
-    /// How much of the score is for nearness by a vector.
+    /// The part of the score that is for vector similarity.
     pub near: f32,
-    /// How much of the score [`boost`] added for neighbours.
+    /// The part of the score that [`boost`] added for neighbours.
     pub beside: f32,
-    /// How much of the score [`boost`] added for recency.
+    /// The part of the score that [`boost`] added for recency.
     pub recent: f32,
 }
 
-/// Adds the boosts to the scores of the matching ones of `candidates`
-/// candidates, which stand in the order in which they were made, and sorts
-/// them: best first. With a `limit` only so many are left. Returns the best score without recency.
+/// Adds the boosts to the scores of the matching candidates and sorts them, best first. `candidates` is the number of
+/// all candidates, which are ordered by time. With a `limit`, only the best are kept. Returns the best score without
+/// recency.
 pub fn boost(
     scored: &mut Vec<Scored>,
     candidates: usize,
@@ -85,18 +84,18 @@ pub fn boost(
     best
 }
 
-/// How good a candidate is for its recency, where it does not match: in a small store the latest calls may be
-/// what is asked for, whatever their words. `best` is what [`boost`] returned.
+/// The score that a candidate without a match gets for its recency: in a small store, the latest calls may be relevant
+/// regardless of their words. `best` is the value that [`boost`] returned.
 pub fn recency_of_others(position: usize, candidates: usize, boosts: &Boosts, best: f32) -> f32 {
     boosts.recency * among_few(candidates) * best * freshness(position, candidates)
 }
 
-/// How much more recency weighs among few candidates.
+/// The factor by which recency weighs more among few candidates.
 fn among_few(candidates: usize) -> f32 {
     MOST_AMONG_FEW * FEW_CANDIDATES / (FEW_CANDIDATES + candidates as f32)
 }
 
-/// 1 for the latest candidate, less the more came after.
+/// 1 for the latest candidate, decreasing with the number of later ones.
 fn freshness(position: usize, candidates: usize) -> f32 {
     let age = candidates.saturating_sub(position + 1) as f32;
     (-age / RECENT_CANDIDATES).exp()
@@ -114,7 +113,7 @@ fn add_neighbours(scored: &mut [Scored], share: f32) {
     }
 }
 
-/// What a candidate counts for another, as a share of what it counts right beside it in one group.
+/// The weight of another candidate for this one, relative to an adjacent candidate of the same group.
 fn nearness(document: &Scored, other: &Scored) -> f32 {
     match other.position.abs_diff(document.position) {
         _ if document.group != other.group => 0.0,

@@ -1,4 +1,4 @@
-//! Why a document is found.
+//! Explains why a document was found.
 
 use rustc_hash::FxHashMap;
 
@@ -10,18 +10,18 @@ use crate::query::free_text::{Query, QueryTerm};
 use crate::scoring::ranking::Scorer;
 use crate::scoring::search::Evaluation;
 
-/// What one term contributes to the score of a document.
+/// The contribution of one term to the score of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermMatch {
-    /// The term as it is indexed: lower case, stemmed.
+    /// The index term: lower case, stemmed.
     pub term: Box<str>,
-    /// Which fields have it: name, description, arguments, result.
+    /// Which fields contain it: name, description, arguments, result.
     pub fields: [bool; DOCUMENT_FIELDS],
-    /// Its part of the score.
+    /// Its contribution.
     pub score: f32,
 }
 
-/// For each document the terms of the query that it has, most important first.
+/// For each document, the query terms that it contains, the largest contribution first.
 pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
     let evaluation = Evaluation::new(view, query, &[], &[]);
     let scorer = Scorer::new(&evaluation.totals);
@@ -50,7 +50,7 @@ pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<
     sequences.iter().map(explained).collect()
 }
 
-/// How often a document of a segment has a term.
+/// How often a document of a segment contains a term.
 fn find(view: &View, sequence: u64, term: &QueryTerm) -> Option<(Frequencies, Lengths)> {
     view.segments.iter().find_map(|segment| {
         let place = segment.place(sequence)?;

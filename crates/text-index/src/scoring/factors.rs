@@ -1,4 +1,4 @@
-//! What is known of a document beside its words makes its score greater or less.
+//! Factors by which facts about a document raise or lower its score.
 
 use crate::analysis::words::hash;
 use crate::index::document_terms::{DocumentTerms, for_each_fact};
@@ -7,14 +7,14 @@ use crate::index::fields::Document;
 use crate::index::segment::Segment;
 use crate::query::question::Question;
 
-/// The result says that the call failed, or that it found nothing.
+/// The result reports that the call failed or found nothing.
 const EMPTY: f32 = 0.7;
 /// The question names an argument.
 const NAMED: f32 = 1.15;
 /// The question asks for a time, the result names one.
 const TIME: f32 = 1.2;
 
-/// Facts, and what they do to the score of a document that has any of them.
+/// Facts, and the factor for documents that have any of them.
 pub(crate) struct Factor {
     factor: f32,
     facts: Vec<(u32, Box<str>)>,
@@ -25,7 +25,7 @@ impl Factor {
         Self { factor, facts: facts.map(|fact| (hash(fact), fact.into())).collect() }
     }
 
-    /// What counts for a question.
+    /// The factors for a question.
     pub(crate) fn of(question: &Question) -> Vec<Self> {
         let mut factors = vec![
             Self::new(EMPTY, std::iter::once(facts::EMPTY)),
@@ -51,12 +51,12 @@ impl Factor {
     }
 }
 
-/// The product of the factors for a document by its terms.
+/// The product of the factors for a document, by its terms.
 pub(crate) fn of_terms(factors: &[Factor], terms: &DocumentTerms) -> f32 {
     product(factors, |hash, fact| !terms.find(hash, fact).is_empty())
 }
 
-/// The product of the factors for a document of which there is no index.
+/// The product of the factors for a document that is not indexed.
 pub(crate) fn of_document(factors: &[Factor], document: &Document<'_>) -> f32 {
     if factors.is_empty() {
         return 1.0;

@@ -1,33 +1,32 @@
-//! What groups of documents match as a whole.
+//! Scores groups of documents as a whole.
 
 use rustc_hash::FxHashMap;
 
-/// Terms of a query that count for groups, the most important ones: a whole conversation may be
-/// handed in as a query, and each group keeps a score for each.
+/// Maximum number of query terms that count for groups, the most important ones. A caller may pass a complete
+/// conversation as a query, and each group keeps a score per term.
 const MAXIMUM_TERMS: usize = 64;
 
-/// Of each group the best score of every term of the query among its documents:
-/// their sum says how much of the query the group covers, be it in one document
-/// or spread over several.
+/// For each group, the best score of every query term among its documents. The sum measures how much of the query the
+/// group covers, in one document or in several.
 #[derive(Debug)]
 pub(crate) struct GroupScores {
-    /// The terms that count, by their places in the query.
+    /// The terms that count, by their index in the query.
     terms: Vec<usize>,
     numbers: FxHashMap<u64, u32>,
-    /// The group asked for last: documents of one group mostly follow each other.
+    /// The last requested group: documents of one group are mostly consecutive.
     latest: Option<(u64, u32)>,
-    /// For each group, for each term.
+    /// Scores by group and term.
     best: Vec<f32>,
 }
 
 impl GroupScores {
-    /// `terms` are the places of the query's terms, the most important first.
+    /// `terms` are indices of query terms, the most important first.
     pub(crate) fn new(terms: impl Iterator<Item = usize>) -> Self {
         let terms: Vec<usize> = terms.take(MAXIMUM_TERMS).collect();
         Self { terms, numbers: FxHashMap::default(), latest: None, best: Vec::new() }
     }
 
-    /// The number that a group has here; `None` for no group.
+    /// The number of a group here; `None` for no group.
     pub(crate) fn number(&mut self, group: u64) -> Option<u32> {
         if group == 0 {
             return None;
@@ -46,7 +45,7 @@ impl GroupScores {
         Some(number)
     }
 
-    /// Counts what a term contributes to a document of the group with this number.
+    /// Records the score of a term in a document of the group.
     pub(crate) fn add(&mut self, number: u32, term: usize, score: f32) {
         let Some(slot) = self.terms.iter().position(|other| *other == term) else { return };
         if let Some(best) = self.best.get_mut(number as usize * self.terms.len() + slot) {
@@ -54,7 +53,7 @@ impl GroupScores {
         }
     }
 
-    /// What a group matches, 0 for no group.
+    /// The score of a group; 0 for no group.
     pub(crate) fn score(&self, group: u64) -> f32 {
         let Some(number) = self.numbers.get(&group) else { return 0.0 };
         let start = *number as usize * self.terms.len();

@@ -1,4 +1,4 @@
-//! What is best: BM25 over the fields, the best documents, groups and boosts.
+//! Scoring: BM25 over the fields, selection of the best documents, groups and boosts.
 
 pub(crate) mod accumulator;
 pub(crate) mod best;

@@ -1,5 +1,5 @@
-//! Ranks documents for a question: by its terms, by what the order of its words says, and by identifiers
-//! that lead from one document to others.
+//! Ranks documents for a question: by its terms, by adjacent terms that question and document share, and by identifiers
+//! that link the best documents to others.
 
 use rustc_hash::FxHashMap;
 
@@ -16,20 +16,20 @@ use crate::scoring::factors::Factor;
 use crate::scoring::ranked::{Ranked, RankedList, Which};
 use crate::scoring::search::Evaluation;
 
-/// Pairs of adjacent terms count for so many of the best documents.
+/// Number of best documents for which pairs of adjacent terms are scored.
 const PAIRED: usize = 50;
-/// What a pair adds, times the mean weight of its terms.
+/// Score of a pair, multiplied by the mean weight of its terms.
 const PAIR: f32 = 0.2;
 
-/// Identifiers of so many of the best documents lead to others.
+/// Number of best documents whose identifiers are followed to other documents.
 const LINKING: usize = 3;
-/// They have this share of the best score at least.
+/// Minimum score of such a document relative to the best score.
 const LEAST_LINKING_SCORE: f32 = 0.5;
-/// So many identifiers count, and no more.
+/// Maximum number of identifiers that are followed.
 const LINKED: usize = 10;
-/// What the identifiers of the best document weigh together.
+/// Total weight of the identifiers of the best document.
 const LINKED_WEIGHT: f32 = 0.5;
-/// An identifier that so many documents have, and more than this share of all, leads nowhere.
+/// Identifiers in at least this many documents, and in more than this share of all, are not followed.
 const MOST_LINKED_DOCUMENTS: usize = 4;
 const MOST_LINKED_SHARE: f32 = 0.05;
 
@@ -50,7 +50,7 @@ pub(crate) fn rank(
         let query = Query::of_weighted(linked.into_iter());
         let more = Evaluation::new(view, &query, foreign, &factors).rank(known, Some(0)).hits;
         let more: FxHashMap<Which, f32> = more.iter().map(|hit| (hit.which, hit.score)).collect();
-        // A document with nothing else shares no term with the question.
+        // A document that matches only linked identifiers shares no term with the question.
         for hit in &mut ranked.hits {
             hit.score += more.get(&hit.which).copied().unwrap_or_default();
         }
@@ -60,8 +60,8 @@ pub(crate) fn rank(
     ranked
 }
 
-/// Adds to the scores of the best documents what pairs of terms count that stand side by side in the
-/// question and in the document.
+/// Adds to the scores of the best documents the scores of pairs of terms that are adjacent in the question and in the
+/// document.
 fn add_pairs(
     evaluation: &Evaluation<'_>,
     question: &Question,
@@ -85,7 +85,7 @@ fn add_pairs(
     }
 }
 
-/// Identifiers of the best documents that a few others have, with their weights.
+/// Identifiers of the best documents that few other documents have, with their weights.
 fn linked_terms(
     evaluation: &Evaluation<'_>,
     hits: &[Ranked],
@@ -116,7 +116,7 @@ fn linked_terms(
     linked
 }
 
-/// The sketches of all documents in question.
+/// The sketches of all ranked documents.
 struct Sketches<'a> {
     view: &'a View,
     recent: FxHashMap<u64, &'a DocumentTerms>,
@@ -133,7 +133,7 @@ impl<'a> Sketches<'a> {
         Self { view, recent, foreign }
     }
 
-    /// Reads the pairs and the identifiers of a document.
+    /// Calls `read` with the pairs and the identifiers of a document.
     fn with<T>(&self, which: Which, read: impl FnOnce(&[u16], &[u32]) -> T) -> Option<T> {
         match which {
             Which::Known(sequence) => {
@@ -152,7 +152,7 @@ impl<'a> Sketches<'a> {
         }
     }
 
-    /// The term with a hash, and how many documents have it.
+    /// The term with a hash, and the number of documents that contain it.
     fn documents_with(&self, hash: u32) -> Option<(Box<str>, usize)> {
         let in_segments = self.view.segments.iter().flat_map(|segment| segment.with_hash(hash));
         let in_recent = self.recent.values().flat_map(|terms| terms.with_hash(hash));

@@ -1,19 +1,19 @@
-//! What makes one document better than another: BM25 over the fields.
+//! The scoring function: BM25 over the fields.
 
 use crate::index::fields::{FIELD_COUNT, FIELDS, Lengths};
 use crate::index::postings::Frequencies;
 
-/// How soon further occurrences stop to count (BM25's k1).
+/// How fast further occurrences saturate (BM25's k1).
 const SATURATION: f32 = 1.6;
 
-/// What a match earns in however long a document (BM25+'s delta).
+/// Score of a match regardless of the document's length (BM25+'s delta).
 const MATCH: f32 = 0.3;
 
-/// The most that one term of weight 1 can contribute to a score.
+/// The maximum that one term of weight 1 can contribute to a score.
 pub(crate) const MAXIMUM_SCORE: f32 = SATURATION + 1.0 + MATCH;
 
-/// What the collection as a whole says: the number of documents and the mean
-/// length of each field, empty ones aside.
+/// Statistics of the collection: the number of documents, and for each field the mean length of those that are not
+/// empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) documents: u64,
@@ -39,22 +39,22 @@ impl Totals {
         }
     }
 
-    /// The weight of a term that so many documents have.
+    /// The weight of a term that this many documents contain.
     pub(crate) fn inverse_document_frequency(&self, containing: u64) -> f32 {
         inverse_document_frequency(self.documents, containing)
     }
 }
 
-/// Never negative, so that a match is always better than none.
+/// Never negative, so that a match always scores more than none.
 pub(crate) fn inverse_document_frequency(documents: u64, containing: u64) -> f32 {
     let (documents, containing) = (documents.max(containing) as f64, containing as f64);
     ((documents - containing + 0.5) / (containing + 0.5)).ln_1p() as f32
 }
 
-/// Scores one term in one document, for one state of the collection.
+/// Scores one term in one document, for a given state of the collection.
 ///
-/// The occurrences in all fields are summed, each by the weight and length of
-/// its field, before they saturate (BM25F).
+/// The occurrences in all fields are summed, each weighted by its field and the field's length, before they saturate
+/// (BM25F).
 pub(crate) struct Scorer {
     constant: [f32; FIELD_COUNT],
     per_token: [f32; FIELD_COUNT],
@@ -75,10 +75,10 @@ impl Scorer {
         scorer
     }
 
-    /// At most [`MAXIMUM_SCORE`].
+    /// The score, at most [`MAXIMUM_SCORE`].
     #[inline]
     pub(crate) fn score(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
-        // one array after the other, which becomes a few vector instructions
+        // One array after the other, which compiles to a few vector instructions.
         let frequencies = frequencies.values();
         let lengths = lengths.map(f32::from);
         let mut fields = [0.0; FIELD_COUNT];
@@ -93,7 +93,7 @@ impl Scorer {
     }
 }
 
-/// The weight of a term that the query has `occurrences` times.
+/// The weight of a term that occurs `occurrences` times in the query.
 pub(crate) fn query_weight(occurrences: u32) -> f32 {
     1.0 + (occurrences as f32).ln()
 }

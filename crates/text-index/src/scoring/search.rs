@@ -1,4 +1,4 @@
-//! Evaluation of a query against a snapshot.
+//! Evaluates a query on a view of the index.
 
 use std::borrow::Cow;
 
@@ -46,8 +46,7 @@ pub(crate) fn rank(
     Evaluation::new(view, query, foreign, &[]).rank(known, None)
 }
 
-/// The best documents by the terms of the query alone, without others for those that no document
-/// has, and without what groups add.
+/// The best documents by the terms of the query only: no replacements of absent terms, and no scores of groups.
 pub(crate) fn rank_best(
     view: &View,
     query: &Query,
@@ -69,16 +68,16 @@ pub(crate) fn rank_best(
     }
 }
 
-/// What a collection says of a term.
+/// Statistics of a term in a collection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TermStatistics {
-    /// The most that it can add to a score.
+    /// The maximum that the term can add to a score.
     pub(crate) maximum: f32,
-    /// How many documents have it.
+    /// The number of documents that contain it.
     pub(crate) documents: usize,
 }
 
-/// For each term of the query, in its order.
+/// The statistics of the query's terms, in order.
 pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
     let evaluation = Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
     let mut terms = vec![TermStatistics::default(); query.terms().len()];
@@ -91,7 +90,7 @@ pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
     terms
 }
 
-/// A document outside the segments that has a term of the query.
+/// A document outside segments that contains a query term.
 struct Loose {
     which: Which,
     timestamp: i64,
@@ -105,10 +104,10 @@ pub(crate) struct Evaluation<'a> {
     factors: &'a [Factor],
     pub(crate) terms: Cow<'a, [QueryTerm]>,
     pub(crate) totals: Totals,
-    /// For each segment, for each term.
+    /// By segment and term.
     postings: Vec<&'a [Posting]>,
     loose: Vec<Loose>,
-    /// For each loose document, for each term.
+    /// By loose document and term.
     frequencies: Vec<Frequencies>,
 }
 
@@ -200,8 +199,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The documents that share a term with the query, with what their groups match: best first, or with
-    /// `leading` so many of them, the others in no order.
+    /// The documents that share a term with the query, with the scores of their groups: best first, or with `leading`
+    /// only that many in order and the others in no order.
     pub(crate) fn rank(
         &self,
         known: &dyn Fn(u64) -> bool,
@@ -220,7 +219,7 @@ impl<'a> Evaluation<'a> {
         RankedList { maximum: self.maximum(&terms), hits }
     }
 
-    /// The weight that a term has for being rare; `None` where no document has it.
+    /// The weight of a term for its rarity; `None` when no document contains it.
     pub(crate) fn rarity(&self, term: &str) -> Option<f32> {
         let number = self.terms.iter().position(|other| *other.text == *term)?;
         let containing = self.containing(number) as u64;
@@ -273,7 +272,7 @@ impl<'a> Evaluation<'a> {
         best
     }
 
-    /// Documents that have a term.
+    /// The number of documents that contain a term.
     fn containing(&self, number: usize) -> usize {
         let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
         let in_segments: usize = of_term.map(|postings| postings.len()).sum();
@@ -281,8 +280,8 @@ impl<'a> Evaluation<'a> {
         in_segments + loose.filter(|frequencies| !frequencies.is_empty()).count()
     }
 
-    /// Those that can contribute most first. One order for all documents, so
-    /// that equal documents get equal scores to the last bit.
+    /// The terms by maximum contribution, descending. The order is the same for all documents, so that equal documents
+    /// get exactly equal scores.
     pub(crate) fn weighted_terms(&self) -> Vec<WeightedTerm> {
         let weight = |(number, term): (usize, &QueryTerm)| {
             let containing = self.containing(number) as u64;
@@ -302,7 +301,7 @@ impl<'a> Evaluation<'a> {
         terms
     }
 
-    /// What the terms together can contribute, the weightiest of each part of the query.
+    /// The maximum contribution of all terms, where only the heaviest term of each part of the query counts.
     fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
         let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
         let mut parts: Vec<(Option<u32>, f32)> =
@@ -313,13 +312,13 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Whether a document has a term that is not merely extra.
+/// Whether a document contains a term that is not merely extra.
 fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
     let finding = terms.iter().filter(|term| !term.is_extra);
     finding.filter_map(|term| found.get(term.number)).any(|frequencies| !frequencies.is_empty())
 }
 
-/// What each term contributes to a document that has it.
+/// The contribution of each term to a document that contains it.
 fn scores(
     terms: &[WeightedTerm],
     found: &[Frequencies],

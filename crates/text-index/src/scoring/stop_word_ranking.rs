@@ -1,4 +1,4 @@
-//! Ranks documents by stop words, for a query that has nothing else.
+//! Ranks documents by stop words, for a query that has only stop words.
 
 use crate::analysis::stop_words::StopWords;
 use crate::index::document_terms;
@@ -9,7 +9,7 @@ use crate::scoring::best::Best;
 use crate::scoring::ranked::{Ranked, RankedList, Which};
 use crate::scoring::ranking::inverse_document_frequency;
 
-/// Ranks by the stop words themselves: better is who has more of those that few have.
+/// Ranks by the stop words that documents share with the query; rare stop words count more.
 pub(crate) fn rank(
     view: &View,
     wanted: &StopWords,

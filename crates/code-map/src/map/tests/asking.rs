@@ -1,4 +1,4 @@
-//! What is asked about comes first, and the same every time.
+//! The query focus: matching files and definitions come first, and results are deterministic.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn names(snapshot: &Snapshot, focus: &[&str]) -> Vec<String> {
     symbols.collect()
 }
 
-/// Three parts that hardly know each other, and what all of them use.
+/// Three components with few references between them, and a module that all of them use.
 async fn project() -> std::sync::Arc<Snapshot> {
     snapshot(&[
         ("src/shared/logger.ts", "class WorkspaceLogger\nfunction formatMessage"),
@@ -53,7 +53,7 @@ async fn what_many_use_comes_first() {
 }
 
 #[tokio::test]
-async fn a_use_leads_to_who_defines_the_name_elsewhere() {
+async fn a_use_leads_to_the_file_that_defines_the_name() {
     let found = snapshot(&[
         ("a.ts", "class Unused\nclass SharedName\nuse SharedName\nuse Unused"),
         ("b.ts", "class OnlyHere"),
@@ -68,7 +68,7 @@ async fn a_use_leads_to_who_defines_the_name_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_name_that_few_define_tells_more() {
+async fn a_name_that_few_files_define_counts_more() {
     let mut sources: Vec<(String, String)> = (0..10)
         .map(|number| (format!("many{number}.ts"), "function CommonThing".to_owned()))
         .collect();
@@ -98,7 +98,7 @@ async fn a_name_that_many_define_takes_little_from_others() {
 }
 
 #[tokio::test]
-async fn a_use_of_a_name_that_tells_much_counts_for_more() {
+async fn a_use_of_a_specific_name_counts_more() {
     for (better, worse) in
         [("saveContext", "save"), ("collect_all", "_collect_all"), ("Frob", "iter")]
     {
@@ -151,7 +151,7 @@ async fn paths_are_understood_however_they_are_written() {
     ] {
         assert_eq!(snapshot.rank(&[entry.to_owned()]), exact, "{entry}");
     }
-    // Taken for words, other files with these words would come before the rest.
+    // If the piece were treated as words, other files with these words would come first.
     workspace.write("src/deep.ts", "class Deep");
     let snapshot = workspace.refresh().await;
     let found = files(&snapshot, &[absolute.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! What is known is not looked for again, and is believed only where it is right.
+//! Cached records are reused, and only if they are valid.
 
 use std::{
     fs,
@@ -87,7 +87,7 @@ async fn what_was_written_just_now_is_verified() {
     workspace.disk.is_coarse.store(true, Ordering::SeqCst);
     workspace.write_now("a.ts", "class One");
     workspace.refresh().await;
-    // Within the same tick, with the same length: nothing but the contents tells.
+    // Within the same tick and with the same length: only the contents differ.
     let modified = fs::metadata(workspace.path("a.ts")).unwrap().modified().unwrap();
     workspace.write_now("a.ts", "class Two");
     let file = fs::File::options().write(true).open(workspace.path("a.ts")).unwrap();
@@ -126,7 +126,7 @@ async fn many_changes_are_written_down_and_few_are_not() {
 }
 
 #[tokio::test]
-async fn a_damaged_cache_is_made_anew() {
+async fn a_damaged_cache_is_rebuilt() {
     let mut workspace = filled(4);
     let expected = workspace.refresh().await;
     let expected = expected.render(&expected.rank(&[]), 500);
@@ -154,7 +154,7 @@ async fn a_damaged_cache_is_made_anew() {
     }
 }
 
-/// Recomputes the checksum: the contents are wrong, not the bytes.
+/// Recomputes the checksum, so that the contents are wrong while the checksum is valid.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes[20..]);
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
@@ -162,20 +162,20 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_cache_made_by_other_means_is_made_anew() {
+async fn a_cache_of_another_format_or_version_is_rebuilt() {
     let mut workspace = filled(4);
     workspace.refresh().await;
     let path = workspace.cache();
     let whole = fs::read(&path).unwrap();
     let mut foreign = Vec::new();
-    // Another version, and other numbers behind it.
+    // Another version, followed by other numbers.
     let version = env!("CARGO_PKG_VERSION").len();
     for place in [25, 25 + version, 26 + version, 30 + version] {
         let mut bytes = whole.clone();
         bytes[place] ^= 1;
         foreign.push(sealed(bytes));
     }
-    // Of the next format, and with lengths of what is not there.
+    // The next format version, with lengths beyond the end.
     foreign
         .push(sealed(whole.iter().map(|byte| if *byte == b'1' { b'2' } else { *byte }).collect()));
     for place in 24..whole.len() {
@@ -204,7 +204,7 @@ async fn a_cache_made_by_other_means_is_made_anew() {
 }
 
 #[tokio::test]
-async fn another_bound_makes_the_cache_anew() {
+async fn another_limit_rebuilds_the_cache() {
     let mut workspace = filled(4);
     workspace.refresh().await;
     workspace.parses();
@@ -215,7 +215,7 @@ async fn another_bound_makes_the_cache_anew() {
 }
 
 #[tokio::test]
-async fn a_cache_that_cannot_be_written_breaks_nothing_and_is_told() {
+async fn a_failed_cache_write_is_reported_and_breaks_nothing() {
     let workspace = filled(4);
     workspace.disk.is_full.store(true, Ordering::SeqCst);
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -233,7 +233,7 @@ async fn a_cache_that_cannot_be_written_breaks_nothing_and_is_told() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_cache_is_for_the_owner_alone() {
+async fn the_cache_is_accessible_to_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let workspace = filled(1);
     let options = RefreshOptions { durability: Durability::Full, ..RefreshOptions::default() };

@@ -1,4 +1,4 @@
-//! Whoever is gone waits for nothing, and whoever waits shares the work.
+//! A cancelled refresh stops, and concurrent callers share one refresh.
 
 use std::{
     sync::{
@@ -30,7 +30,7 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parsing_stops_when_nobody_waits_and_what_was_parsed_stays_known() {
+async fn parsing_stops_without_callers_and_parsed_files_stay_known() {
     let mut workspace = filled(40);
     let (held, stopped) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     {
@@ -55,7 +55,7 @@ async fn parsing_stops_when_nobody_waits_and_what_was_parsed_stays_known() {
     held.store(false, Ordering::SeqCst);
     let snapshot = workspace.refresh().await;
     assert_eq!(snapshot.definition_count(), 40);
-    // Those whose parsing was interrupted are parsed again, and no others.
+    // Only files whose parsing was interrupted are parsed again.
     let interrupted = stopped.load(Ordering::SeqCst);
     assert_eq!(workspace.parses(), 40 + interrupted);
     workspace.refresh().await;
@@ -63,7 +63,7 @@ async fn parsing_stops_when_nobody_waits_and_what_was_parsed_stays_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_begins_before_whoever_is_gone_has_stopped() {
+async fn a_refresh_begins_after_a_cancelled_one_has_stopped() {
     let mut workspace = filled(40);
     let held = Arc::new(AtomicBool::new(true));
     {
@@ -112,7 +112,7 @@ async fn refreshes_at_once_parse_everything_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_sees_what_was_there_before_the_call() {
+async fn a_waiting_caller_sees_files_written_before_its_call() {
     let mut workspace = filled(5);
     let is_parsing = Arc::new(AtomicBool::new(false));
     let goes_on = Arc::new(AtomicBool::new(false));

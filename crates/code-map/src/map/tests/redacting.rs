@@ -1,4 +1,4 @@
-//! What is kept has passed redaction.
+//! Everything that is stored was redacted.
 
 use std::{fs, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{
     support::Workspace,
 };
 
-/// In two parts: hosting services refuse pushes that hold a whole one.
+/// In two parts: hosting services refuse pushes that contain a complete one.
 fn secret() -> String {
     ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
 }
@@ -47,7 +47,7 @@ async fn secrets_are_neither_kept_nor_shown() {
 }
 
 #[tokio::test]
-async fn other_rules_make_the_cache_anew() {
+async fn other_rules_rebuild_the_cache() {
     for restarts in [false, true] {
         let mut workspace = Workspace::new();
         workspace.write("a.ts", "class InternalName");

@@ -1,4 +1,4 @@
-//! A map fits its room, and uses it.
+//! A map fits into its limit, and uses it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::symbols::Language;
 
-/// A snapshot without files on a disk.
+/// A snapshot of files that do not exist on disk.
 fn of_texts(files: Vec<(String, String)>) -> Snapshot {
     let mut files: Vec<SourceFile> = files
         .into_iter()
@@ -172,7 +172,7 @@ proptest! {
             prop_assert!(lines >= map.files.len() + count);
             let mut rest = map.text.as_str();
             for file in &map.files {
-                // In this order, each at the beginning of a line.
+                // In this order, each at the start of a line.
                 let place = rest.find(&file.path);
                 prop_assert!(place.is_some(), "{}", file.path);
                 rest = &rest[place.unwrap() + file.path.len()..];

@@ -1,4 +1,5 @@
-//! A workspace in a temporary directory, a disk that counts, spoils and coarsens, and a language of lines.
+//! Test support: a workspace in a temporary directory, a disk that counts calls, injects errors and coarsens times, and
+//! a simple line-based language.
 
 use std::{
     fs,
@@ -23,24 +24,24 @@ use crate::symbols::{Definition, FileSymbols, NotParsed, Reference, SymbolKind};
 /// The text of a file that the parser stops at its memory budget.
 pub const NEEDS_TOO_MUCH_MEMORY: &str = "needs too much memory";
 
-/// The local disk, watched.
+/// The local disk with hooks.
 pub type WatchedDisk = HookedDisk<LocalDisk, Watch>;
 
-/// What is watched, and what goes wrong.
+/// Recorded calls and injected errors.
 #[derive(Clone, Default)]
 pub struct Watch {
     reads: Arc<Mutex<Vec<String>>>,
     pub writes: Arc<AtomicUsize>,
-    /// Times and versions tell no more than the second, as on some file systems.
+    /// Times and versions have a resolution of a second, as on some file systems.
     pub is_coarse: Arc<AtomicBool>,
-    /// What cannot be read or looked at.
+    /// Paths that cannot be read or listed.
     pub closed: Arc<Mutex<Vec<String>>>,
-    /// Nothing can be written.
+    /// Writes fail.
     pub is_full: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Source files that were read since the last call, in order.
+    /// Source files that were read since the previous call, in order.
     pub fn reads(&self) -> Vec<String> {
         let mut reads = std::mem::take(&mut *self.reads.lock().unwrap());
         reads.sort();
@@ -74,7 +75,7 @@ impl DiskHooks for Watch {
                 }
                 self.check(path)
             }
-            // Another path than that by which it is read.
+            // A path different from the one by which the file is read.
             "entry" => self.check(&Path::new("looked at").join(path.file_name().unwrap())),
             _ => Ok(()),
         }
@@ -122,10 +123,10 @@ pub fn parse(source: &[u8]) -> FileSymbols {
     symbols
 }
 
-/// What happens while a file is parsed.
+/// A callback that runs while a file is parsed.
 pub type Meanwhile = dyn Fn(&[u8], &Cancelled) + Send + Sync;
 
-/// A workspace and its cache, in a directory that goes with them.
+/// A workspace and its cache, in a temporary directory that is removed with them.
 pub struct Workspace {
     folder: tempfile::TempDir,
     pub disk: WatchedDisk,
@@ -147,7 +148,7 @@ impl Workspace {
         Self { folder, disk, parses, limits, map }
     }
 
-    /// As another process has it, or this one after a restart.
+    /// Opens the map again, as another process or a restarted one does.
     pub fn again(&mut self) {
         self.again_while(|_, _| {});
     }
@@ -177,14 +178,14 @@ impl Workspace {
         files[0].clone()
     }
 
-    /// Writes a file just now.
+    /// Writes a file with the current time.
     pub fn write_now(&self, relative: &str, text: &str) {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a file that looks as if it were so many seconds old.
+    /// Writes a file with a time this many seconds ago.
     pub fn write_old(&self, relative: &str, text: &str, seconds: u64) {
         self.write_now(relative, text);
         self.age(relative, seconds);
@@ -207,7 +208,7 @@ impl Workspace {
         self.refresh().await.paths().map(str::to_owned).collect()
     }
 
-    /// Files that were parsed since the last call.
+    /// Number of files that were parsed since the previous call.
     pub fn parses(&self) -> usize {
         self.parses.swap(0, Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Which files there are.
+//! Which files a workspace has.
 
 use std::{
     fs,
@@ -93,7 +93,7 @@ async fn names_that_cannot_be_shown_are_left_out() {
     let workspace = Workspace::new();
     workspace.write("fine é日.ts", "");
     workspace.write("two\nlines.ts", "");
-    // Not every file system takes such a name.
+    // Some file systems refuse such a name.
     let _ = fs::write(workspace.root().join(OsStr::from_bytes(b"\xff.ts")), "");
     let snapshot = workspace.refresh().await;
     assert!(snapshot.paths().eq(["fine é日.ts"]));
@@ -150,7 +150,7 @@ async fn too_large_files_are_listed_without_symbols() {
     assert_eq!(workspace.disk.reads(), ["small.ts"]);
 }
 
-/// Keeps what was skipped, as JSON.
+/// Collects what was skipped, as JSON.
 fn skipped_into(reported: &Arc<Mutex<Vec<String>>>) -> Arc<OnNotice> {
     let reported = Arc::clone(reported);
     Arc::new(move |notice| {
@@ -178,7 +178,7 @@ async fn a_file_over_the_memory_budget_is_listed_and_reported_and_not_parsed_aga
         assert_eq!(workspace.parses(), parses);
         let expected = r#"{"files":[{"path":"costly.ts","reason":"tooMuchMemory"}],"total":1,"beyondBound":0}"#;
         assert_eq!(*reported.lock().unwrap(), [expected]);
-        // Another process has only the cache.
+        // Another process knows only the cache.
         workspace.again();
     }
     workspace.write("costly.ts", "class B");
@@ -187,7 +187,7 @@ async fn a_file_over_the_memory_budget_is_listed_and_reported_and_not_parsed_aga
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_is_skipped_and_told() {
+async fn an_unreadable_file_is_skipped_and_reported() {
     let mut workspace = Workspace::new();
     for (path, text) in [("a.ts", "class A"), ("b/b.ts", "class B"), ("c.ts", "class C")] {
         workspace.write(path, text);

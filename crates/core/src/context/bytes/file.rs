@@ -1,13 +1,13 @@
-//! The file of a record's bytes: a line of JSON that says whose it is, and the bytes of all parts, one behind the other. A
-//! file system that knows texts only has them as base64.
+//! The file with the bytes of one record: a line of JSON that names the session, then the bytes of all parts in
+//! sequence. On a file system for texts only, the bytes are base64.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 
-/// A line of ours takes no more, in bytes.
+/// The longest first line, in bytes.
 pub const MAX_LINE: u64 = 64 * 1024;
 
-/// The line before the bytes.
+/// The first line.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -35,7 +35,7 @@ pub fn write(session: &str, parts: &[Vec<u8>], is_text_only: bool) -> Vec<u8> {
     out
 }
 
-/// The bytes of all parts; `None` where a file holds none.
+/// The bytes of all parts; `None` if the file is not of this format.
 pub fn read(mut file: Vec<u8>) -> Option<Vec<u8>> {
     let end = memchr::memchr(b'\n', &file)?;
     let line: Line = serde_json::from_slice(file.get(..end)?).ok()?;
@@ -46,7 +46,7 @@ pub fn read(mut file: Vec<u8>) -> Option<Vec<u8>> {
     }
 }
 
-/// The session that wrote a file, from its beginning.
+/// The session that wrote a file, from its first bytes.
 pub fn owner_of(beginning: &[u8]) -> Option<String> {
     let end = memchr::memchr(b'\n', beginning)?;
     let line: Line = serde_json::from_slice(beginning.get(..end)?).ok()?;

@@ -1,16 +1,16 @@
-//! Bytes that a result holds: they are in a file beside the record, and the result has a reference in their place.
+//! Binary data within results: it is stored in a file beside the record, and the result has a reference in its place.
 //!
-//! The record's member `bytes` says where they are in the result, and has their digests. It alone decides: a result of a tool
-//! that looks like a reference is a result. A handle is of that member as well, so that only the bytes that were
-//! saved are redeemed by it.
+//! The record's member `bytes` says where in the result each part was, with its digest. Only this member is trusted: a
+//! tool's result that looks like a reference is an ordinary result. The handle covers the member too, so it identifies
+//! exactly the bytes that were saved.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `taking` | which texts of a result are bytes, before redaction |
-//! | `placing` | the references, once the result is redacted |
-//! | `part` | the record's member |
-//! | `file` | the form of the file |
-//! | `reading` | the parts of a stored context, verified, and slices of them |
+//! | `taking` | finds binary data in a result and replaces it with markers, before redaction |
+//! | `placing` | replaces the markers with references, after redaction |
+//! | `part` | one part, as in the record's member |
+//! | `file` | the format of the file |
+//! | `reading` | verified reading of a context's parts, and slices of them |
 
 mod file;
 mod part;

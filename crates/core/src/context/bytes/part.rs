@@ -1,4 +1,4 @@
-//! A part of a record's bytes, as its member `bytes` says it.
+//! One part of a record's binary data, as its member `bytes` describes it.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::slices::{PathStep, normalised_path};
 
 use super::super::{leaves::Step, save_request::SavedPart};
 
-/// What JavaScript is given in the place of a part.
+/// The type that JavaScript gets for a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -20,27 +20,27 @@ pub enum Form {
     Base64,
 }
 
-/// Where bytes are in a result, and what they are.
+/// The position and the properties of binary data in a result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
-    /// The steps to the place, JSON: a key may hold what UTF-8 cannot express.
+    /// The path to the part as JSON, because a key may have lone surrogates, which UTF-8 cannot express.
     pub path: Box<RawValue>,
-    /// How many bytes.
+    /// The number of bytes.
     pub size: u64,
     /// Their SHA-256, in hex.
     pub sha256: String,
     /// Their media type.
     pub media_type: String,
-    /// What JavaScript is given.
+    /// The type that JavaScript gets.
     pub form: Form,
-    /// What stands before base64: the beginning of a data URL.
+    /// The text before the base64: the beginning of a data URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Of an image, in pixels.
+    /// Width of an image, in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u64>,
-    /// Of an image, in pixels.
+    /// Height of an image, in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Part {
         self.path.get() == "[]"
     }
 
-    /// The place as a normalised JSON path; `None` where a key has none.
+    /// The path as a normalised JSON path; `None` if a key cannot be written in one.
     pub fn normalised_path(&self) -> Option<String> {
         let steps: Vec<Step> = serde_json::from_str(self.path.get()).ok()?;
         Some(normalised_path(steps.iter().map(|step| match step {
@@ -60,28 +60,28 @@ impl Part {
         })))
     }
 
-    /// Size, media type and dimensions in words.
+    /// Size, media type and dimensions as text.
     pub fn description(&self) -> String {
         let mut text = format!("{} bytes of {}", self.size, self.media_type);
         if let (Some(width), Some(height)) = (self.width, self.height) {
-            // Writing to a text does not fail.
+            // Writing to a String cannot fail.
             let _ = write!(text, ", {width} x {height} pixels");
         }
         text
     }
 
-    /// Its place and description, for the text that replaces it in a conversation.
+    /// Path and description, for the text that replaces the part in a conversation.
     pub fn saved(&self) -> SavedPart {
         SavedPart { steps: self.path.get().to_owned(), description: self.description() }
     }
 
-    /// Whether these are the bytes.
+    /// Whether the digest of `contents` is that of the part.
     pub fn is_of(&self, contents: &[u8]) -> bool {
         digest_of(contents) == self.sha256
     }
 }
 
-/// The parts that a record's member says; none where it is no member of ours.
+/// Parses the record's member; empty if it is not valid.
 pub fn parts_of(token: &[u8]) -> Vec<Part> {
     serde_json::from_slice(token).unwrap_or_default()
 }
@@ -91,7 +91,7 @@ pub fn whole(parts: &[Part]) -> Option<&Part> {
     parts.first().filter(|part| part.is_whole())
 }
 
-/// How many bytes the parts have together.
+/// The total size of the parts.
 pub fn size_of(parts: &[Part]) -> u64 {
     parts.iter().fold(0, |total, part| total.saturating_add(part.size))
 }
@@ -104,7 +104,7 @@ pub fn digest_of(contents: &[u8]) -> String {
 /// Bytes as hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a text does not fail.
+        // Writing to a String cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -1,4 +1,5 @@
-//! References in the place of bytes, once their result is redacted. Bytes whose marker redaction replaced go with it.
+//! Replaces the markers of binary data with references, after the result was redacted. If redaction replaced a marker,
+//! its bytes are dropped and not stored.
 
 use std::{mem, ops::ControlFlow};
 
@@ -14,20 +15,20 @@ use super::{
 
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
-/// The bytes of a result, in their places.
+/// The references of a result and the file with its bytes.
 pub struct Placed {
-    /// The record's member, JSON.
+    /// The record's member `bytes`, JSON.
     pub token: String,
-    /// What it says.
+    /// The parsed member.
     pub parts: Vec<Part>,
-    /// The file.
+    /// The contents of the file.
     pub file: Payload,
 }
 
-/// As [`Placed`], before the file is made.
+/// As [`Placed`], before the file's contents are assembled.
 pub struct PlacedParts {
     pub parts: Vec<Part>,
-    /// The bytes of each.
+    /// The bytes of each part.
     pub contents: Vec<Vec<u8>>,
 }
 
@@ -46,14 +47,14 @@ pub fn member(parts: &[Part]) -> Option<String> {
     serde_json::to_string(parts).ok()
 }
 
-/// What stands in the place of a part, and what it is.
+/// The reference that replaces a part, and its properties.
 struct Reference {
     token: Vec<u8>,
     part: Part,
 }
 
 impl Taken {
-    /// Replaces the markers in the JSON that `text` holds from `start` on, and in `raw`, the JSON before it was redacted. `None` where
+    /// Replaces the markers in the JSON in `text` from `start` on, and in `raw`, the JSON before redaction. `None` if
     /// no marker is left.
     pub fn place(
         mut self,
@@ -90,7 +91,7 @@ fn reference(taken: &TakenPart) -> Option<Reference> {
     )
 }
 
-/// A reference to `size` bytes that begin so; `sha256` is the digest of all.
+/// A reference to `size` bytes with this beginning; `sha256` is the digest of all of them.
 fn reference_to(
     beginning: &[u8],
     size: u64,
@@ -133,7 +134,7 @@ fn reference_to(
     Some(Reference { token: said.to_string().into_bytes(), part })
 }
 
-/// Bytes that are a value of their own, of which only the beginning is in memory: the reference to them and what they are.
+/// For a stream of bytes, of which only the beginning is in memory: the reference and the properties.
 pub fn streamed_part(
     beginning: &[u8],
     size: u64,
@@ -144,14 +145,14 @@ pub fn streamed_part(
     Some((reference.token, reference.part))
 }
 
-/// The step to the next value of an array or object.
+/// The key or index of the next value in an array or object.
 enum Next<'a> {
     Index(u64),
     Key(&'a [u8]),
 }
 
-/// Replaces markers by references; returns the numbers of the parts with their paths, in the order of the text. A part is placed
-/// once.
+/// Replaces markers with references; returns the numbers and paths of the parts, in the order of the text. Each part is
+/// placed at most once.
 fn replace(
     text: &mut Vec<u8>,
     start: usize,
@@ -200,7 +201,7 @@ fn replace(
             }
             Token::Number(_) | Token::Literal(_) => {}
         }
-        // A value has ended.
+        // After a value.
         if let Some(Next::Index(index)) = around.last_mut() {
             *index += 1;
         }
@@ -213,7 +214,7 @@ fn replace(
     places
 }
 
-/// The number of the part that a marker stands for.
+/// The number of the part that a marker belongs to.
 fn number_of(string: &[u8], marker: &str) -> Option<usize> {
     let inside = string.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let number = inside.strip_prefix(marker.as_bytes())?.strip_prefix(b" ")?;

@@ -1,4 +1,5 @@
-//! Reading the bytes of a stored context. What a file holds is believed only when it has the digests of the record.
+//! Reads the binary data of a stored context. The file's contents are returned only if their digests are those in the
+//! record.
 
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -16,21 +17,21 @@ use crate::{
     slices::{self, Going, Request, Slice},
 };
 
-/// Longer files are none of ours.
+/// The longest file that is read, in bytes.
 const MAX_FILE: u64 = u32::MAX as u64;
 
-/// A range of a part that a reader asked for.
+/// A range of one part.
 pub struct Asked {
     part: usize,
     from: usize,
     to: Option<usize>,
     max_bytes: usize,
-    /// The JSON path that found the part.
+    /// The paths that the request's JSON path matched.
     paths: Option<Vec<String>>,
 }
 
-/// The bytes that a request asks for: those of a result that is nothing else, or of the one place to which its JSON path led. Lines and
-/// matches are those of the reference.
+/// The range of bytes that a request selects, if the result is binary data or the JSON path led to one part. Requests
+/// for lines and matches read the reference instead; they return `None`.
 pub fn asked(parts: &[Part], request: &Request, slice: &Slice) -> Option<Asked> {
     let part = match &slice.paths {
         None => parts.iter().position(Part::is_whole)?,
@@ -60,7 +61,7 @@ pub async fn slice(session: &Arc<Session>, path: &str, asked: Asked) -> Result<S
     let contents = contents.get(range).unwrap_or_default();
     let start = from.min(contents.len());
     let wanted = to.unwrap_or(contents.len()).clamp(start, contents.len());
-    // Four characters are three bytes.
+    // Four characters of base64 are three bytes.
     let end = wanted.min(start + (max_bytes / 4).max(1) * 3);
     Ok(Slice {
         text: STANDARD.encode(contents.get(start..end).unwrap_or_default()),
@@ -76,17 +77,17 @@ pub async fn slice(session: &Arc<Session>, path: &str, asked: Asked) -> Result<S
     })
 }
 
-/// The bytes of each part of a context, in the order in which its record names them.
+/// The bytes of each part of a context, in the order of the record.
 ///
 /// # Errors
-/// Those of a load, and `Corrupt` where the file of the bytes is not what was saved.
+/// Those of a load, and `Corrupt` if the file's contents are not those that were saved.
 pub async fn load(session: &Arc<Session>, path: &str) -> Result<Vec<Vec<u8>>> {
     let (parts, contents) = read_parts(session, path).await?;
     let cut = ranges(&parts).map(|range| contents.get(range).unwrap_or_default().to_vec());
     Ok(cut.collect())
 }
 
-/// Whether the bytes of a record are those that were saved.
+/// Whether the file has the bytes that were saved.
 pub async fn are_stored(
     directory: &ContextDirectory,
     root: &Path,
@@ -104,7 +105,7 @@ pub async fn are_stored(
     verified.await.unwrap_or_default()
 }
 
-/// The parts of a context, and the bytes of all of them, verified.
+/// The parts of a context and all their bytes, verified.
 async fn read_parts(session: &Arc<Session>, path: &str) -> Result<(Vec<Part>, Vec<u8>)> {
     let relative = session.locate(path).await?;
     let (record, file) = match load::load(session, path).await? {
@@ -132,7 +133,7 @@ async fn read_parts(session: &Arc<Session>, path: &str) -> Result<(Vec<Part>, Ve
     .await
 }
 
-/// The bytes of a file, when they are those that the parts say.
+/// The bytes, if they match the digests of the parts.
 fn verify(file: Vec<u8>, parts: &[Part]) -> Option<Vec<u8>> {
     let contents = file::read(file)?;
     let is_whole = contents.len() as u64 == size_of(parts)
@@ -142,7 +143,7 @@ fn verify(file: Vec<u8>, parts: &[Part]) -> Option<Vec<u8>> {
     is_whole.then_some(contents)
 }
 
-/// Where each part is among the bytes of all.
+/// The range of each part within all bytes.
 fn ranges(parts: &[Part]) -> impl Iterator<Item = Range<usize>> {
     parts.iter().scan(0_usize, |end, part| {
         let start = *end;

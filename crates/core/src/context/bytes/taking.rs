@@ -1,5 +1,5 @@
-//! Taking bytes out of a result before it is redacted, in which base64 would look like anything. A marker stands in
-//! their place until then: a text that no result can hold, because part of it is random.
+//! Takes binary data out of a result before redaction, whose rules could match parts of base64. Until redaction is
+//! over, a marker is in its place: a text with a random part, which no result can contain by itself.
 
 use std::{ops::ControlFlow, ops::Range};
 
@@ -12,24 +12,24 @@ use storage::layout;
 use super::part::Form;
 use crate::error::Result;
 
-/// Shorter base64 takes no more as text, in characters.
+/// The shortest base64 that is taken out, in characters.
 const LEAST_BASE64: usize = 64;
-/// Members that hold base64 in the messages of MCP, Anthropic, LangChain, the AI SDK and OpenAI.
+/// Keys whose values are base64 in the messages of MCP, Anthropic, LangChain, the AI SDK and OpenAI.
 const DATA_KEYS: [&[u8]; 5] =
     [b"\"data\"", b"\"blob\"", b"\"image\"", b"\"file_data\"", b"\"base64\""];
-/// Members beside them that hold their media type.
+/// Keys beside them with the media type.
 const TYPE_KEYS: [&[u8]; 4] =
     [b"\"mimeType\"", b"\"mime_type\"", b"\"mediaType\"", b"\"media_type\""];
 const DATA_URL: &[u8] = b"\"data:";
 const BASE64_MARK: &[u8] = b";base64,";
-/// The parameters of a data URL take no more, in bytes.
+/// The longest prefix of a data URL, in bytes.
 const MAX_PREFIX: usize = 200;
 const MAX_MEDIA_TYPE: usize = 120;
 
-/// Bytes that JavaScript took out of a value.
+/// Binary data that JavaScript took out of a value.
 #[derive(Debug, Default)]
 pub struct GivenBytes {
-    /// What the text in the place of each begins with; a space and the number of the part follow.
+    /// The beginning of each marker text; a space and the number of the part follow.
     pub marker: String,
     /// The parts.
     pub parts: Vec<GivenPart>,
@@ -44,7 +44,7 @@ pub struct GivenPart {
     pub media_type: Option<String>,
 }
 
-/// Bytes that were taken out of a result.
+/// Binary data that was taken out of a result.
 pub struct Taken {
     /// See [`GivenBytes::marker`].
     pub marker: String,
@@ -59,17 +59,17 @@ pub struct TakenPart {
 }
 
 impl Taken {
-    /// How many bytes.
+    /// The total size.
     pub fn size(&self) -> usize {
         self.parts.iter().map(|part| part.contents.len()).sum()
     }
 }
 
-/// Takes the base64 of content blocks and data URLs out of the JSON that `text` holds from `start` on, beside what was given. `None`
-/// where there are no bytes.
+/// Takes the base64 of content blocks and data URLs out of the JSON in `text` from `start` on, in addition to `given`.
+/// `None` if there is no binary data.
 ///
 /// # Errors
-/// `Redaction`: bytes that are text are redacted as such.
+/// `Redaction`: bytes that are UTF-8 text are redacted as text.
 pub fn take(
     text: &mut Vec<u8>,
     start: usize,
@@ -110,7 +110,7 @@ pub fn take(
     Ok(Some(taken))
 }
 
-/// Bytes that are text are redacted as such.
+/// Redacts bytes that are UTF-8 text.
 fn redact(contents: &mut Vec<u8>, pass: &mut RedactionSession) -> Result<()> {
     match String::from_utf8(std::mem::take(contents)) {
         Ok(mut text) => {
@@ -122,7 +122,7 @@ fn redact(contents: &mut Vec<u8>, pass: &mut RedactionSession) -> Result<()> {
     Ok(())
 }
 
-/// Groups of digits: no rule of redaction takes them for a secret.
+/// The digits are in short groups, so that no redaction rule takes them for a secret.
 fn new_marker() -> String {
     let digits = format!("{:016x}{:016x}", layout::random(), layout::random());
     let mut marker = String::from("stored bytes");
@@ -135,7 +135,7 @@ fn new_marker() -> String {
     marker
 }
 
-/// The cheap question, which nearly all results answer with no.
+/// A cheap test that is false for nearly all results.
 fn may_hold_base64(json: &[u8]) -> bool {
     let holds = |needle: &[u8]| memmem::find(json, needle).is_some();
     json.len() > LEAST_BASE64 && (TYPE_KEYS.into_iter().any(holds) || holds(BASE64_MARK))
@@ -152,14 +152,14 @@ struct Found {
 struct Around<'a> {
     key: &'a [u8],
     media_type: Option<String>,
-    /// Texts that are base64 if a media type is beside them.
+    /// Strings that are base64 if a media type is beside them.
     texts: Vec<&'a [u8]>,
 }
 
 fn base64_in(json: &[u8]) -> Vec<Found> {
     let mut found = Vec::new();
     let mut around: Vec<Option<Around<'_>>> = Vec::new();
-    // What follows a broken part is not found.
+    // A syntax error only ends the search early.
     let _ = json_text::walk_value(json, 0, |token| {
         match token {
             Token::ObjectStart => around.push(Some(Around::default())),
@@ -203,7 +203,7 @@ fn base64_in(json: &[u8]) -> Vec<Found> {
     found
 }
 
-/// Where a token of the text is.
+/// The range of a token in the text.
 fn place_of(json: &[u8], token: &[u8]) -> Range<usize> {
     let start = token.as_ptr().addr().saturating_sub(json.as_ptr().addr());
     start..start + token.len()
@@ -218,14 +218,14 @@ fn of_data_url(url: &[u8]) -> Option<TakenPart> {
     let end = memmem::find(beginning, BASE64_MARK)? + BASE64_MARK.len();
     let prefix = str::from_utf8(url.get(..end)?).ok()?;
     let media_type = prefix.strip_prefix("data:")?.split(';').next()?;
-    // A prefix is kept beside the record's text: it says nothing but types.
+    // The prefix is stored in the record without redaction, so only media types are accepted.
     if !is_media_type(media_type) || prefix.contains('\\') {
         return None;
     }
     decoded(url.get(end..)?, Some(media_type.to_owned()), Some(prefix.to_owned()))
 }
 
-/// Base64 in its only spelling: what is written again is the same.
+/// Decodes base64 in canonical form only, so that encoding it again gives the same text.
 fn decoded(base64: &[u8], media_type: Option<String>, prefix: Option<String>) -> Option<TakenPart> {
     if base64.len() < LEAST_BASE64 {
         return None;
@@ -234,7 +234,7 @@ fn decoded(base64: &[u8], media_type: Option<String>, prefix: Option<String>) ->
     Some(TakenPart { contents, media_type, form: Form::Base64, prefix })
 }
 
-/// `type/subtype` of the characters that RFC 6838 allows.
+/// `type/subtype` with the characters that RFC 6838 allows.
 fn is_media_type(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty()

@@ -75,7 +75,7 @@ fn other_texts_stay() {
         json!({ "type": "image", "data": data }),
         json!({ "mimeType": "a/b", "text": data }),
         json!({ "mimeType": "no type", "data": data }),
-        // A spelling that would not come back.
+        // A form of base64 that encoding would not reproduce.
         json!({ "mimeType": "a/b", "data": data.replace('=', "") + "-_" }),
         json!({ "mimeType": "a/b", "data": "/7+A" }),
         json!({ "mimeType": "a/b", "data": [data] }),

@@ -51,7 +51,7 @@ fn files_without_a_row_are_told_and_a_damaged_table_is_removed() {
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend_from_slice(&[b'x'; 10]);
     fs::write(&path, &bytes).unwrap();
-    // What follows a row that was cut short is in no place of its own.
+    // Rows after an incomplete one are not aligned.
     first.add(2, Mark::Saved, &name(2)).unwrap();
     first.add(3, Mark::Saved, &name(3)).unwrap();
     assert_eq!(found(&table(folder.path()), 1), []);

@@ -1,10 +1,10 @@
-//! Diffs: the names of the files, the heads of their hunks, and how much changed.
+//! The preview of diffs: the names of the files, the headers of their hunks, and the numbers of changed lines.
 
 use super::{Preview, counted, failures, lines, outlined, write_sections};
 
-/// Of a diff nearly every line has the form of one.
+/// The least share of lines that have the form of a diff.
 const LEAST_SHARE: (usize, usize) = (98, 100);
-/// Files, and hunks of each, that are remembered.
+/// The most files, and hunks of each, that are remembered.
 const MAX_FILES: usize = 1000;
 const MAX_HUNKS: usize = 100;
 
@@ -15,11 +15,11 @@ struct File {
     added: usize,
     removed: usize,
     hunks: Vec<String>,
-    /// Its name is that of `+++` already.
+    /// Whether its name was taken from a `+++` line.
     is_named: bool,
 }
 
-/// The preview of a diff; `None` of any other text.
+/// The preview of a diff; `None` for other texts.
 pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     let files = files_of(text)?;
     let total = |count: fn(&File) -> usize| files.iter().map(count).sum::<usize>();
@@ -36,11 +36,11 @@ pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     Some(outlined(write_sections(&first, &sections, "files", max_bytes), text, max_bytes))
 }
 
-/// The files of a diff; `None` when the text is none.
+/// The files of a diff; `None` if the text is not a diff.
 fn files_of(text: &str) -> Option<Vec<File>> {
     let mut files: Vec<File> = Vec::new();
     let (mut all, mut strange) = (0, 0);
-    // What is left of a hunk, old and new.
+    // The lines that the current hunk still has, old and new.
     let (mut old, mut new) = (0, 0);
     let mut has_hunk = false;
     for line in lines::contents(text) {
@@ -80,7 +80,7 @@ fn files_of(text: &str) -> Option<Vec<File>> {
             let name = names.split(" b/").last().unwrap_or(names);
             files.push(File { name: name.to_owned(), ..File::default() });
         } else if let Some(name) = line.strip_prefix("--- ") {
-            // Without a line of git, a file begins here.
+            // Without a `diff --git` line, a file begins here.
             if files.last().is_none_or(|file| file.is_named) {
                 files.push(File { name: name_of(name).to_owned(), ..File::default() });
             }
@@ -107,7 +107,7 @@ fn files_of(text: &str) -> Option<Vec<File>> {
     (has_hunk && (all - strange) * whole >= all * least).then_some(files)
 }
 
-/// Old and new lines that `@@ -1,4 +1,6 @@` announces.
+/// The numbers of old and new lines in `@@ -1,4 +1,6 @@`.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let ranges = line.strip_prefix("@@ -")?;
     let (old, rest) = ranges.split_once(" +")?;
@@ -119,13 +119,13 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
     Some((length(old)?, length(new)?))
 }
 
-/// A name without the prefix of git and without a time.
+/// A file name without git's prefix and without a time.
 fn name_of(name: &str) -> &str {
     let name = name.split('\t').next().unwrap_or(name);
     name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
 }
 
-/// What a diff has beside its hunks.
+/// Whether a line belongs to a diff outside its hunks.
 fn is_head(line: &str) -> bool {
     const HEADS: [&str; 19] = [
         "index ",

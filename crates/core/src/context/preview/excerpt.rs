@@ -1,10 +1,10 @@
-//! The beginning and the end of a text, cut between lines where that leaves enough, else between characters.
+//! The beginning and the end of a text, cut between lines if that leaves enough, otherwise between characters.
 
 use std::ops::Range;
 
 use crate::context::delimited::shown_length;
 
-/// Both parts take at most `max_bytes` bytes when they are shown: two thirds are the beginning's.
+/// Two ranges that take at most `max_bytes` bytes when shown; the beginning gets two thirds.
 pub(super) fn pieces(text: &str, max_bytes: usize) -> Vec<Range<usize>> {
     let tail_bytes = max_bytes / 3;
     let head = head(text, max_bytes - tail_bytes);
@@ -16,7 +16,7 @@ pub(super) fn pieces(text: &str, max_bytes: usize) -> Vec<Range<usize>> {
     [0..head, tail..text.len()].into_iter().filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Where the beginning of at most `max_bytes` shown bytes ends.
+/// The end of the longest beginning that takes at most `max_bytes` bytes when shown.
 pub(super) fn head(text: &str, max_bytes: usize) -> usize {
     let mut characters = text.char_indices().peekable();
     let mut taken = 0;
@@ -34,12 +34,12 @@ pub(super) fn head(text: &str, max_bytes: usize) -> usize {
     let shown = text.get(..end).unwrap_or_default();
     match shown.rfind('\n') {
         Some(last) if last + 1 >= end / 2 => last + 1,
-        // A line end of two characters is not cut.
+        // A CRLF is not split.
         _ => end - usize::from(shown.ends_with('\r')),
     }
 }
 
-/// Where the end of at most `max_bytes` shown bytes begins.
+/// The start of the longest end that takes at most `max_bytes` bytes when shown.
 pub(super) fn tail(text: &str, max_bytes: usize) -> usize {
     let mut taken = 0;
     let mut start = text.len();
@@ -82,8 +82,8 @@ mod tests {
             let pieces = pieces(&text, max_bytes);
             let shown: Vec<String> = pieces.iter().map(|piece| harmless(&text[piece.clone()])).collect();
             prop_assert!(shown.concat().len() <= max_bytes);
-            // A cut within a line leaves little room: what comes next did not fit, or a line end is near. A
-            // carriage return goes with what follows it.
+            // If a cut is within a line, the unused space is smaller than the next character, or a line end is near. A
+            // carriage return is kept with the character after it.
             let widest = "␍[U+202E]".len();
             if pieces.len() == 2 && !shown[0].ends_with('\n') {
                 prop_assert!(shown[0].len() + widest >= max_bytes - max_bytes / 3);

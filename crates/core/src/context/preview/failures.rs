@@ -1,5 +1,5 @@
-//! How likely a line names a failure, by the forms that compilers, test runners, package managers, interpreters,
-//! shells and crashes have in common.
+//! Estimates whether a line names a failure, by the common forms of messages of compilers, test runners, package
+//! managers, interpreters, shells and crashes.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -7,20 +7,20 @@ use regex::bytes::Regex;
 
 use super::lines;
 
-/// How likely a line names a failure, from 0.
+/// How likely a line names a failure; 0 is not at all.
 pub(super) type Weight = u8;
 
-/// A line says that something failed, and mostly what.
+/// The line says that something failed, and usually what.
 pub(super) const NAMING: Weight = 6;
 /// A text with such a line reports a failure.
 pub(super) const REPORTING: Weight = 4;
-/// A line belongs to a report, or speaks of failures in passing.
+/// The line belongs to a report, or mentions failures in passing.
 pub(super) const MENTIONING: Weight = 2;
 
-/// Of longer lines the beginning is looked at, in bytes.
+/// Only the beginning of longer lines is examined, in bytes.
 const MAX_LOOKED_AT: usize = 1024;
 
-/// Texts without any of these have no failure: a cheap test of a whole text.
+/// A text without any of these words reports no failure: a cheap test for a whole text.
 static STEMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i-u)err|exception|fail|fatal|panic|critical|severe|traceback|assert|expect|fault|abort|kill|dump|cannot|",
@@ -33,7 +33,7 @@ static STEMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What names a failure.
+/// Forms that name a failure.
 static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?x-u)",
@@ -81,7 +81,7 @@ static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What says how many failed.
+/// Totals, such as the number of failed tests.
 static TOTALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i-u)\b[1-9]\d*\s+(?:\w+\s+){0,2}(?:errors?|failed|failures?|failing|problems?|vulnerabilit\w+|broken|crashed)\b|",
@@ -95,7 +95,7 @@ static LOCATED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?x-u)^\s*(?:[\w]+:\s)?(?:[A-Za-z]:)?[\w@./\\+\-]*\w\.\w{1,12}(?::\d+(?::\d+)?(?:-\d+(?::\d+)?)?:?|\(\d+(?:,\d+)?\):?)\s+\S|\bline\s\d+\b|\bat\s\S+\sline\s\d+|\sin\s\S+:\d+$").ok()
 });
 
-/// Words that speak of failures.
+/// Words about failures.
 static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i-u)\b(?:fail(?:ed|s|ure|ures|ing)?|errors?|errno|exception|invalid|missing|unexpected|mismatch(?:ed)?|refused|denied|",
@@ -105,7 +105,7 @@ static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What looks like a failure and is none.
+/// Texts that look like failures but are none.
 static NONE_FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i-u)\b(?:0|no|zero|without(?:\sany)?|any)\s+(?:\w+\s+)?(?:errors?|failures?|failed|fail|failing|warnings?|problems?|vulnerabilities|conflicts?|issues?|exceptions?)\b|",
@@ -115,7 +115,7 @@ static NONE_FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A level below that of a failure, or a test that passed.
+/// Log levels below error, or passed tests.
 static HARMLESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r#"(?-u)(?:^|[\s\[(|"'=:])(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|PASS|PASSED|OK|DBG|INF|VRB)(?:[\s\])|:"'\]]|$)|"#,
@@ -124,12 +124,12 @@ static HARMLESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Lower than a failure, but worth more than nothing.
+/// Warnings, which rank below failures.
 static WARNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?-u)(?:^|[\s\[(|:])(?i:warn(?:ing)?|deprecated)(?:[\s\])|:!\[(]|$)").ok()
 });
 
-/// A line of a program, not of what a program said.
+/// Lines of source code, as opposed to the output of a program.
 static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?-u)^\s*(?:[+\->|]\s*)?(?:\d+\s*(?:\||:|│)?\s)?\s*(?:throw\s|raise\s|return\s|if\s*\(|if\s.*:$|\}\s*catch|catch\s*\(|except\b.*:$|import\s|from\s\S+\simport|const\s|let\s|var\s|def\s|fn\s|func\s|class\s|export\s|public\s|private\s|#include|//|/\*|\*\s|assert\b.*\)$|console\.)|",
@@ -146,12 +146,12 @@ fn finds(expression: &LazyLock<Option<Regex>>, line: &str) -> bool {
     expression.as_ref().is_some_and(|expression| expression.is_match(line.as_bytes()))
 }
 
-/// Where in a text from `from` on something may name a failure; `None` when nothing does.
+/// The position, from `from` on, of a word that failures have; `None` if there is none.
 pub(super) fn next_hint(text: &str, from: usize) -> Option<usize> {
     STEMS.as_ref()?.find_at(text.as_bytes(), from).map(|found| found.start())
 }
 
-/// Whether a line of a text says that something failed.
+/// Whether any line of a text says that something failed.
 pub(in crate::context) fn reports_failure(text: &str) -> bool {
     let mut from = 0;
     while let Some(at) = next_hint(text, from) {
@@ -200,7 +200,7 @@ pub(super) fn weight(line: &str) -> Weight {
     weight
 }
 
-/// A line without what colours it.
+/// A line without ANSI colours.
 pub(super) fn plain(line: &str) -> Cow<'_, str> {
     match COLOURS.as_ref() {
         Some(colours) if line.contains('\x1b') => {
@@ -210,7 +210,7 @@ pub(super) fn plain(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Nothing but whole characters is taken out of a text.
+/// Only whole escape sequences were removed, so the bytes are still UTF-8.
 fn text_of(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),

@@ -1,4 +1,4 @@
-//! The lines of a text.
+//! Splitting texts into lines, as ranges or slices.
 
 use std::ops::Range;
 

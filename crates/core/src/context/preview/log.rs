@@ -1,5 +1,5 @@
-//! Logs, and the outputs of builds, tests and programs that crash: the lines that name failures with what follows
-//! them, totals, and where most lines repeat each other those that do not.
+//! The preview of logs and of the output of builds, tests and crashes: lines that name failures with the lines around
+//! them, totals, and in repetitive texts the lines that do not repeat.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -13,22 +13,22 @@ use super::{
     repetition::{Form, Forms},
 };
 
-/// Texts up to this size are looked at line by line; of longer ones only what has a word that failures have.
+/// Up to this size, every line is examined; of longer texts only lines with a word that failures have.
 const MAX_EXAMINED: usize = 4 << 20;
 const MAX_EXAMINED_LINES: usize = 1 << 16;
-/// Fewer lines repeat nothing.
+/// The least lines of a text that can count as repetitive.
 const LEAST_LINES: usize = 24;
-/// What a line loses when lines of its form came before it, at most.
+/// The most weight that a line loses because earlier lines have the same form.
 const MOST_LOST: Weight = 4;
-/// Lines in question that are kept of each rank: the first ones, and the last ones.
+/// The first and the last candidates that are kept of each rank.
 const FIRST_KEPT: usize = 96;
 const LAST_KEPT: usize = 32;
-/// Shown of a long line, in bytes: of one that names a failure, and of the line after it.
+/// The bytes that are shown of a long line: of one that names a failure, and of the line after it.
 const MAX_LINE: usize = 320;
 const MAX_NEXT_LINE: usize = 200;
-/// Blank lines that may stand between a failure and what follows it.
+/// The most blank lines between a failure and the lines that belong to it.
 const MAX_BLANK: usize = 2;
-/// Lines around a failure that are shown while there is room.
+/// The lines around a failure that are shown if there is space.
 const AROUND: usize = 6;
 
 /// A line that may be shown.
@@ -36,11 +36,11 @@ const AROUND: usize = 6;
 struct Candidate {
     line: Range<usize>,
     weight: Weight,
-    /// Its weight, less where lines of its form came before.
+    /// Its weight, reduced if earlier lines have the same form.
     rank: Weight,
 }
 
-/// The preview of a text that reports a failure, or most of whose lines repeat each other; `None` of any other.
+/// The preview of a text that reports a failure, or most of whose lines repeat each other; `None` for other texts.
 pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     let examined = Examined::of(text);
     let mut candidates = examined.candidates;
@@ -85,18 +85,18 @@ pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
         }
     }
     fill(text, &mut pieces);
-    // A beginning and an end with nothing between them.
+    // Only a beginning and an end, which the generic preview shows as well.
     if !reports && pieces.count() <= 2 {
         return None;
     }
     Some(Preview { outline: String::new(), pieces: pieces.into_ranges() })
 }
 
-/// What a look at a text finds.
+/// The result of examining a text.
 struct Examined {
     candidates: Vec<Candidate>,
     forms: Forms,
-    /// Most lines repeat each other.
+    /// Whether most lines repeat each other.
     is_repetitive: bool,
 }
 
@@ -128,7 +128,8 @@ impl Examined {
             let Some(form) = form else { continue };
             let weight = failures::weight(content(text, &line));
             let is_repeated = forms.is_repeated(form);
-            // What changes in a repetitive text: lines like few others, and where one form follows another.
+            // In a repetitive text, notable lines are those of rare forms, and those that follow a line of another
+            // form.
             let is_notable = is_repetitive && (!is_repeated || before != Some(form.whole));
             before = Some(form.whole);
             let least = Weight::from(is_repetitive && !is_repeated);
@@ -160,12 +161,12 @@ impl Examined {
     }
 }
 
-/// The lines in question, bounded for each rank.
+/// The candidate lines, bounded for each rank.
 #[derive(Default)]
 struct Kept {
     first: FxHashMap<Weight, Vec<Candidate>>,
     last: FxHashMap<Weight, std::collections::VecDeque<Candidate>>,
-    /// How many lines of each form there were, up to [`MOST_LOST`].
+    /// The number of lines of each form, up to [`MOST_LOST`].
     forms: FxHashMap<u64, Weight>,
 }
 
@@ -193,8 +194,8 @@ impl Kept {
     }
 }
 
-/// The most telling first: by weight, then what says something new, then as they stand. The last one of the greatest
-/// weight comes second: programs end with what they died of.
+/// Sorts the most informative first: by weight, then new forms first, then by position. The last line of the greatest
+/// weight comes second, because programs often end with the error that stopped them.
 fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by_key(|one| (Reverse(one.rank), one.line.start));
     let heaviest = candidates.iter().map(|one| one.weight).max().unwrap_or_default();
@@ -211,7 +212,7 @@ fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
 }
 
-/// A line, or where it is long its beginning.
+/// A line, or the beginning of a long one.
 fn shortened(text: &str, line: &Range<usize>, max_bytes: usize) -> Range<usize> {
     if line.len() <= max_bytes {
         return line.clone();
@@ -219,7 +220,7 @@ fn shortened(text: &str, line: &Range<usize>, max_bytes: usize) -> Range<usize> 
     line.start..text.floor_char_boundary(line.start + max_bytes)
 }
 
-/// The line after a line, blank ones left out.
+/// The next line that is not blank.
 fn line_after(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
     let mut end = line.end;
     for _ in 0..=MAX_BLANK {
@@ -235,7 +236,7 @@ fn line_after(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
     None
 }
 
-/// Shows the line at a distance behind a failure, then the one before it, unless they are of a form that repeats.
+/// Shows the line at a distance after a failure, then the one at that distance before it, unless their form repeats.
 fn widen(
     text: &str,
     failure: &Range<usize>,
@@ -267,7 +268,7 @@ fn widen(
     }
 }
 
-/// What room is left goes to the end of the text, then to its beginning.
+/// Uses the remaining space for the end of the text, then for its beginning.
 fn fill(text: &str, pieces: &mut Pieces<'_>) {
     let shown = pieces.shown_at_end();
     let tail = excerpt::tail(text, shown + pieces.room() / 2);
@@ -281,7 +282,7 @@ fn fill(text: &str, pieces: &mut Pieces<'_>) {
     }
 }
 
-/// The place is between two lines.
+/// Whether the position is between two lines.
 fn is_line_end(text: &str, at: usize) -> bool {
     text.get(..at).is_some_and(|before| before.is_empty() || before.ends_with('\n'))
 }

@@ -1,16 +1,17 @@
-//! What a placeholder shows of a text: the parts that matter most, within a number of bytes.
+//! Chooses the parts of a text that a placeholder shows: the most important ones, within a number of bytes.
 //!
-//! The same text gives the same preview. What is left out is counted to the byte by the placeholder.
+//! The preview depends on the text and the call's arguments only. The placeholder states the exact number of bytes that
+//! are omitted. `placeholder` and `json_preview` call `of_text`.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `lines` | the lines of a text |
-//! | `pieces` | parts of a text that are shown, and what they cost with the notes between them |
+//! | `lines` | splitting a text into lines |
+//! | `pieces` | the parts that are shown, and their size with the notes between them |
 //! | `excerpt` | the beginning and the end of a text |
-//! | `failures` | how likely a line names a failure |
-//! | `repetition` | which lines are alike |
-//! | `log` | logs and outputs of builds, tests and crashes: failures, totals, what repeats and what does not |
-//! | `diff`, `search_hits`, `table`, `source` | texts with a form of their own: an outline, and some lines |
+//! | `failures` | estimates whether a line names a failure |
+//! | `repetition` | groups lines that differ in numbers only |
+//! | `log` | the preview of logs and of the output of builds, tests and crashes |
+//! | `diff`, `search_hits`, `table`, `source` | the previews of other kinds of text: an outline, and some lines |
 
 mod diff;
 mod excerpt;
@@ -33,24 +34,24 @@ pub(super) use failures::reports_failure;
 pub(super) use pieces::{left_out, shown_bytes};
 pub(super) use search_hits::count as search_hits_in;
 
-/// The share of the bytes that an outline may take.
+/// The largest share of the bytes that an outline takes.
 const OUTLINE_SHARE: (usize, usize) = (3, 4);
-/// Less room shows a beginning and an end only, in bytes.
+/// With less space, only the beginning and the end are shown; in bytes.
 const LEAST_ROOM: usize = 160;
-/// Longer lines of an outline are cut, in bytes.
+/// The longest line of an outline, in bytes; longer ones are cut.
 const MAX_OUTLINE_LINE: usize = 160;
 
-/// What is shown of a text.
+/// The preview of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Preview {
-    /// What the text holds, in whole lines, harmless; empty where its parts say enough.
+    /// A summary of the text, in whole lines, safe to show (see [`super::delimited`]); empty if there is none.
     pub outline: String,
-    /// The parts of the text that are shown, in their order and apart from each other.
+    /// The parts that are shown, in order and without overlap.
     pub pieces: Vec<Range<usize>>,
 }
 
-/// The preview of a text in at most `max_bytes` bytes, the first note on what is left out not counted.
-/// `arguments` are those of the call, as JSON: they may name the file that the text is.
+/// The preview of a text in at most `max_bytes` bytes, not counting the first note on omitted text. `arguments` are
+/// those of the call, as JSON: they may name the file whose text this is.
 pub(super) fn of_text(text: &str, arguments: &[u8], max_bytes: usize) -> Preview {
     if max_bytes >= LEAST_ROOM && text.len() > max_bytes {
         let formed = source::preview(text, arguments, max_bytes)
@@ -70,38 +71,38 @@ pub(super) fn beginning_and_end(text: &str, max_bytes: usize) -> Preview {
     Preview { outline: String::new(), pieces: excerpt::pieces(text, max_bytes) }
 }
 
-/// An outline, and of the text what there is room for beside it.
+/// An outline, and as much of the text as fits beside it.
 fn outlined(outline: String, text: &str, max_bytes: usize) -> Preview {
     let room = max_bytes.saturating_sub(outline.len() + 1);
     Preview { outline, pieces: excerpt::pieces(text, room) }
 }
 
-/// Lines of an outline within a number of bytes.
+/// Writes the lines of an outline within a number of bytes.
 struct OutlineWriter {
     text: String,
     max_bytes: usize,
 }
 
 impl OutlineWriter {
-    /// For what of a preview an outline may take.
+    /// With the share of a preview that outlines may take.
     fn new(preview_bytes: usize) -> Self {
         let (part, whole) = OUTLINE_SHARE;
         Self { text: String::new(), max_bytes: preview_bytes * part / whole }
     }
 
-    /// The line that is written for a text.
+    /// The line for a text, safe to show.
     fn line(text: &str) -> String {
         let mut line = harmless_line(text, MAX_OUTLINE_LINE);
         line.push('\n');
         line
     }
 
-    /// Bytes that are left.
+    /// The remaining bytes.
     fn room(&self) -> usize {
         self.max_bytes.saturating_sub(self.text.len())
     }
 
-    /// Adds a line when it fits.
+    /// Adds a line if it fits; returns whether it did.
     fn push(&mut self, text: &str) -> bool {
         let line = Self::line(text);
         let fits = line.len() <= self.room();
@@ -112,8 +113,8 @@ impl OutlineWriter {
     }
 }
 
-/// Things with a heading and further lines each: all headings that fit, then lines below the first headings. What
-/// does not fit is counted as `… and 3 more files`.
+/// Writes sections of a heading with lines: as many headings as fit, then lines below the first headings. Omitted
+/// sections are counted as `… and 3 more files`.
 fn write_sections(
     first: &str,
     sections: &[(String, Vec<String>)],
@@ -135,7 +136,7 @@ fn write_sections(
         headings += 1;
     }
     let shown = sections.get(..headings).unwrap_or_default();
-    // Each thing gets a line before any gets two.
+    // Each section gets a line before any gets a second one.
     let mut taken = vec![0; headings];
     let deepest = shown.iter().map(|(_, lines)| lines.len()).max().unwrap_or_default();
     'rounds: for round in 0..deepest {

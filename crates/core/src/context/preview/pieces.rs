@@ -1,18 +1,19 @@
-//! Parts of a text that are shown, within a number of bytes, and the notes on what is left out between them.
+//! The parts of a text that are shown within a number of bytes, with notes on the omitted text between them.
 
 use std::ops::Range;
 
 use crate::context::delimited::{TAG, shown_length};
 
-/// The note on bytes that are left out. The mark, which the text itself cannot hold, shows that the note is not part of the text.
+/// A note on omitted bytes. It has the delimiter `mark`, which the text does not contain, so that it cannot be taken
+/// for a part of the text.
 pub(in crate::context) fn left_out(bytes: usize, mark: &str) -> String {
     format!("[… {bytes} bytes of {TAG}-{mark} left out …]\n")
 }
 
-/// As long as the mark of a placeholder.
+/// A delimiter of the length that placeholders use, to compute sizes.
 const ANY_MARK: &str = "0123456789abcdef";
 
-/// A part, and how many bytes it takes when it is shown.
+/// A part, with the number of bytes it takes when shown.
 #[derive(Debug, Clone)]
 struct Piece {
     range: Range<usize>,
@@ -24,20 +25,21 @@ pub(super) struct Pieces<'t> {
     text: &'t str,
     max_bytes: usize,
     pieces: Vec<Piece>,
-    /// What a note takes at most.
+    /// The most bytes that a note takes.
     note: usize,
-    /// What the parts and all notes but one take.
+    /// The bytes of the parts and of all notes except one.
     cost: usize,
 }
 
 impl<'t> Pieces<'t> {
-    /// None yet; all of them together with the notes between them, one note not counted, take at most `max_bytes`.
+    /// No parts yet. The parts and all notes except one will take at most `max_bytes` bytes.
     pub fn new(text: &'t str, max_bytes: usize) -> Self {
         let note = left_out(text.len(), ANY_MARK).len();
         Self { text, max_bytes, pieces: Vec::new(), note, cost: 0 }
     }
 
-    /// Adds a part when there is room for it. What lies between two parts and is no longer than a note is shown.
+    /// Adds a part if it fits; returns whether it did. A gap between two parts that is no longer than a note is shown
+    /// too.
     pub fn add(&mut self, range: Range<usize>) -> bool {
         if range.is_empty() || self.holds(&range) {
             return true;
@@ -57,29 +59,29 @@ impl<'t> Pieces<'t> {
         true
     }
 
-    /// All of a range is shown.
+    /// Whether all of a range is shown.
     pub fn holds(&self, range: &Range<usize>) -> bool {
         let after = self.pieces.partition_point(|piece| piece.range.start <= range.start);
         let piece = after.checked_sub(1).and_then(|at| self.pieces.get(at));
         piece.is_some_and(|piece| range.end <= piece.range.end)
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn count(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Bytes that are left.
+    /// The remaining bytes.
     pub fn room(&self) -> usize {
         self.max_bytes - self.cost
     }
 
-    /// Bytes of the part at the beginning of the text.
+    /// The length of the part at the beginning of the text.
     pub fn shown_at_beginning(&self) -> usize {
         self.pieces.first().filter(|piece| piece.range.start == 0).map_or(0, |piece| piece.shown)
     }
 
-    /// Bytes of the part at the end of the text.
+    /// The length of the part at the end of the text.
     pub fn shown_at_end(&self) -> usize {
         let end = self.text.len();
         self.pieces.last().filter(|piece| piece.range.end == end).map_or(0, |piece| piece.shown)
@@ -90,7 +92,8 @@ impl<'t> Pieces<'t> {
         self.pieces.into_iter().map(|piece| piece.range).collect()
     }
 
-    /// The range with all parts that it touches: how many parts are before it, it, and where those behind it begin.
+    /// The union of a range with all parts that it touches: the number of parts before it, the union, and the index of
+    /// the first part after it.
     fn joined(&self, range: Range<usize>) -> (usize, Range<usize>, usize) {
         let before = self.pieces.partition_point(|piece| piece.range.end + self.note < range.start);
         let after = self.pieces.partition_point(|piece| piece.range.start <= range.end + self.note);
@@ -107,7 +110,7 @@ impl<'t> Pieces<'t> {
             cost += piece.shown;
             if piece.range.end < self.text.len() {
                 gaps += 1;
-                // The note begins a line.
+                // A note begins on a new line.
                 let end = self.text.get(..piece.range.end).unwrap_or_default();
                 cost += usize::from(!end.ends_with('\n'));
             }
@@ -116,7 +119,7 @@ impl<'t> Pieces<'t> {
     }
 }
 
-/// Bytes that a part of a text takes at most when it is shown.
+/// The most bytes that a part of a text takes when shown.
 pub(in crate::context) fn shown_bytes(text: &str, range: &Range<usize>) -> usize {
     let mut characters = text.get(range.clone()).unwrap_or_default().chars().peekable();
     let mut bytes = 0;

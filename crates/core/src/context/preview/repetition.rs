@@ -1,20 +1,20 @@
-//! Which lines are alike: lines that differ in numbers, times and ids are of one form.
+//! Recognises repeated lines: lines that differ in numbers, times and ids only have the same form.
 
 use std::hash::{BuildHasher, Hasher};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
-/// Forms that are counted at most: a text with more has none that matters.
+/// The most forms that are counted; a text with more is not repetitive.
 const MAX_FORMS: usize = 1 << 16;
-/// A form with fewer lines is no repetition.
+/// The least lines of a form that repeats.
 const LEAST_REPEATED: u32 = 8;
-/// Looked at of a line, in bytes.
+/// The part of a line that is examined, in bytes.
 const MAX_LOOKED_AT: usize = 256;
 
-/// The form of a line: what it says, and what it begins with.
+/// The form of a line, as hashes of its text without numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
-    /// The whole line without its numbers.
+    /// The whole line.
     pub whole: u64,
     /// Its first word.
     first: u64,
@@ -23,7 +23,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The form of a line; `None` of a blank one.
+    /// The form of a line; `None` for a blank one.
     pub fn of(line: &str) -> Option<Self> {
         let line = line.get(..line.floor_char_boundary(MAX_LOOKED_AT)).unwrap_or_default();
         if line.trim().is_empty() {
@@ -38,7 +38,7 @@ impl Form {
     }
 }
 
-/// Letters and no digits.
+/// Whether a word has letters and no digits.
 fn is_word(word: &str) -> bool {
     word.chars().filter(|one| one.is_alphabetic()).nth(1).is_some()
         && !word.bytes().any(|byte| byte.is_ascii_digit())
@@ -59,7 +59,7 @@ fn hash_without_numbers(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// How often each form occurs in a text.
+/// The number of lines of each form in a text.
 #[derive(Default)]
 pub(super) struct Forms {
     counts: FxHashMap<u64, u32>,
@@ -71,7 +71,7 @@ impl Forms {
     pub fn add(&mut self, form: Form) {
         self.lines += 1;
         let keys = [form.first, form.second];
-        // A line of one word counts once.
+        // For a line of one word, both hashes are equal and count once.
         for key in keys.iter().take(if form.first == form.second { 1 } else { 2 }) {
             if let Some(count) = self.counts.get_mut(key) {
                 *count += 1;
@@ -81,13 +81,13 @@ impl Forms {
         }
     }
 
-    /// How many lines are like this one.
+    /// The number of lines with this form.
     pub fn count(&self, form: Form) -> u32 {
         let count = |key| self.counts.get(key).copied().unwrap_or_default();
         count(&form.first).max(count(&form.second))
     }
 
-    /// Many lines begin as this one does.
+    /// Whether many lines begin like this one.
     pub fn is_repeated(&self, form: Form) -> bool {
         self.count(form) >= LEAST_REPEATED
     }

@@ -1,4 +1,4 @@
-//! Hits of `grep`, `rg` and their like: grouped by file.
+//! The preview of the output of `grep`, `rg` and similar tools: the hits grouped by file.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 
 use super::{Preview, counted, failures, lines, outlined, write_sections};
 
-/// Nearly every line is a hit.
+/// The least share of lines that are hits.
 const LEAST_SHARE: (usize, usize) = (98, 100);
 const LEAST_HITS: usize = 8;
-/// Files, and hits of each, that are remembered.
+/// The most files, and hits of each, that are remembered.
 const MAX_FILES: usize = 10_000;
 const MAX_HITS: usize = 20;
 
@@ -56,7 +56,7 @@ impl<'t> Files<'t> {
     }
 }
 
-/// How many search hits a text has, and in how many files; `None` when it is none.
+/// The numbers of search hits and of files in a text; `None` if the text is not the output of a search.
 pub(in crate::context) fn count(text: &str) -> Option<(usize, usize)> {
     let files = files_of(text)?;
     Some((files.iter().map(|file| file.hits).sum(), files.len()))
@@ -66,7 +66,7 @@ fn files_of(text: &str) -> Option<Vec<File<'_>>> {
     numbered(text).or_else(|| headed(text)).or_else(|| named(text))
 }
 
-/// The preview of search hits; `None` of any other text.
+/// The preview of search hits; `None` for other texts.
 pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     let files = files_of(text)?;
     let hits: usize = files.iter().map(|file| file.hits).sum();
@@ -78,7 +78,7 @@ pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     Some(outlined(write_sections(&first, &sections, "files", max_bytes), text, max_bytes))
 }
 
-/// The files, when nearly all lines are hits; `read` gives `None` for a line that is none.
+/// The files, if nearly all lines are hits; `read` parses a line, and returns `None` if it is no hit.
 fn read<'t>(
     text: &'t str,
     mut read: impl FnMut(&'t str, &mut Files<'t>) -> bool,
@@ -150,12 +150,12 @@ fn named(text: &str) -> Option<Vec<File<'_>>> {
         files.add(name.as_str(), || format!("  {}", said.as_str().trim()));
         true
     })?;
-    // Each line its own name: no hits, but a list with colons.
+    // If each line has another name, the text is a list with colons.
     let hits: usize = files.iter().map(|file| file.hits).sum();
     (hits > files.len()).then_some(files)
 }
 
-/// It has a directory or an extension.
+/// Whether a name has a directory or an extension.
 fn is_path(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     name.contains(['/', '\\'])
@@ -165,7 +165,7 @@ fn is_path(name: &str) -> bool {
         })
 }
 
-/// A compiler says it.
+/// Whether a text is the message of a compiler.
 fn is_message(said: &str) -> bool {
     let said = said.trim_start();
     ["error", "warning", "fatal", "note:", "Error", "Warning", "ERROR", "FAIL"]

@@ -1,4 +1,4 @@
-//! Source files: what they define, as the code map finds it.
+//! The preview of source files: their definitions, as the code map finds them.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -9,20 +9,20 @@ use tasks::Cancelled;
 
 use super::{Preview, counted, lines, outlined, write_sections};
 
-/// Longer texts are not parsed, in bytes.
+/// The longest text that is parsed, in bytes.
 const MAX_PARSED: usize = 256 * 1024;
-/// What takes longer to parse is shown as any other text.
+/// The time limit for parsing; beyond it, the text is shown as any other.
 const MAX_TIME: Duration = Duration::from_millis(50);
-/// Longer arguments name no file, in bytes.
+/// The longest argument that counts as a path, in bytes.
 const MAX_PATH: usize = 1024;
-/// The share of lines that are numbered where a tool numbers them.
+/// The least share of lines with numbers in a text with line numbers.
 const MOST_NUMBERED: (usize, usize) = (95, 100);
 
-/// `   12→text`, `12: text`, `12 | text`, as tools that read files number lines.
+/// `   12→text`, `12: text`, `12 | text`: the line numbers that tools for reading files add.
 static NUMBER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^[ \t]*(\d{1,7})(?:\t|→|[ \t]?[|│:][ \t]?)").ok());
 
-/// The preview of a source file that `arguments` name; `None` when they name none, or it defines nothing.
+/// The preview of a source file that `arguments` name; `None` if they name none, or it has no definitions.
 pub(super) fn preview(text: &str, arguments: &[u8], max_bytes: usize) -> Option<Preview> {
     if text.len() > MAX_PARSED {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn preview(text: &str, arguments: &[u8], max_bytes: usize) -> Option<
     Some(outlined(write_sections(&first, &sections, "names", max_bytes), text, max_bytes))
 }
 
-/// Definitions with those that belong to them below.
+/// Groups definitions with the ones nested in them.
 fn sections_of(definitions: &[Definition], before: usize) -> Vec<(String, Vec<String>)> {
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     let mut owner: Option<&str> = None;
@@ -80,7 +80,7 @@ fn language_of(arguments: &[u8]) -> Option<Language> {
             continue;
         };
         let Some(text) = json_text::decode_string(text) else { continue };
-        // A path, or a command that prints a file: nothing else is the file's text.
+        // A path, or a command that prints a file: the output of other commands is not the file's text.
         let path = ["cat -n ", "cat ", "nl "]
             .iter()
             .find_map(|command| text.strip_prefix(command))
@@ -93,7 +93,7 @@ fn language_of(arguments: &[u8]) -> Option<Language> {
     language
 }
 
-/// The text without the numbers of its lines, and the first number; `None` where the lines have none.
+/// The text without line numbers, and the first number; `None` if there are none.
 fn without_numbers(text: &str) -> Option<(String, usize)> {
     let number = NUMBER.as_ref()?;
     let all = lines::contents(text).filter(|line| !line.trim().is_empty()).count();

@@ -1,4 +1,5 @@
-//! Tables with a header, separated by commas, tabs, semicolons or bars: the columns, how many rows, and samples.
+//! The preview of tables with a header, separated by commas, tabs, semicolons or bars: the columns, the number of rows,
+//! and samples.
 
 use std::ops::Range;
 
@@ -10,20 +11,20 @@ use super::{
 
 const LEAST_ROWS: usize = 5;
 const MAX_COLUMNS: usize = 2000;
-/// Longer names are no header, in characters.
+/// The longest column name, in characters.
 const MAX_NAME: usize = 80;
-/// Rows that are shown from between the first and the last ones.
+/// The rows that are shown from the middle of the table.
 const SAMPLES: usize = 3;
 
-/// A text that is a table.
+/// A parsed table.
 struct Table<'t> {
     columns: Vec<&'t str>,
-    /// Without the header and the line below it.
+    /// The rows without the header and the separator line below it.
     rows: Vec<Range<usize>>,
     header: Range<usize>,
 }
 
-/// The preview of a table; `None` of any other text.
+/// The preview of a table; `None` for other texts.
 pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     let table =
         [',', '\t', ';', '|'].into_iter().find_map(|separator| table_of(text, separator))?;
@@ -40,7 +41,7 @@ pub(super) fn preview(text: &str, max_bytes: usize) -> Option<Preview> {
     if !pieces.add(table.header.start..first.end) || !pieces.add(last.clone()) {
         return None;
     }
-    // Rows from all over, while they leave room for the first rows.
+    // Rows from the whole table, if there is space beside the first rows.
     let room = pieces.room();
     for number in 1..=SAMPLES {
         let row = table.rows.get(table.rows.len() * number / (SAMPLES + 1));
@@ -67,7 +68,7 @@ fn table_of(text: &str, separator: char) -> Option<Table<'_>> {
     }
     let separators = count(content(text, &header), separator);
     let mut rows: Vec<Range<usize>> = Vec::new();
-    // A quoted cell may go on in the next line.
+    // A quoted cell may continue in the next line.
     let mut open: Option<Range<usize>> = None;
     for line in lines {
         let said = content(text, &line);
@@ -77,7 +78,7 @@ fn table_of(text: &str, separator: char) -> Option<Table<'_>> {
         let row = open.take().map_or(line.clone(), |open: Range<usize>| open.start..line.end);
         let whole = content(text, &row);
         if !is_bars && whole.matches('"').count() % 2 == 1 {
-            // One that never ends is no cell.
+            // A quote that is never closed does not begin a cell.
             if row.len() > 64 * 1024 {
                 return None;
             }
@@ -92,7 +93,7 @@ fn table_of(text: &str, separator: char) -> Option<Table<'_>> {
     (open.is_none() && rows.len() >= LEAST_ROWS).then_some(Table { columns, rows, header })
 }
 
-/// Separators outside of quotes.
+/// Counts the separators outside quotes.
 fn count(line: &str, separator: char) -> usize {
     let mut is_quoted = false;
     let mut count = 0;
@@ -114,7 +115,7 @@ fn cells(line: &str, separator: char) -> Vec<&str> {
     line.split(separator).map(|cell| cell.trim().trim_matches('"')).collect()
 }
 
-/// Short, and no value.
+/// Whether a cell can be the name of a column: short, and not a value.
 fn is_name(cell: &str) -> bool {
     !cell.is_empty()
         && cell.chars().count() <= MAX_NAME

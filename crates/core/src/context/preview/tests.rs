@@ -48,12 +48,12 @@ fn noise(count: usize) -> String {
         .collect()
 }
 
-/// A text with the failure within noise.
+/// A text with the failure among other lines.
 fn within_noise(failure: &str) -> String {
     format!("{}{failure}{}", noise(400), noise(400))
 }
 
-/// Bytes that the notes say are left out, and bytes of the pieces.
+/// The bytes in the notes on omitted text, and the bytes of the parts.
 fn accounted(shown: &str, preview: &Preview, text: &str) -> (usize, usize) {
     let left_out = shown
         .lines()
@@ -250,7 +250,7 @@ fn a_source_file_shows_what_it_defines() {
     assert!(!other.contains("defines"), "{other}");
 }
 
-/// Texts of all kinds, whole and broken.
+/// Texts of all kinds, complete and damaged.
 fn any_text() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "error: it broke\n",
@@ -311,7 +311,7 @@ proptest! {
         if !preview.pieces.is_empty() {
             let shown = shown_of(&text, arguments, max_bytes);
             let content = shown.len() - format!("<stored-output-{MARK}>\n").len();
-            // A line end that closes the content, and one before the only note, are not counted.
+            // The line end after the content, and the one before a single note, are not counted.
             prop_assert!(content <= max_bytes + note + 3, "{content} of {max_bytes}: {shown}");
             let (left_out, pieces) = accounted(&shown, &preview, &text);
             prop_assert_eq!(left_out + pieces, text.len());

@@ -1,4 +1,4 @@
-//! What was kept of a stream, in temporary files.
+//! The redacted data of a stream so far, in temporary files, and its JSON text.
 
 use std::mem;
 
@@ -14,51 +14,51 @@ use super::{
 };
 use crate::error::{Code, Error, Result};
 
-/// What the record says of bytes takes no more, in bytes.
+/// The space for the record's member `bytes`, in bytes.
 const REFERENCE: usize = 512;
-/// Text that is written at once, in bytes.
+/// The size of writes, in bytes.
 const AT_ONCE: usize = 64 * 1024;
 
-/// What a stream is, as far as it has come.
+/// The type of a stream, judging by the pieces so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// UTF-8.
     Text,
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     Bytes,
-    /// Any values.
+    /// Other values, as elements of an array.
     Elements,
 }
 
-/// The redacted part of a stream.
+/// The redacted data of a stream.
 pub(super) struct Contents {
     place: StreamPlace,
     form: Form,
-    /// The text or the bytes; elements with commas between them.
+    /// The text, the bytes, or the elements with commas between them.
     main: Spool,
-    /// Bytes that elements hold.
+    /// The binary data within elements.
     held: Option<Spool>,
     parts: Vec<Part>,
-    /// How many elements there are.
+    /// The number of elements.
     elements: u64,
-    /// Bytes that the JSON takes.
+    /// The size of the JSON in bytes.
     size: usize,
     limit: usize,
     is_full: bool,
-    /// Line ends of the text.
+    /// The number of line ends in the text.
     line_ends: usize,
-    /// The first bytes of a character.
+    /// The first bytes of a character whose rest has not come yet.
     unfinished: Vec<u8>,
     text: TextStream,
     element_stream: ElementStream,
-    /// For the bytes of elements.
+    /// Redacts the binary data within elements.
     pass: RedactionSession,
-    /// What is in the place of bytes that are all of it, once they are complete.
+    /// The reference that replaces the bytes of a binary stream, once that is complete.
     reference: Vec<u8>,
 }
 
 impl Contents {
-    /// Nothing yet, in the file `main`.
+    /// Empty contents in the file `main`.
     pub fn new(
         place: StreamPlace,
         main: Spool,
@@ -84,12 +84,12 @@ impl Contents {
         }
     }
 
-    /// Whether there is no room for more.
+    /// Whether the limit is reached.
     pub const fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Bytes that the JSON takes.
+    /// The size of the JSON in bytes.
     pub const fn size(&self) -> usize {
         self.size
     }
@@ -106,12 +106,12 @@ impl Contents {
         self.line_ends
     }
 
-    /// The text or the bytes; elements with commas between them.
+    /// The text, the bytes, or the elements with commas between them.
     pub const fn main(&self) -> &Spool {
         &self.main
     }
 
-    /// The bytes that are the result's, or that its elements hold.
+    /// The binary data that is the result, or that is within its elements.
     pub fn bytes(&self) -> Option<&Spool> {
         match self.form {
             Form::Bytes => Some(&self.main),
@@ -123,7 +123,7 @@ impl Contents {
         &self.parts
     }
 
-    /// What is in the place of bytes that are the whole result.
+    /// The reference that replaces the bytes of a binary stream.
     pub fn reference(&self) -> &[u8] {
         &self.reference
     }
@@ -132,7 +132,7 @@ impl Contents {
         self.place.refused(error)
     }
 
-    /// Adds text as UTF-8, or bytes.
+    /// Adds UTF-8 text or bytes.
     pub fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_full {
             return Ok(());
@@ -174,7 +174,7 @@ impl Contents {
         self.append_text(&redacted)
     }
 
-    /// What came is text no longer. What of it was redacted as text stays so.
+    /// Switches from text to bytes. Text that was redacted before stays redacted.
     fn become_bytes(&mut self) -> Result<()> {
         self.finish_text()?;
         self.form = Form::Bytes;
@@ -182,7 +182,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds redacted text, as much of it as there is room for.
+    /// Adds redacted text, up to the limit.
     fn append_text(&mut self, text: &str) -> Result<()> {
         let mut rest = text;
         let mut escaped = Vec::new();
@@ -211,7 +211,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds elements. What came before them, as text or bytes, is the first.
+    /// Adds elements. The text or the bytes before them become the first element.
     pub fn add_elements(&mut self, array: &Encoded, given: Option<GivenBytes>) -> Result<()> {
         if self.is_full {
             return Ok(());
@@ -224,7 +224,7 @@ impl Contents {
             Error::new(Code::InvalidArgument, "a stream's values could not be turned into JSON")
         })?;
         let taken = bytes::take(&mut json, 0, given, &mut self.pass)?;
-        // Elements that hold bytes do not wait: their bytes are here.
+        // Elements with binary data are redacted at once, because their bytes are in this piece.
         self.element_stream.redact(&mut json, taken.is_some())?;
         let placed = taken.and_then(|taken| taken.place(&mut json, 0, None));
         self.append_elements(&json, placed)
@@ -280,7 +280,7 @@ impl Contents {
         Ok(())
     }
 
-    /// No more comes. A character at the end that is not whole is left out of a stream that `is_cut`.
+    /// Ends the stream. If it `is_cut`, an incomplete character at its end is dropped.
     pub fn complete(&mut self, is_cut: bool, media_type: Option<&str>) -> Result<()> {
         let unfinished = mem::take(&mut self.unfinished);
         match self.form {
@@ -315,7 +315,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Says where in the result the parts are, of a stream that is its member `name`.
+    /// Changes the paths of the parts for a stream that becomes the member `name` of an object.
     pub fn move_parts(&mut self, name: &str) {
         for part in &mut self.parts {
             let inside = part.path.get().trim_start_matches('[');
@@ -327,7 +327,7 @@ impl Contents {
         }
     }
 
-    /// What was found, and the files.
+    /// The report on redacted secrets.
     pub fn report(&mut self) -> Report {
         let mut report = mem::replace(&mut self.text, TextStream::new(None)).report();
         report.add_all(&mem::replace(&mut self.element_stream, ElementStream::new(None)).report());
@@ -335,7 +335,7 @@ impl Contents {
         report
     }
 
-    /// The JSON of the result, piece by piece.
+    /// Writes the JSON of the result in pieces.
     pub fn write_result(&self, write: &mut dyn FnMut(&[u8]) -> FileResult<()>) -> FileResult<()> {
         match self.form {
             Form::Bytes => write(&self.reference),
@@ -365,14 +365,14 @@ impl Contents {
     }
 }
 
-/// How many bytes a text takes within quotes; these stay in `escaped`, with the quotes.
+/// The length of a text as a JSON string, without the quotes; the string itself is in `escaped`.
 fn escaped_length(text: &str, escaped: &mut Vec<u8>) -> usize {
     escaped.clear();
     json_text::escape_string(text, escaped);
     escaped.len() - 2
 }
 
-/// The beginning of a text that takes at most `room` bytes within quotes.
+/// The longest beginning of a text that takes at most `room` bytes in a JSON string.
 fn fitting(text: &str, room: usize) -> &str {
     let mut escaped = Vec::new();
     let mut taken = 0;
@@ -387,7 +387,7 @@ fn fitting(text: &str, room: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// How many elements an array has.
+/// The number of elements of an array.
 fn count(array: &[u8]) -> u64 {
     let mut count = 0;
     let mut depth = 0_usize;
@@ -409,7 +409,7 @@ fn element_path(index: u64) -> Box<RawValue> {
     RawValue::from_string(format!("[{index}]")).unwrap_or_default()
 }
 
-/// The path of a part of a batch that begins behind `before` elements.
+/// The path of a part in a batch of elements, with `before` elements before the batch.
 fn moved(path: &RawValue, before: u64) -> Box<RawValue> {
     let inside = path.get().trim_start_matches('[');
     let digits = inside.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,4 +1,4 @@
-//! Bounded parts of what was kept of a stream.
+//! Bounded excerpts of a stream's data, for the placeholder and for the index.
 
 use storage::{FileResult, Spool};
 
@@ -7,20 +7,19 @@ use super::{
     contents::{Contents, Form},
 };
 
-/// The beginning and the end that a placeholder chooses from, in bytes each, where its preview is not longer.
+/// The least size of the beginning and of the end that a placeholder's preview is chosen from, in bytes.
 const LEAST_END: usize = 128 * 1024;
-/// Pieces of the middle that are indexed, and the bytes of each.
+/// The number and the size in bytes of the pieces of the middle that are indexed.
 const INDEXED_PIECES: usize = 6;
 const INDEXED_PIECE: usize = MAX_INDEXED_RESULT / 16;
 
-/// The beginning and the end of the JSON of a result, and what is missing between them.
+/// The beginning and the end of a result's JSON, and a description of the gap between them.
 pub(super) struct Excerpt {
     pub json: Vec<u8>,
     pub gap: Option<Gap>,
 }
 
-/// What a placeholder of `preview` bytes chooses from. `around` is what is before and behind the stream in the JSON of the
-/// result.
+/// The excerpt for a placeholder of `preview` bytes. `around` is the JSON before and after the stream in the result.
 pub(super) fn excerpt(
     contents: &Contents,
     preview: usize,
@@ -67,7 +66,7 @@ pub(super) fn excerpt(
     Ok(Excerpt { json: [head, tail].concat(), gap: Some(gap).filter(|gap| gap.bytes > 0) })
 }
 
-/// What is indexed: the beginning, the end, and pieces from in between, as a JSON string.
+/// The text to index, as a JSON string: the beginning, the end, and pieces in between.
 pub(super) fn indexed(contents: &Contents, before: &[u8]) -> FileResult<Vec<u8>> {
     let main = contents.main();
     if contents.form() == Form::Bytes {
@@ -82,7 +81,7 @@ pub(super) fn indexed(contents: &Contents, before: &[u8]) -> FileResult<Vec<u8>>
         let piece = main
             .read(offset, INDEXED_PIECE.min(usize::try_from(between).unwrap_or(INDEXED_PIECE)))?;
         text.push(' ');
-        // Words that are cut at its ends are no words.
+        // Words that are cut at its ends are dropped.
         let piece = String::from_utf8_lossy(&piece);
         let words = piece.split_once(char::is_whitespace).map_or("", |(_, words)| words);
         text.push_str(words.rsplit_once(char::is_whitespace).map_or("", |(words, _)| words));
@@ -92,7 +91,8 @@ pub(super) fn indexed(contents: &Contents, before: &[u8]) -> FileResult<Vec<u8>>
     Ok(json_text::string_token(&text).into_bytes())
 }
 
-/// The first and the last `most` bytes, between lines or characters; all of it is the first where it takes no more than both.
+/// The first and the last `most` bytes, cut between lines or characters; if the data takes no more than both, all of it
+/// is the first.
 fn ends(spool: &Spool, most: usize) -> FileResult<(String, String)> {
     if spool.length() <= 2 * most as u64 {
         return Ok((whole_characters(&spool.read(0, 2 * most)?), String::new()));
@@ -102,13 +102,13 @@ fn ends(spool: &Spool, most: usize) -> FileResult<(String, String)> {
     let start = tail.iter().take_while(|byte| (0x80..0xc0).contains(*byte)).count();
     let mut tail = String::from_utf8_lossy(tail.get(start..).unwrap_or_default()).into_owned();
     let mut head = whole_characters(&head);
-    // Half a line at the border would look like one that is in the text.
+    // A partial line at the edge of the gap would look like a line of the text.
     head.truncate(head.rfind('\n').map_or(head.len(), |end| end + 1));
     tail.drain(..tail.find('\n').map_or(0, |end| end + 1));
     Ok((head, tail))
 }
 
-/// A text without the last character where that is not whole.
+/// Decodes a text, without an incomplete character at its end.
 fn whole_characters(bytes: &[u8]) -> String {
     let end = match str::from_utf8(bytes) {
         Ok(text) => text.len(),
@@ -117,7 +117,7 @@ fn whole_characters(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
 }
 
-/// A text as it is within quotes.
+/// A text escaped for the inside of a JSON string.
 fn inside(text: &str) -> Vec<u8> {
     let token = json_text::string_token(text).into_bytes();
     token.get(1..token.len() - 1).unwrap_or_default().to_vec()

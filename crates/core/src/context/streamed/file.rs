@@ -1,4 +1,4 @@
-//! The files of a context that was a stream, written piece by piece.
+//! Writes the files of a streamed context in pieces.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::error::Result;
 
-/// What is written of a stream.
+/// The parts of a streamed context's files.
 pub(in crate::context) struct StreamedFile {
-    /// The record up to the stream.
+    /// The record before the stream.
     pub head: Vec<u8>,
     pub(super) contents: Arc<Contents>,
-    /// The record behind the stream.
+    /// The record after the stream.
     pub tail: Vec<u8>,
-    /// What the file of its bytes begins with.
+    /// The first line of the file of binary data.
     pub line: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl StreamedFile {
         })
     }
 
-    /// The file of its bytes, where it has any.
+    /// The file of binary data, if there is any.
     fn bytes(&self) -> Option<Pieces> {
         self.contents.bytes()?;
         let (line, contents) = (self.line.clone(), Arc::clone(&self.contents));
@@ -47,7 +47,7 @@ impl StreamedFile {
 }
 
 impl ContextDirectory {
-    /// As [`ContextDirectory::write`], for what was a stream.
+    /// As [`ContextDirectory::write`], for a stream.
     ///
     /// # Errors
     /// `UnsafeDirectory` or `Io`
@@ -65,7 +65,7 @@ impl ContextDirectory {
                     self.note_handle(&opened, handle, filename);
                     return Ok(());
                 }
-                // The directory was removed, and the session's lease with it. What was kept is still open.
+                // The directory was removed, and the lease with it: opens it again. The temporary files are still open.
                 Err(error) if error.is_not_found() && attempts_left > 0 => {
                     attempts_left -= 1;
                     drop(self.close());
@@ -91,7 +91,7 @@ impl ContextDirectory {
         self.create_of_pieces(opened, &name_of_bytes, bytes).await?;
         let created = self.create_of_pieces(opened, filename, file.record()).await;
         if created.is_err() {
-            // What stays is swept: no record names it.
+            // If the removal fails, a sweep removes the file later, because no record refers to it.
             let _ = self.remove_file(&name_of_bytes).await;
         }
         created

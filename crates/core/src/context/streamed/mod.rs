@@ -1,16 +1,16 @@
-//! Results that come piece by piece and need not fit into memory.
+//! Results that come in pieces and need not fit into memory.
 //!
-//! Pieces are redacted as they come ([`redaction::TextStream`], [`redaction::ElementStream`]) and kept in temporary files of
-//! the directory: a text and bytes as they are, other values as the elements of a JSON array. Once the stream is over, the
-//! record's head is written, which says how it ended, and what was kept is copied behind it.
+//! Each piece is redacted when it comes ([`redaction::TextStream`], [`redaction::ElementStream`]) and appended to a
+//! temporary file of the directory: text and bytes unchanged, other values as elements of a JSON array. When the stream
+//! ends, the record's head with the outcome is written, and the data is copied after it.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `contents` | what was kept of a stream |
-//! | `excerpt` | bounded parts of that, for the placeholder and the index |
-//! | `file` | the record and the file of bytes, in pieces |
-//! | `place` | where the temporary files are |
-//! | `save` | the context made of it |
+//! | `contents` | the data of a stream so far |
+//! | `excerpt` | bounded excerpts of it, for the placeholder and the index |
+//! | `file` | writing the record and the file of binary data |
+//! | `place` | the temporary files |
+//! | `save` | the context made of a finished stream |
 
 mod contents;
 mod excerpt;
@@ -35,12 +35,12 @@ use crate::{
     error::{Code, Error, Result},
 };
 
-/// The part of a result that a stream is: the rest is the JSON of an object, in which it becomes a member.
+/// The object that a stream is a member of, if the stream is only a part of the result.
 #[derive(Debug, Clone)]
 pub struct Envelope {
-    /// The object, JSON, not redacted.
+    /// The rest of the object, JSON, not redacted.
     pub object: String,
-    /// The member's name.
+    /// The name of the stream's member.
     pub member: String,
 }
 
@@ -51,9 +51,9 @@ pub enum Piece {
     Bytes(Vec<u8>),
     /// Elements of an array.
     Elements {
-        /// A JSON array of them.
+        /// A JSON array with them.
         array: Encoded,
-        /// The bytes that they hold, of which the JSON has markers.
+        /// Their binary data, for which the JSON has markers.
         bytes: Option<GivenBytes>,
     },
 }
@@ -67,22 +67,22 @@ impl Piece {
     }
 }
 
-/// A result that is still coming. Dropping it forgets what came.
+/// A result in progress. Dropping it discards the data.
 pub struct StreamedResult {
     session: Arc<Session>,
     redaction: Option<Redaction>,
-    /// So many bytes of JSON are kept.
+    /// The most bytes of JSON that are kept.
     limit: usize,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 enum State {
-    /// Nothing came yet.
+    /// No piece came yet.
     #[default]
     Empty,
     Open(Box<Contents>),
-    /// It was stored, or given up.
+    /// The result was stored or discarded.
     Over,
 }
 
@@ -93,14 +93,14 @@ impl StreamedResult {
         Self { session, redaction, limit, state: Arc::default() }
     }
 
-    /// Adds a piece; whether there is no room for more. Pieces are added one after the other: the caller waits for each.
+    /// Adds a piece; returns whether the limit is reached. The caller waits for each piece before the next.
     ///
     /// # Errors
-    /// `UnsafeDirectory`, `Redaction`, `Io`, or `InvalidArgument` once the result was stored or given up.
+    /// `UnsafeDirectory`, `Redaction`, `Io`, or `InvalidArgument` after the result was stored or discarded.
     pub async fn write(&self, piece: Piece) -> Result<bool> {
         self.open().await?;
         let state = Arc::clone(&self.state);
-        // A short piece may be the last of a part that is redacted now.
+        // Even a short piece may cause a long part to be redacted, so this runs on a thread for long work.
         run_long(piece.length_hint().max(tasks::LONG + 1), move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let State::Open(contents) = &mut *state else { return Err(over()) };
@@ -113,7 +113,7 @@ impl StreamedResult {
         .await
     }
 
-    /// Forgets what came.
+    /// Discards the data.
     pub fn discard(&self) {
         drop(self.take());
     }
@@ -139,7 +139,7 @@ impl StreamedResult {
         Ok(())
     }
 
-    /// What came.
+    /// Takes the data of the stream.
     async fn contents(&self) -> Result<Box<Contents>> {
         self.open().await?;
         match self.take() {

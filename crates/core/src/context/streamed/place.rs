@@ -1,4 +1,4 @@
-//! Where the temporary files of a stream are.
+//! Creates the temporary files of a stream.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use super::super::{
 };
 use crate::error::{Error, Result};
 
-/// A directory in which a stream is kept. The session's lease lasts as long: no sweep takes the files.
+/// The directory of a stream's temporary files. It holds the session's lease, so that no sweep removes them.
 pub(super) struct StreamPlace {
     opened: Arc<Opened>,
     shared: Arc<SharedDirectory>,
@@ -26,7 +26,7 @@ impl StreamPlace {
         &self.opened.root
     }
 
-    /// A file for a part of the stream.
+    /// Creates a temporary file for a part of the stream.
     ///
     /// # Errors
     /// `Io`
@@ -41,10 +41,10 @@ impl StreamPlace {
 }
 
 impl ContextDirectory {
-    /// A place for a stream, with its first file.
+    /// Prepares a stream, with its first file.
     ///
     /// # Errors
-    /// `UnsafeDirectory` or `Io`; `Internal` on a file system that is no disk.
+    /// `UnsafeDirectory` or `Io`; `Internal` on an injected file system.
     pub(super) async fn place_for_stream(&self) -> Result<(StreamPlace, Spool)> {
         let mut attempts_left = 1;
         loop {
@@ -55,7 +55,7 @@ impl ContextDirectory {
             let (shared, disk) = (Arc::clone(shared), Arc::clone(disk));
             let place = StreamPlace { opened, shared, disk };
             match place.spool() {
-                // The directory was removed, and the session's lease with it.
+                // The directory was removed, and the lease with it: opens it again.
                 Err(error) if error.is_missing_file() && attempts_left > 0 => {
                     attempts_left -= 1;
                     drop(self.close());

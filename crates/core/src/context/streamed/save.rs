@@ -1,4 +1,4 @@
-//! The context that a stream becomes once it is over.
+//! Stores a finished stream as a context: builds the record around the data and calls `save::finish`.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::{
     error::{Error, Result},
 };
 
-/// More bytes than any work that counts as short.
+/// A size that always counts as long work, in bytes.
 const LONG_WORK: usize = 2 << 20;
 
-/// Stores what came of a stream, under the number of its call. The request has everything but the result.
+/// Stores a stream under the number of its call. The request has all members except the result.
 ///
 /// # Errors
 /// As `save::store`.
@@ -147,7 +147,7 @@ fn prepare(
     })
 }
 
-/// An object up to the value of a member that is added to it.
+/// An object without its closing brace, followed by the key of a member whose value the caller adds.
 fn opened_object(object: &[u8], member: &str) -> Option<Vec<u8>> {
     let mut opened = object.strip_suffix(b"}")?.to_vec();
     if opened.len() > 1 {

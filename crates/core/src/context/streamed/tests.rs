@@ -60,7 +60,7 @@ fn encoded(json: &str) -> Encoded {
     Encoded::Text(json.encode_utf16().collect())
 }
 
-/// What a file holds up to its result, without the part of its name that is the save's.
+/// The text of a file up to its result, without the random part of its name.
 async fn stored(
     manager: &Manager,
     pieces: Vec<Piece>,

@@ -1,4 +1,4 @@
-//! A segment of an index: what is known of it without its rows, and where those are.
+//! A stored segment of the index: its head in memory, and where its rows are stored.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,12 +9,12 @@ use super::{
     segment::{BadLines, Head, LogId, PREAMBLE, Preamble, Row, Segment, Wanted},
 };
 
-/// Where a segment is.
+/// Where a segment is stored.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// At this offset of the index's file.
+    /// At this offset of the index file.
     File(u64),
-    /// Only here: the file could not be written.
+    /// Only in memory, because the file could not be written.
     Memory(Arc<Vec<u8>>),
 }
 
@@ -22,21 +22,22 @@ pub(super) enum Place {
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     pub place: Place,
-    /// In bytes.
+    /// The segment's length in bytes.
     pub length: u64,
     pub log: LogId,
     /// The part of the log that it describes.
     pub range: Range<u64>,
-    /// The log's bytes before the end of that part.
+    /// The last bytes of the log before the end of that part.
     pub tail: Vec<u8>,
     pub rows: usize,
     pub bad_lines: BadLines,
 }
 
-/// A segment is not what was written: it is damaged, or another process changed the file.
+/// The segment's bytes are not those that were written: they are damaged, or another process changed the
+/// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Unusable {
-    /// Where in the file it begins.
+    /// The segment's position in the file.
     pub position: u64,
 }
 
@@ -57,7 +58,7 @@ impl Block {
         matches!(self.place, Place::File(_))
     }
 
-    /// Where in the file the segment ends; 0 for one that is not there.
+    /// The segment's end in the file; 0 if it is not in the file.
     pub fn end_in_file(&self) -> u64 {
         match self.place {
             Place::File(position) => position + self.length,
@@ -65,7 +66,7 @@ impl Block {
         }
     }
 
-    /// The segment's bytes from `offset` on.
+    /// Reads bytes of the segment from `offset` on.
     fn read(&self, file: Option<&IndexFile>, offset: u64, length: usize) -> Option<Vec<u8>> {
         if offset.checked_add(length as u64)? > self.length {
             return None;
@@ -84,13 +85,13 @@ impl Block {
         }
     }
 
-    /// All bytes of the segment.
+    /// Reads the whole segment.
     pub fn bytes(&self, file: Option<&IndexFile>) -> Result<Vec<u8>, Unusable> {
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
         self.read(file, 0, length).ok_or_else(|| self.unusable())
     }
 
-    /// The rows that match, in the order of the log.
+    /// The matching rows, in the order of the log.
     pub fn rows(
         &self,
         file: Option<&IndexFile>,
@@ -103,7 +104,7 @@ impl Block {
         let preamble = Preamble::decode(&self.read(file, 0, PREAMBLE)?)?;
         let head_bytes = self.read(file, PREAMBLE as u64, preamble.head)?;
         let head = preamble.decode_head(&head_bytes)?;
-        // Another process may have written another segment there.
+        // Another process may have written another segment at this position.
         let is_this = preamble.total() == self.length
             && head.log == self.log
             && (head.begin..head.end) == self.range

@@ -1,5 +1,5 @@
-//! The index's file: segments one after the other. A segment that does not continue the ones before it
-//! is skipped; what two processes write at the same time harms nothing.
+//! The index file: a sequence of segments. A segment that does not continue the ones before it is skipped, so
+//! concurrent writes by two processes cause no wrong results.
 
 use std::{io, sync::Arc};
 
@@ -11,38 +11,38 @@ use super::{
     segment::{LogId, PREAMBLE, Preamble},
 };
 
-/// What an index of the format before segments begins with, after a checksum of 8 digits.
+/// The beginning of the previous index format, after a checksum of 8 digits.
 const FORMER: &[u8] = b"\n{\"format\":";
 const FORMER_CHECKSUM: usize = 8;
 
-/// The index's file, open, as far as it was read or written.
+/// The open index file.
 #[derive(Clone)]
 pub(super) struct IndexFile {
     pub handle: Arc<dyn OpenFile>,
-    /// The file's length when it was read or written last.
+    /// The file's length at the last read or write.
     length: u64,
 }
 
-/// What a file of segments is worth.
+/// The validity of an index file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// All of it is what was written.
+    /// All of it is valid.
     Whole,
-    /// It ends with something else.
+    /// Something invalid follows the valid segments.
     Damaged,
-    /// It describes another log, or was written with other bounds or by another version.
+    /// It describes another log, or was written with another line limit or by another version.
     Other,
 }
 
-/// What came of writing a segment.
+/// The result of writing a segment.
 pub(super) enum Writing {
     Done,
-    /// Another process changed the file: it has to be read again.
+    /// Another process changed the file, which has to be read again.
     Changed,
 }
 
 impl IndexFile {
-    /// Opens the file to read it.
+    /// Opens the file for reading.
     pub fn open(history: &History) -> Result<Self, FileError> {
         let path = &history.options.path;
         let disk = history.file_system.disk().ok_or_else(|| {
@@ -53,7 +53,7 @@ impl IndexFile {
         Ok(Self { handle: Arc::from(handle), length })
     }
 
-    /// The segments that describe the log one after the other, from its beginning on.
+    /// The segments that describe the log without gaps, from its beginning.
     pub fn blocks(&self, log: LogId) -> (Vec<Block>, Condition) {
         let mut blocks: Vec<Block> = Vec::new();
         let mut position = 0;
@@ -73,7 +73,7 @@ impl IndexFile {
         (blocks, Condition::Whole)
     }
 
-    /// A segment's head and whole length; `None`: no whole segment begins there.
+    /// A segment's head and total length; `None` if no valid segment begins there.
     fn head(&self, position: u64) -> Option<(super::segment::Head, u64)> {
         let read = |offset: u64, length: usize| {
             let end = offset.checked_add(length as u64)?;
@@ -98,11 +98,10 @@ impl IndexFile {
         count == start.len() && start.ends_with(FORMER)
     }
 
-    /// Writes a segment at `position`, in place of everything from there on. `known`: the file as it
-    /// was read or written last; `None`: there was none.
+    /// Writes a segment at `position` and truncates the file after it. `known` is the file at its last read
+    /// or write; `None` if there was none.
     ///
-    /// # Errors
-    /// The file system's; what stood there may be gone then, and nothing new is there.
+    /// # Errors The file system's. The previous contents from `position` on may be lost then.
     pub fn write(
         history: &History,
         known: &mut Option<Self>,
@@ -127,7 +126,7 @@ impl IndexFile {
         }
         let written = handle.append(bytes);
         if written.is_err() {
-            // A part that stays is recognised as none.
+            // A partial segment that cannot be removed is recognised as invalid.
             let _ = handle.truncate(position);
         }
         let length = if written.is_ok() { position + bytes.len() as u64 } else { position };
@@ -136,13 +135,13 @@ impl IndexFile {
         Ok(Writing::Done)
     }
 
-    /// Removes what stands from `position` on, unless the file is another one by now.
+    /// Truncates the file at `position`, unless the file was replaced meanwhile.
     pub fn cut(&mut self, history: &History, position: u64) {
         let path = &history.options.path;
         let Some(disk) = history.file_system.disk().filter(|_| position < self.length) else {
             return;
         };
-        // What stays is no part of the index, and is found again.
+        // If this fails, the rest is ignored and truncated by a later search.
         let Ok(file) = disk.open(&path.beside(&layout::index(&path.name)), Access::Append) else {
             return;
         };
@@ -156,7 +155,7 @@ impl IndexFile {
     pub fn remove(history: &History) {
         if let Some(disk) = history.file_system.disk() {
             let path = &history.options.path;
-            // One that stays is not believed.
+            // If this fails, the file is ignored because it describes another log.
             let _ = disk.remove(&path.beside(&layout::index(&path.name)));
         }
     }

@@ -1,11 +1,13 @@
-//! Offset index of a history log: which entries are where. It is a cache: entries are verified against
-//! the log before use, and the index is rebuilt from the log where they disagree.
+//! Offset index of a history log: the position, tool, outcome and time of each entry, so that searches need
+//! not read the whole log. It is a cache: entries are verified against the log before use, and the index is
+//! rebuilt from the log if they disagree.
 //!
-//! The index is a sequence of immutable segments, each of which describes the part of the log behind the
-//! one before it. They stand in one file beside the log, and a search reads what it needs of them. In memory
-//! there are a few bytes per segment and the rows of the log's end, for which a segment does not pay
-//! yet. New segments are appended. Small ones at the end are merged: sizes fall by half at least
-//! from one to the next, so that there are few and each row is written a few times.
+//! The index is a sequence of immutable segments; each describes the part of the log after the one before it.
+//! All segments are in one file beside the log, and a search reads only the parts it needs. In memory are the
+//! heads of the segments, a few bytes each, and the *open* rows of the log's end, which are too few for a
+//! segment. New segments are appended to the file. Small segments at the end are merged: each segment is at
+//! most half the size of the one before it, so there are few segments and each row is rewritten a few times
+//! only.
 
 mod block;
 mod file;
@@ -30,19 +32,19 @@ use file::{IndexFile, Writing};
 use segment::{BadLines, LogId, Row, Segment, Wanted};
 pub(super) use state::state;
 
-/// Sizes of an index.
+/// The size parameters of an index.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexSizes {
-    /// Shorter logs, in bytes, are read as fast as an index.
+    /// The smallest log that gets an index, in bytes: shorter logs are read as fast.
     pub min_log: u64,
-    /// So many bytes of log are worth a segment of their own.
+    /// The smallest part of the log that gets a segment, in bytes.
     pub min_segment: u64,
-    /// Rows of a segment at most.
+    /// The most rows of a segment.
     pub max_rows: usize,
-    /// Where so much of the log is not indexed yet, in bytes, the last part of that size is looked through
-    /// before the rest is indexed: it may hold enough.
+    /// If more than this of the log is not indexed, in bytes, a search reads the last part of this size
+    /// before it extends the index, because that part may have enough matches.
     pub first_look: u64,
-    /// Segments that cannot be written are kept in memory up to so many bytes.
+    /// The most bytes of segments in memory, if they cannot be written to the file.
     pub max_memory: u64,
 }
 
@@ -58,37 +60,37 @@ impl Default for IndexSizes {
     }
 }
 
-/// Attempts to go on where other processes changed the file, without any progress.
+/// The most attempts without progress, if other processes keep changing the file.
 const MAX_ATTEMPTS: usize = 4;
 
-/// What is known of a log up to some line.
+/// The index of a log up to some line.
 #[derive(Clone)]
 pub(super) struct Index {
     log: LogId,
     file: Option<IndexFile>,
     blocks: Vec<Block>,
-    /// The rows behind the last segment.
+    /// The rows after the last segment.
     open: Segment,
-    /// The log's bytes before the end of what is known.
+    /// The log's last bytes before the end of the indexed part.
     tail: Vec<u8>,
-    /// That the file cannot be written was reported.
+    /// Whether a failed write was reported.
     is_reported: bool,
 }
 
-/// What stands where the index says.
+/// The result of reading an entry at its indexed position.
 pub(super) enum Lookup {
     /// The entry's line.
     Line(Line),
-    /// Something else.
+    /// Another text, or a line that is not the indexed one.
     Wrong,
 }
 
-/// What came of adding a segment.
+/// The result of adding a segment.
 enum Flush {
     Done,
     /// Another process changed the file.
     Changed,
-    /// There is no place for more.
+    /// The memory limit is reached.
     Full,
 }
 
@@ -104,8 +106,7 @@ impl Index {
         }
     }
 
-    /// What is known of the log as it is now: from memory, else from the file. `None` when an index
-    /// does not pay.
+    /// The present index, from memory or from the file. `None` if the log is too short for one.
     pub fn known(history: &History, reader: &LogReader) -> Result<Option<Arc<Self>>, FileError> {
         let length = reader.length()?;
         if length < history.index_sizes.min_log {
@@ -124,13 +125,13 @@ impl Index {
         Ok(Some(opened))
     }
 
-    /// What the file says of the log, as far as it describes it.
+    /// Loads the part of the file that describes this log.
     fn open(history: &History, reader: &LogReader, log: LogId) -> Result<Self, FileError> {
         let mut index = Self::new(log);
         let Ok(file) = IndexFile::open(history) else { return Ok(index) };
         (index.blocks, _) = file.blocks(log);
         index.file = Some(file);
-        // The end of the log may have been lost with the power, or taken back.
+        // The log may have lost its end in a power failure, or because a failed append was rolled back.
         while let Some(block) = index.blocks.last() {
             index.tail.clone_from(&block.tail);
             index.open = Segment::new(block.range.end);
@@ -143,34 +144,34 @@ impl Index {
             (index.open, index.tail) = (Segment::new(0), Vec::new());
         }
         let end = index.end_in_file();
-        // A log that was replaced has no say in an index that may be another's.
+        // If this log was replaced, the file may be the index of the new log, and must not be changed.
         if let Some(file) = index.file.as_mut().filter(|_| is_linked(reader)) {
             file.cut(history, end);
         }
         Ok(index)
     }
 
-    /// Whether the log still begins with what is known.
+    /// Whether the log still begins with the indexed part.
     fn is_of(&self, reader: &LogReader) -> Result<bool, FileError> {
         let LogId { identity, .. } = self.log;
         let snapshot = LogSnapshot { identity, length: self.covered(), tail: self.tail.clone() };
         snapshot.is_of(reader, reader.identity())
     }
 
-    /// How far the log is known.
+    /// The length of the indexed part of the log.
     pub fn covered(&self) -> u64 {
         self.open.range.end
     }
 
-    /// Whether so much of the log is not indexed that its end is looked through first.
+    /// The position from which on a search reads first, if more of the log than `first_look` is not indexed.
     pub fn lags(&self, history: &History, reader: &LogReader) -> Result<Option<u64>, FileError> {
         let first_look = history.index_sizes.first_look;
         let begin = reader.length()?.saturating_sub(first_look);
         Ok((begin > self.covered()).then_some(begin))
     }
 
-    /// The index of the log up to its end. Called on a thread that may block; others of this history
-    /// wait for it.
+    /// Extends the index to the end of the log. Runs on a thread that may block; other threads of this
+    /// history wait.
     pub fn extended(
         self: Arc<Self>,
         history: &History,
@@ -181,7 +182,7 @@ impl Index {
             return Ok(self);
         }
         let _indexing = history.indexing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another search may have done it meanwhile.
+        // Another search may have extended the index meanwhile.
         let known = Self::known(history, reader)?.filter(|known| known.covered() >= self.covered());
         let mut index = Arc::unwrap_or_clone(known.unwrap_or(self));
         index.extend(history, reader, cancelled)?;
@@ -225,9 +226,9 @@ impl Index {
         Ok(())
     }
 
-    /// Makes a segment of the open rows, and of small segments before them.
+    /// Makes a segment of the open rows, merged with small segments before them.
     fn flush(&mut self, history: &History, reader: &LogReader) -> Flush {
-        // A log that was replaced meanwhile has no use for an index.
+        // A replaced log needs no index.
         if !is_linked(reader) {
             return self.give_up();
         }
@@ -278,7 +279,7 @@ impl Index {
         Flush::Done
     }
 
-    /// Writes a segment. `None`: it could not be written.
+    /// Writes a segment; `None` if that failed.
     fn write(
         &mut self,
         history: &History,
@@ -293,7 +294,7 @@ impl Index {
         written.inspect_err(|error| self.report(history, error)).ok()
     }
 
-    /// Reports that the file cannot be written: the index is kept in memory meanwhile.
+    /// Reports that the file cannot be written; the index stays in memory.
     fn report(&mut self, history: &History, error: &FileError) {
         if !std::mem::replace(&mut self.is_reported, true) {
             history.debug.say(
@@ -303,12 +304,12 @@ impl Index {
         }
     }
 
-    /// Where the segments in the file end.
+    /// The end of the last segment in the file.
     fn end_in_file(&self) -> u64 {
         self.blocks.iter().map(Block::end_in_file).max().unwrap_or_default()
     }
 
-    /// Writes the segments that could not be written before.
+    /// Writes the segments that are only in memory.
     fn move_to_file(&mut self, history: &History) -> Result<Writing, FileError> {
         let mut position = self.end_in_file();
         for block in &mut self.blocks {
@@ -323,7 +324,7 @@ impl Index {
         Ok(Writing::Done)
     }
 
-    /// Goes back to the last segment: what is behind it is not indexed.
+    /// Drops the open rows: the log after the last segment is not indexed.
     fn give_up(&mut self) -> Flush {
         let last = self.blocks.last();
         self.open = Segment::new(last.map_or(0, |block| block.range.end));
@@ -331,14 +332,14 @@ impl Index {
         Flush::Full
     }
 
-    /// How many lines hold no entry, and where the first of them is.
+    /// The number of lines without an entry, and the position of the first with the reason.
     pub fn bad_lines(&self) -> (u64, Option<(u64, &'static str)>) {
         let segments = self.blocks.iter().map(|block| block.bad_lines);
         let bad = segments.chain([self.open.bad_lines]).fold(BadLines::default(), BadLines::and);
         (bad.count, bad.first.map(|offset| (offset, "not an entry")))
     }
 
-    /// Entries that may match, from the most recent on.
+    /// Iterates over the rows that may match, latest first.
     pub fn matching<'a>(&'a self, filter: &'a Filter) -> Matching<'a> {
         let wanted = Wanted::by(filter);
         let is_wanted = |row: &&Row| wanted.matches(row);
@@ -346,8 +347,8 @@ impl Index {
         Matching { index: self, wanted, blocks: self.blocks.len(), rows }
     }
 
-    /// The line of an entry, when it is what the index says and a line of its own still: a power cut
-    /// may leave the entry and take the newline before it.
+    /// Reads the line of a row and verifies that it is the indexed entry and begins on a new line: a power
+    /// failure may keep the entry and lose the newline before it.
     pub fn line(&self, reader: &LogReader, row: &Row) -> Result<Lookup, FileError> {
         let &Row { offset, length, time, tool, success } = row;
         if length > self.log.max_line {
@@ -375,23 +376,23 @@ impl Index {
     }
 }
 
-/// Whether the log is still the one under its name.
+/// Whether the log's path still names this file.
 fn is_linked(reader: &LogReader) -> bool {
     matches!(reader, LogReader::File(log) if log.is_linked())
 }
 
-/// The entries of an index that may match, from the most recent on.
+/// Iterator over the rows that may match, latest first.
 pub(super) struct Matching<'a> {
     index: &'a Index,
     wanted: Wanted<'a>,
-    /// The segments that were not read yet.
+    /// The number of segments that were not read yet.
     blocks: usize,
-    /// Of the segment read last, as far as they were not given.
+    /// The remaining rows of the segment that was read last.
     rows: Vec<Row>,
 }
 
 impl Matching<'_> {
-    /// The next one.
+    /// The next row.
     pub fn next_row(&mut self) -> Result<Option<Row>, Unusable> {
         loop {
             if let Some(row) = self.rows.pop() {
@@ -407,18 +408,18 @@ impl Matching<'_> {
 }
 
 impl History {
-    /// Lines of the log may have so many bytes.
+    /// The longest line of the log, in bytes.
     fn max_line(&self) -> u64 {
         self.options.max_entry_bytes as u64
     }
 
-    /// The index describes a log that is no longer there.
+    /// Drops an index that describes another log, in memory and on disk.
     pub(super) fn forget_index(&self) {
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
         IndexFile::remove(self);
     }
 
-    /// Forgets what is known of the index, and cuts its file off where it was `damaged`.
+    /// Drops the index in memory, and truncates its file at a `damaged` segment.
     pub(super) fn forget_segments(&self, damaged: Option<Unusable>) {
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let file = damaged.map(|damaged| (damaged, IndexFile::open(self)));

@@ -1,13 +1,13 @@
-//! Segments: what the index knows of one part of the log, and their form on disk.
+//! Segments: the index of one part of the log, and their binary format.
 //!
 //! ```text
 //! magic (8 bytes), length of the head (4), length of the body (4), CRC-32 of both lengths and the head (4)
-//! head: a `Head`, as `postcard` writes it
+//! head: a `Head` in `postcard`'s format
 //! body: the rows of each group, one group after the other
 //! ```
 //!
-//! Numbers of fixed size are little-endian. A group holds the rows of one tool that ended in one way, so
-//! that a search reads the groups that can match and no other part of the segment.
+//! Numbers of fixed size are little-endian. A group has the rows of one tool with the same outcome, so a
+//! search reads only the groups that can match.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -21,28 +21,28 @@ use super::super::{
     filter::Filter,
 };
 
-/// What a segment begins with. The last digit is the format's number.
+/// The first bytes of a segment. The last digit is the version of the format.
 const MAGIC: &[u8; 8] = b"\x89HISTIX5";
-/// The bytes before the head.
+/// The number of bytes before the head.
 pub(super) const PREAMBLE: usize = 20;
 
-/// The log that a segment describes, and the bound beyond which its lines count as bad.
+/// Identifies the log that a segment describes, and the longest line, beyond which lines count as bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogId {
     pub identity: u64,
     pub max_line: u64,
 }
 
-/// A tool in the index: the first bytes of its name's SHA-256. Names that share them cost a look at
-/// the log, which decides.
+/// A tool in the index: the first bytes of its name's SHA-256. A collision costs only a read of the log,
+/// which decides.
 pub(super) type Tool = [u8; 8];
 
-/// The tool of a name.
+/// The key of a tool's name.
 pub(super) fn tool(name: &str) -> Tool {
     Sha256::digest(name).first_chunk().copied().unwrap_or_default()
 }
 
-/// An entry: where its line is, and what a filter asks for.
+/// An entry's row: the position of its line, and the values that filters compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Row {
     pub offset: u64,
@@ -58,62 +58,63 @@ impl Row {
     }
 }
 
-/// Lines that hold no entry.
+/// Lines without an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BadLines {
     pub count: u64,
-    /// Where the first of them begins.
+    /// The position of the first.
     pub first: Option<u64>,
 }
 
 impl BadLines {
-    /// These and the `later` ones.
+    /// The sum of these and `later` ones.
     pub fn and(self, later: Self) -> Self {
         Self { count: self.count + later.count, first: self.first.or(later.first) }
     }
 }
 
-/// What is known of one part of a log, in memory.
+/// The index of one part of a log, in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// Whole lines.
+    /// The described part of the log, in whole lines.
     pub range: Range<u64>,
     /// The entries, in the order of the log.
     pub rows: Vec<Row>,
     pub bad_lines: BadLines,
 }
 
-/// What stands before a segment's rows on disk.
+/// The metadata of a segment, before its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub log: LogId,
     pub begin: u64,
     pub end: u64,
-    /// The log's bytes before `end`, to recognise the log.
+    /// The last bytes of the log before `end`, which identify the log.
     pub tail: Vec<u8>,
     pub rows: u64,
     pub bad_lines: BadLines,
     groups: Vec<Group>,
 }
 
-/// Rows of one tool that ended in one way.
+/// The rows of one tool with the same outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Group {
     tool: Tool,
     success: bool,
     rows: u64,
-    /// The earliest and the latest time; entries without a time aside.
+    /// The earliest and the latest time of the entries that have one.
     earliest: Option<i64>,
     latest: Option<i64>,
-    /// In bytes.
+    /// The length of the rows in bytes.
     length: u32,
     checksum: u32,
 }
 
-/// A row in its group: bytes since the row before it, length, and the difference of its time.
+/// A row in its group, relative to the one before it: distance in bytes, length of the line, and difference
+/// of the times.
 type StoredRow = (u64, u64, Option<i64>);
 
-/// The lengths that a segment begins with.
+/// The lengths at the start of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Preamble {
     pub head: usize,
@@ -122,7 +123,7 @@ pub(super) struct Preamble {
 }
 
 impl Preamble {
-    /// `None`: no segment begins so.
+    /// Parses the lengths; `None` if the bytes do not begin a segment.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (head, rest) = rest.split_first_chunk()?;
@@ -135,12 +136,12 @@ impl Preamble {
         })
     }
 
-    /// The whole segment's length in bytes.
+    /// The length of the whole segment in bytes.
     pub fn total(self) -> u64 {
         PREAMBLE as u64 + self.head as u64 + self.body as u64
     }
 
-    /// The head, when it is what was written.
+    /// Parses the head; `None` if its checksum is wrong.
     pub fn decode_head(self, bytes: &[u8]) -> Option<Head> {
         let is_sound = self.checksum == checksum(self.head, self.body, bytes);
         let head: Head = postcard::from_bytes(bytes).ok().filter(|_| is_sound)?;
@@ -157,13 +158,13 @@ fn checksum(head: usize, body: usize, bytes: &[u8]) -> u32 {
 }
 
 impl Segment {
-    /// A segment of nothing, at `begin`.
+    /// An empty segment at `begin`.
     pub fn new(begin: u64) -> Self {
         Self { range: begin..begin, rows: Vec::new(), bad_lines: BadLines::default() }
     }
 
-    /// Adds the whole lines of the log that follow and begin before `end`, until there are `max_rows`
-    /// rows. Returns whether there may be more.
+    /// Adds the next whole lines of the log that begin before `end`, until there are `max_rows` rows. Returns
+    /// whether there may be more lines.
     pub fn extend(
         &mut self,
         reader: &LogReader,
@@ -207,7 +208,7 @@ impl Segment {
         });
     }
 
-    /// Puts the part of the log before this one in front of it.
+    /// Merges the preceding segment into this one.
     pub fn prepend(&mut self, mut before: Self) {
         before.rows.append(&mut self.rows);
         before.bad_lines = before.bad_lines.and(self.bad_lines);
@@ -215,7 +216,7 @@ impl Segment {
         *self = before;
     }
 
-    /// The segment as it stands on disk: the same bytes for the same log. `None`: it is too large.
+    /// Encodes the segment. The result depends on the log only. `None` if it is too large.
     pub fn encode(&self, log: LogId, tail: &[u8]) -> Option<Vec<u8>> {
         let mut sorted: BTreeMap<(Tool, bool), Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
@@ -271,7 +272,7 @@ fn encode_rows(begin: u64, rows: &[&Row], mut out: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 impl Head {
-    /// The groups that may hold rows that match, with the place of each in the body.
+    /// The groups that may have matching rows, each with its position in the body.
     pub fn matching<'a>(
         &'a self,
         wanted: &'a Wanted<'_>,
@@ -285,7 +286,7 @@ impl Head {
         with_place.filter(|(_, group)| group.may_match(wanted))
     }
 
-    /// Adds the rows of a group that match. `None`: they are not what was written.
+    /// Adds the matching rows of a group; `None` if the rows are damaged.
     pub fn decode_rows(
         &self,
         group: &Group,
@@ -317,7 +318,7 @@ impl Head {
 }
 
 impl Group {
-    /// In bytes.
+    /// The length in bytes.
     pub fn length(&self) -> usize {
         usize::try_from(self.length).unwrap_or(usize::MAX)
     }
@@ -328,9 +329,9 @@ impl Group {
     }
 }
 
-/// What a filter asks of rows.
+/// A filter, compiled for comparing rows.
 pub(super) struct Wanted<'a> {
-    /// `None`: all rows.
+    /// `None` admits all rows.
     filter: Option<&'a Filter>,
     tools: Option<Vec<Tool>>,
 }

@@ -1,4 +1,4 @@
-//! What the index on disk is worth.
+//! Verification of the index on disk against the log, for `verify`.
 
 use storage::{FileError, LogReader, LogSnapshot};
 
@@ -12,7 +12,7 @@ use super::{
 /// Compares the index on disk with the log.
 ///
 /// # Errors
-/// The log cannot be read.
+/// If the log cannot be read.
 pub(in super::super) fn state(
     history: &History,
     reader: &LogReader,
@@ -46,7 +46,7 @@ pub(in super::super) fn state(
     Ok(IndexState::Valid)
 }
 
-/// Whether a segment is what the same part of the log gives now.
+/// Whether indexing the same part of the log gives the same segment.
 fn is_right(
     block: &Block,
     file: &IndexFile,
@@ -56,7 +56,7 @@ fn is_right(
 ) -> Result<bool, FileError> {
     let max_line = history.options.max_entry_bytes;
     let mut fresh = Segment::new(block.range.start);
-    // One row more than there should be is enough to know.
+    // One row too many is enough to know that they differ.
     let max_rows = block.rows.saturating_add(1);
     fresh.extend(reader, block.range.end, max_line, max_rows, cancelled)?;
     let tail = LogSnapshot::of(reader, block.log.identity, fresh.range.end)?.tail;

@@ -1,4 +1,5 @@
-//! Which repository a workspace belongs to.
+//! Determines the repository that a workspace belongs to, and its hash, under which its memory is stored.
+//! Reads git's files without the `git` program.
 
 mod remote;
 mod repository;
@@ -17,53 +18,54 @@ use storage::{Disk, LocalDisk};
 use crate::error::{Code, Error, Result};
 use repository::{Head, Place, no_directory, unreadable};
 
-/// Tells these hashes from others, and from those of another way to make them.
+/// A prefix that distinguishes these hashes from others and from other versions of the scheme.
 const DOMAIN: &[u8] = b"agent-context repository 1";
 
-/// Whether each branch has a memory of its own.
+/// Whether branches share a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BranchScope {
-    /// Each branch of each work tree has its own.
+    /// Each branch of each work tree has its own memory.
     #[default]
     PerBranch,
-    /// All branches and work trees of a repository share one.
+    /// All branches and work trees of a repository share one memory.
     SharedRepo,
 }
 
-/// Which repository a workspace belongs to.
+/// The repository that a workspace belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// SHA-256, 64 lower-case hexadecimal digits.
     pub repo_hash: String,
-    /// The root of the work tree that the workspace lies in, the directory of a bare repository, else
-    /// the workspace; canonical.
+    /// The root of the work tree with the workspace, the directory of a bare repository, or without a
+    /// repository the workspace; canonical.
     pub workspace: PathBuf,
-    /// What the hash is over: the workspace, or with [`BranchScope::SharedRepo`] the main work tree.
+    /// The path in the hash: `workspace`, or with [`BranchScope::SharedRepo`] the main work tree.
     pub path: PathBuf,
-    /// The remote without protocol, credentials, default port and `.git`, as in `github.com/owner/name`,
-    /// or the path of a local one.
+    /// The remote without protocol, credentials, default port and `.git`, such as `github.com/owner/name`, or
+    /// the path of a local remote.
     pub remote: Option<String>,
-    /// The branch, or the commit of a detached HEAD; `None` where neither can be read, and with
+    /// The branch, or the commit of a detached HEAD; `None` if neither can be read, and with
     /// [`BranchScope::SharedRepo`].
     pub branch: Option<String>,
 }
 
 impl Identity {
-    /// Reads what git says about a workspace, without the `git` program, on the local disk. Blocks.
+    /// Reads the identity of a workspace on the local disk, without the `git` program. Blocks.
     ///
-    /// The hash is over the root of the work tree, the remote and the branch; without a remote, over the
-    /// root alone. With [`BranchScope::SharedRepo`] it is over the root of the main work tree, or the
-    /// directory of a repository without one, and the remote. A workspace inside of a repository's own
-    /// directory counts as its work tree.
+    /// The hash covers the root of the work tree, the remote and the branch; without a remote, only the root.
+    /// With [`BranchScope::SharedRepo`] it covers the remote and the root of the main work tree, or the
+    /// directory of a repository without one. A workspace inside a repository's own directory belongs to its
+    /// work tree.
     ///
-    /// A `.git` file that leads nowhere and a `.git` directory that holds no repository count as none. What
-    /// is there and cannot be read is an error, so that no workspace passes for another meanwhile.
+    /// A `.git` file with an invalid target and a `.git` directory without a repository are ignored. A
+    /// repository that exists but cannot be read is an error; otherwise the workspace would temporarily get
+    /// another identity.
     ///
     /// # Errors
-    /// `NotFound` when there is no such workspace, `InvalidArgument` when it is no directory, `Io`,
-    /// `Corrupt` for a repository whose configuration or HEAD cannot be understood, `TooLarge` for a
-    /// configuration over 16 MiB, `Unsupported` for a branch in a reftable
+    /// `NotFound` if the workspace does not exist, `InvalidArgument` if it is no directory, `Io`, `Corrupt`
+    /// for a repository with an invalid configuration or HEAD, `TooLarge` for a configuration over 16 MiB,
+    /// `Unsupported` for a branch in a reftable
     pub fn of(workspace: &Path, scope: BranchScope) -> Result<Self> {
         let Place { root, repository } = Place::of(&canonical(workspace)?)?;
         let Some(repository) = repository else {
@@ -94,7 +96,8 @@ impl Identity {
         })
     }
 
-    /// The identity of the same place on another branch or commit, or of what all branches share.
+    /// The identity of the same workspace on another branch or commit; `None` for the one that all branches
+    /// share.
     #[must_use]
     pub fn on_branch(&self, branch: Option<String>) -> Self {
         let mut parts = vec![self.path.as_os_str().as_encoded_bytes()];
@@ -118,7 +121,7 @@ fn canonical(workspace: &Path) -> Result<PathBuf> {
     })
 }
 
-/// The name of a branch as HEAD has it, or a commit.
+/// The full name of a branch, as HEAD has it, or a commit.
 fn whole_name(branch: &str) -> String {
     let is_commit = matches!(branch.len(), 40 | 64)
         && branch.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -129,7 +132,7 @@ fn whole_name(branch: &str) -> String {
     }
 }
 
-/// Every part after its length: no two lists of parts look the same.
+/// Hashes the parts, each after its length, so that different lists of parts never give the same input.
 fn hash(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     hash.update(DOMAIN);
@@ -140,7 +143,7 @@ fn hash(parts: &[&[u8]]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a text has the form of a repository's hash.
+/// Whether a text has the form of a repository hash.
 #[must_use]
 pub fn is_repo_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

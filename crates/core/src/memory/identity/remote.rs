@@ -1,4 +1,4 @@
-//! One form for all spellings of a remote's URL.
+//! Normalises the URLs of remotes, so that all spellings of a URL give the same identity.
 
 use std::{
     borrow::Cow,
@@ -13,17 +13,18 @@ use gix::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode, percent_decode_str, percent_encode};
 use storage::{Disk, LocalDisk};
 
-/// The normal form of a remote's URL: `host[:port]/path`, or the path where the remote is a local one.
+/// The normal form of a remote's URL: `host[:port]/path`, or the path of a local remote.
 ///
-/// The protocol, its default port, user names and passwords, queries, fragments, slashes at the end and
-/// `.git` are left out; the host is in lower case, the path percent-encoded no more than it must be.
-/// A local path is canonical where it exists; relative ones start at `base`.
+/// Omitted are the protocol, its default port, user names and passwords, queries, fragments, trailing slashes
+/// and `.git`. The host is in lower case, and the path is percent-encoded only where necessary. A local path
+/// is canonical if it exists; relative ones are relative to `base`.
 ///
-/// `None` for what cannot be read at all: an empty text, what the parser refuses (a port that is no
-/// number), and helpers (`ext::…`) whose address is no URL.
+/// `None` for a URL that cannot be parsed: an empty text, a port that is not a number, and helpers (`ext::…`)
+/// with an address that is no URL.
 ///
-/// What stands before an `@` may be a credential. It is dropped wherever it stands, rather too often
-/// (`host:team@example/name`) than not at all (`TOKEN@host/name`, where the protocol was forgotten).
+/// Text before an `@` may be a credential. It is always dropped, even if it is none
+/// (`host:team@example/name`), because it may be one in an unusual place (`TOKEN@host/name`, without the
+/// protocol).
 pub(super) fn normal_form(url: &[u8], base: &Path) -> Option<BString> {
     let mut url = url.trim_ascii();
     let mut has_helper = false;
@@ -46,7 +47,7 @@ pub(super) fn normal_form(url: &[u8], base: &Path) -> Option<BString> {
     }
 }
 
-/// `helper::address`, which git hands to the program `git-remote-helper`.
+/// Splits `helper::address`, which git passes to the program `git-remote-helper`.
 fn helper_and_address(url: &[u8]) -> Option<(&[u8], &[u8])> {
     let (helper, address) = url.split_once_str("::")?;
     is_protocol(helper).then_some((helper, address))
@@ -62,8 +63,8 @@ fn is_protocol(text: &[u8]) -> bool {
         && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
 }
 
-/// The protocol may be in capital letters, and have the `git+` that some tools write before it. The parser
-/// would end the user at a `?` or `#` in the password.
+/// Parses a URL. The protocol may be in capital letters and have the `git+` that some tools prepend. User
+/// information is removed first, because the parser would end it at a `?` or `#` in the password.
 fn parse(protocol: &[u8], rest: &[u8]) -> Option<Url> {
     let protocol = protocol.to_ascii_lowercase();
     let protocol = protocol.strip_prefix(b"git+").unwrap_or(&protocol);
@@ -71,11 +72,11 @@ fn parse(protocol: &[u8], rest: &[u8]) -> Option<Url> {
     gix::url::parse([protocol, b"://", rest].concat().as_bstr()).ok()
 }
 
-/// What an address means that has no protocol and is no local path, as in `git@host:path`: what would
-/// follow `ssh://`. The parser's own way with these takes a password for a part of the path, and does not
-/// know `[host:port]:path` and `user@[::1]:path`.
+/// Converts an address without a protocol that is no local path, such as `git@host:path`, to the part of a
+/// URL after `ssh://`. The parser's own support for these addresses reads a password as a part of the path,
+/// and does not know `[host:port]:path` and `user@[::1]:path`.
 fn address_without_protocol(address: &[u8], base: &Path) -> Option<Vec<u8>> {
-    /// What a path in a URL cannot hold as it is, and in such an address can.
+    /// Characters that such an address may contain and a URL's path must escape.
     const LITERAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
     if is_drive_path(address) {
         return None;
@@ -85,7 +86,7 @@ fn address_without_protocol(address: &[u8], base: &Path) -> Option<Vec<u8>> {
     if !first.contains(&b':') && (user.is_empty() || exists(address, base)) {
         return None;
     }
-    // `[user@host:port]:path` has its bracket before the user.
+    // In `[user@host:port]:path`, the bracket is before the user.
     let bracketed = place.strip_prefix(b"[").or_else(|| user.starts_with(b"[").then_some(place));
     let (host, path) = match bracketed.and_then(|bracketed| bracketed.split_once_str("]:")) {
         Some(host_and_path) => host_and_path,
@@ -104,7 +105,7 @@ fn first_segment(address: &[u8]) -> &[u8] {
     address.split(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// With the `@`.
+/// The length of the user information with the `@`.
 fn user_length(address: &[u8]) -> usize {
     first_segment(address).rfind_byte(b'@').map_or(0, |length| length + 1)
 }
@@ -135,7 +136,7 @@ fn from_url(url: &Url, base: &Path) -> Option<BString> {
     Some(form.into())
 }
 
-/// The path where it is one of this machine.
+/// The path, if the URL is of a file on this machine.
 fn path_of_file_url(url: &Url) -> Option<Cow<'_, [u8]>> {
     let path: Cow<[u8]> = percent_decode(&url.path).into();
     match url.host.as_deref() {
@@ -159,11 +160,11 @@ fn default_port(protocol: &Scheme) -> Option<u16> {
     })
 }
 
-/// `None` for what cannot be a host's name.
+/// The normal form of a host; `None` if it cannot be a host's name.
 fn normal_host(host: &str) -> Option<String> {
     let host = percent_decode_str(host).decode_utf8().ok()?.to_lowercase();
     let host = host.rsplit_once('@').map_or(&*host, |(_, host)| host);
-    // Of other protocols than HTTP the parser takes a query for a part of the host.
+    // For protocols other than HTTP, the parser keeps a query as a part of the host.
     let host = host.split(['/', '\\', '?', '#']).next().unwrap_or(host);
     let bare = host.trim_start_matches('[');
     let bare = bare.split(']').next().unwrap_or(bare);
@@ -185,7 +186,7 @@ fn normal_host(host: &str) -> Option<String> {
     }
 }
 
-/// Without slashes at the beginning.
+/// A path without leading slashes, percent-encoding normalised.
 fn normal_path(path: &[u8]) -> String {
     let (path, _query) = path.split_at(path.find_byteset("?#").unwrap_or(path.len()));
     let path = normal_escapes(path);
@@ -197,8 +198,8 @@ fn normal_path(path: &[u8]) -> String {
     without_suffix(path.trim_start_matches('/').as_bytes()).to_str_lossy().into_owned()
 }
 
-/// Nothing percent-encoded that need not be (RFC 3986, 6.2.2), and everything that must; the rest with capital digits. An `@` is
-/// never encoded, so that it is seen.
+/// Decodes unnecessary percent-encodings (RFC 3986, 6.2.2), encodes what must be, and writes the remaining
+/// ones in capital digits. An `@` is never encoded, so that it can be recognised.
 fn normal_escapes(mut path: &[u8]) -> String {
     let mut normal = String::with_capacity(path.len());
     while let Some((&first, after)) = path.split_first() {
@@ -225,7 +226,7 @@ fn hexadecimal(high: u8, low: u8) -> Option<u8> {
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
-/// Without `.git` and slashes at the end.
+/// The path without `.git` and trailing slashes.
 fn without_suffix(mut path: &[u8]) -> &[u8] {
     loop {
         let shorter = path.strip_suffix(b"/").or_else(|| path.strip_suffix(b".git"));
@@ -234,12 +235,12 @@ fn without_suffix(mut path: &[u8]) -> &[u8] {
     }
 }
 
-/// `C:\path` and `C:/path` are no hosts, whatever the system.
+/// `C:\path` and `C:/path` are paths on every system, not hosts.
 fn is_drive_path(path: &[u8]) -> bool {
     matches!(path, [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
 }
 
-/// A path that exists as git finds it: with or without `.git`.
+/// The canonical form of a local path, if it exists with or without `.git`, as git looks for it.
 fn local(path: &[u8], base: &Path) -> BString {
     if is_drive_path(path) && !cfg!(windows) {
         return drive_form(path);
@@ -265,7 +266,7 @@ fn local(path: &[u8], base: &Path) -> BString {
     }
 }
 
-/// With slashes, and a capital letter.
+/// A path with a drive: with slashes and a capital drive letter.
 fn drive_form(path: &[u8]) -> BString {
     let mut path = path.replace(r"\", "/");
     if is_drive_path(&path)

@@ -1,8 +1,8 @@
-//! Where a workspace's repository is, and what it says about itself.
+//! Finds the repository of a workspace, and reads its remotes and HEAD.
 //!
-//! Only the repository's own files are read. Neither the `git` program nor any setting of a user, of the
-//! machine or of the environment has a say, nor who owns the files; nothing in them is executed, and
-//! files that a configuration includes are not read.
+//! Only the repository's own files are read. The `git` program, the settings of the user, of the machine and
+//! of the environment, and the owners of the files have no influence. Nothing is executed, and files that a
+//! configuration includes are not read.
 
 use std::{
     collections::BTreeMap,
@@ -21,46 +21,46 @@ use storage::{Disk, FileError, FileResult, LocalDisk};
 use super::remote;
 use crate::error::{Code, Error, Result};
 
-/// The largest file of git's that is read, in bytes.
+/// The longest file of git that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-/// What git writes into `HEAD` where something else keeps the references.
+/// The content of `HEAD` if references are not stored in files.
 const ELSEWHERE: &[u8] = b"refs/heads/.invalid";
 
-/// What a workspace belongs to.
+/// The result of looking for a repository.
 pub(super) struct Place {
-    /// The root of the work tree, else the directory of the repository without one, else the workspace
-    /// itself; canonical.
+    /// The root of the work tree, the directory of a repository without one, or without a repository the
+    /// workspace; canonical.
     pub root: PathBuf,
     /// The repository.
     pub repository: Option<Repository>,
 }
 
-/// A repository as one of its work trees sees it.
+/// A repository, seen from one of its work trees.
 pub(super) struct Repository {
-    /// The directory of what belongs to the work tree alone, such as `HEAD`; canonical.
+    /// The directory with the work tree's own files, such as `HEAD`; canonical.
     own: PathBuf,
-    /// The directory of what belongs to all work trees; canonical.
+    /// The directory with the files that all work trees share; canonical.
     common: PathBuf,
     config: config::File,
 }
 
-/// What is checked out.
+/// The checked-out branch or commit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// A branch, by its whole name (`refs/heads/main`); it need not have a commit yet.
+    /// A branch, by its full name (`refs/heads/main`); it may have no commit yet.
     Branch(BString),
     /// A commit, by its lower-case hexadecimal digits.
     Commit(BString),
 }
 
 impl Head {
-    /// As people say it.
+    /// The name without the prefix, for people.
     pub fn short_name(&self) -> &BStr {
         let name = self.whole_name();
         name.strip_prefix(b"refs/heads/").unwrap_or(name).as_bstr()
     }
 
-    /// No branch has that of a commit.
+    /// The full name. The names of branches differ from all commits.
     pub fn whole_name(&self) -> &BStr {
         let (Self::Branch(name) | Self::Commit(name)) = self;
         name.as_bstr()
@@ -68,15 +68,14 @@ impl Head {
 }
 
 impl Place {
-    /// Where the directory `workspace` belongs, which is canonical. As git does, this looks no further
-    /// up than the file system goes, and passes `.git` directories that hold no repository.
+    /// Finds the repository of the canonical directory `workspace`. Like git, this does not look across file
+    /// system boundaries, and ignores `.git` directories without a repository.
     ///
-    /// Where git itself gives up, because a `.git` file leads nowhere (its repository was moved, or is
-    /// not mounted), there is no repository, and the file's directory is the root.
+    /// If a `.git` file has an invalid target (its repository was moved, or is not mounted), where git fails,
+    /// there is no repository, and the file's directory is the root.
     ///
-    /// # Errors
-    /// `InvalidArgument` when the workspace is no directory. `Io` and `Corrupt` for a repository that is
-    /// there and cannot be read: without it, the workspace would pass for another.
+    /// # Errors `InvalidArgument` if the workspace is no directory. `Io` and `Corrupt` for a repository that
+    /// exists but cannot be read: if it were ignored, the workspace would get another identity.
     pub fn of(workspace: &Path) -> Result<Self> {
         let options = upwards::Options {
             trust: upwards::TrustPolicy::Assume(Trust::Full),
@@ -114,7 +113,7 @@ impl Place {
             return Ok(Self { root: workspace.to_owned(), repository: None });
         };
         let repository = Repository::open(&git)?;
-        // The work tree of a repository's own directory may be gone.
+        // The work tree of a repository's directory may have been removed.
         let root = work_tree.and_then(|work_tree| LocalDisk.canonical(&work_tree).ok());
         let root = root.map_or_else(|| repository.shared_path(), Ok)?;
         Ok(Self { root, repository: Some(repository) })
@@ -133,7 +132,7 @@ impl Repository {
         Ok(Self { own, common, config })
     }
 
-    /// One path for all work trees: the root of the main one, else the directory of the repository.
+    /// The path that all work trees share: the root of the main one, or the directory of the repository.
     ///
     /// # Errors
     /// `Io`, `Corrupt`
@@ -141,8 +140,8 @@ impl Repository {
         Ok(self.main_work_tree()?.unwrap_or_else(|| self.common.clone()))
     }
 
-    /// The main work tree is what the configuration says (as that of a submodule does), or the directory
-    /// above. It must lead back here: many repositories can name one directory.
+    /// The main work tree: as configured (for a submodule, for example), or the parent directory. It has to
+    /// refer back to this repository, because several repositories can name the same directory.
     fn main_work_tree(&self) -> Result<Option<PathBuf>> {
         const KEY: &str = "core.worktree";
         let configured = match self.config.string(KEY) {
@@ -166,8 +165,8 @@ impl Repository {
         target.and_then(|target| LocalDisk.canonical(&target).ok()).as_ref() == Some(&self.common)
     }
 
-    /// The normal form of `origin`'s URL, else of the first remote's by name. Remotes whose URL cannot be
-    /// read do not count. A relative path starts at `base`.
+    /// The normal form of the URL of `origin`, or else of the first remote by name. Remotes with invalid URLs
+    /// are ignored. A relative path is relative to `base`.
     pub fn remote(&self, base: &Path) -> Option<BString> {
         let mut urls = BTreeMap::new();
         for section in self.config.sections_by_name("remote").into_iter().flatten() {
@@ -181,13 +180,12 @@ impl Repository {
         origin.into_iter().chain(urls.into_values()).find_map(|url| remote::normal_form(&url, base))
     }
 
-    /// What is checked out.
+    /// The checked-out branch or commit.
     ///
-    /// # Errors
-    /// `Io`, `Corrupt`; `Unsupported` where the references are in no files (reftable).
+    /// # Errors `Io`, `Corrupt`; `Unsupported` if references are not stored in files (reftable).
     pub fn head(&self) -> Result<Head> {
         let path = self.own.join("HEAD");
-        // Old versions of git made it a symbolic link to the branch.
+        // Old versions of git made HEAD a symbolic link to the branch.
         let canonical = LocalDisk.canonical(&path).map_err(unreadable)?;
         if let Ok(name) = canonical.strip_prefix(&self.common)
             && name.starts_with("refs")
@@ -219,7 +217,7 @@ impl Repository {
     }
 }
 
-/// Whether the directory has a `.git` file that leads to no repository, given that git finds none here.
+/// Whether the directory has a `.git` file with an invalid target. Git found no repository here.
 fn leads_nowhere(directory: &Path) -> Result<bool> {
     let git = directory.join(".git");
     let is_file = LocalDisk.entry(directory, ".git").map_err(unreadable)?.is_some();
@@ -233,7 +231,7 @@ fn leads_nowhere(directory: &Path) -> Result<bool> {
     }
 }
 
-/// Where a `.git` file leads.
+/// The target of a `.git` file.
 fn target_of(link: &[u8]) -> Option<PathBuf> {
     gix::discover::parse::gitdir(link).ok()
 }
@@ -242,7 +240,7 @@ fn native(path: &[u8]) -> PathBuf {
     gix::path::from_bstr(path.as_bstr()).map(|path| path.into_owned()).unwrap_or_default()
 }
 
-/// Empty where there is none.
+/// Reads a configuration; empty if it does not exist.
 fn read_config(path: &Path) -> Result<config::File> {
     let text = contents(path)?.unwrap_or_default();
     let config = config::File::from_bytes_no_includes(
@@ -251,7 +249,7 @@ fn read_config(path: &Path) -> Result<config::File> {
         config::file::init::Options::default(),
     );
     config.map_err(|error| {
-        // The parser's own message quotes the text, and with it any password in a URL.
+        // The parser's message quotes the text, which may contain passwords in URLs.
         let line = error.downcast_any_ref::<config::parse::Error>();
         let line =
             line.map_or_else(String::new, |error| format!(" (line {})", error.line_number()));
@@ -260,7 +258,7 @@ fn read_config(path: &Path) -> Result<config::File> {
     })
 }
 
-/// A file's contents, `None` when there is no such file. Symbolic links are followed, as git does.
+/// A file's contents; `None` if it does not exist. Symbolic links are followed, as git does.
 fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
     let read = || -> FileResult<_> {
         let path = LocalDisk.canonical(path)?;
@@ -280,7 +278,7 @@ fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The workspace is there, but something else than a directory.
+/// The error for a workspace that is not a directory.
 pub(super) fn no_directory(workspace: &Path) -> Error {
     let message = format!("workspace must be a directory, {} is none", workspace.display());
     Error::new(Code::InvalidArgument, message)
@@ -290,7 +288,7 @@ fn is_denied(error: &Error) -> bool {
     error.cause.as_ref().is_some_and(|cause| cause.kind == ErrorKind::PermissionDenied)
 }
 
-/// The file system refused.
+/// The error for a failed file operation.
 pub(super) fn unreadable(cause: FileError) -> Error {
     let message = format!("could not read {}: {cause}", cause.path.display());
     Error { code: Code::Io, message, cause: Some(cause) }

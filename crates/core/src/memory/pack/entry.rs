@@ -1,5 +1,5 @@
-//! One record as Markdown: an item of a list, whose further lines are indented so that nothing in
-//! them can pose as a heading of the pack or as another record.
+//! Formats one record as an item of a Markdown list. Further lines are indented, so that no text in a record
+//! can pass for a heading of the pack or for another record.
 
 use text_index::Document;
 
@@ -8,7 +8,7 @@ use super::super::{
     summary::Summary,
 };
 
-/// Where in a pack an entry stands.
+/// The sections of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Part {
     Conventions,
@@ -18,7 +18,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Its heading.
+    /// The section's heading.
     pub const fn heading(self) -> &'static str {
         match self {
             Self::Conventions => "## Conventions",
@@ -28,7 +28,7 @@ impl Part {
         }
     }
 
-    /// What so many of its entries are called.
+    /// The noun for this number of entries.
     pub fn count(self, count: usize) -> String {
         let noun = match self {
             Self::Conventions => "convention",
@@ -40,15 +40,15 @@ impl Part {
     }
 }
 
-/// A record on its way into a pack.
+/// A formatted record.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub part: Part,
-    /// What it is found by, the most telling first.
+    /// The most descriptive text for ranking.
     title: String,
     labels: String,
     body: String,
-    /// As it stands in the pack.
+    /// The text in the pack.
     pub text: String,
     /// Its length in UTF-16 code units.
     pub length: usize,
@@ -103,7 +103,7 @@ impl Entry {
         Self::new(Part::Summaries, &title, labels, content.clone(), &text)
     }
 
-    /// What a query is compared with.
+    /// The document for ranking.
     pub fn document(&self) -> Document<'_> {
         Document {
             description: &self.title,
@@ -113,8 +113,8 @@ impl Entry {
         }
     }
 
-    /// The beginning of it, in at most `most` UTF-16 code units; `None` when that is too little to say
-    /// anything.
+    /// The beginning of the entry, in at most `most` UTF-16 code units; `None` if that is too short to be
+    /// useful.
     pub fn cut(&self, most: usize) -> Option<Self> {
         const LEAST: usize = 20;
         const LONGEST_WORD: usize = 10;
@@ -132,7 +132,7 @@ impl Entry {
             }
         });
         let kept = self.text.get(..end?)?;
-        // Between words, where there is such a place nearby.
+        // Cuts between words, if there is a space nearby.
         let kept = match kept.rfind(char::is_whitespace) {
             Some(place) if kept.len() - place <= LONGEST_WORD => kept.get(..place)?,
             _ => kept,
@@ -143,12 +143,12 @@ impl Entry {
     }
 }
 
-/// How long JavaScript finds a text.
+/// The length of a text in JavaScript.
 pub(super) fn utf16_length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// An item of a list. Lines end as Markdown, and JavaScript, end them.
+/// Formats an item of a list. All line ends of Markdown and of JavaScript are recognised.
 fn item(text: &str) -> String {
     let mut item = String::from("- ");
     let mut lines = text.trim().split(['\n', '\r', '\u{2028}', '\u{2029}']);
@@ -163,7 +163,7 @@ fn item(text: &str) -> String {
     item
 }
 
-/// The day of a time.
+/// The date in a timestamp.
 fn day(timestamp: &str) -> &str {
     timestamp.split('T').next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What of the entries fits into a budget.
+//! Budget packing: chooses the entries that fit into a number of characters.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use super::{
 const MAP_HEAD: &str = "## Repository map\n```\n";
 const MAP_TAIL: &str = "\n```";
 const MAP_FRAME: usize = MAP_HEAD.len() + MAP_TAIL.len();
-/// Between two parts.
+/// The length of the gap between two sections.
 const GAP: usize = 2;
-/// The share of a full pack that is kept for the map: one part in so many.
+/// The map gets at least one part in this many of a full pack.
 const MAP_SHARE: usize = 4;
-/// A record that is larger than the whole budget is cut to one part in so many, where there are others.
+/// A record that is larger than the budget is cut to one part in this many, if there are others.
 const LARGE_SHARE: usize = 3;
-/// Room in which every map says something.
+/// A length in which every map is useful.
 const ENOUGH_TO_TELL: usize = 2000;
-/// No less room is kept for a map.
+/// The least space for a map.
 const LEAST_MAP: usize = 40;
 
 /// The pack in at most `most` UTF-16 code units.
@@ -32,7 +32,7 @@ pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> S
         let share = (most / MAP_SHARE).saturating_sub(GAP + MAP_FRAME);
         if share < LEAST_MAP { 0 } else { GAP + MAP_FRAME + utf16_length(&render(share)) }
     });
-    // The longest that can be said of what is left out.
+    // The longest possible note on omitted entries.
     let note = GAP + utf16_length(&left_out(entries, &HashSet::new(), true));
     let mut selection = [most.saturating_sub(reserved + note), most.saturating_sub(note), most]
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> S
     assemble(entries, &selection, map, most)
 }
 
-/// The chosen entries, the map in the room that they leave, and what was left out.
+/// The chosen entries, the map in the remaining space, and the note on omitted entries.
 fn assemble(
     entries: &[Entry],
     selection: &Selection,
@@ -79,12 +79,12 @@ fn assemble(
     parts.join("\n\n")
 }
 
-/// Entries that were chosen.
+/// The chosen entries.
 #[derive(Default)]
 struct Selection {
     /// Most useful first.
     chosen: Vec<Entry>,
-    /// Their places among all.
+    /// Their indices among all entries.
     numbers: HashSet<usize>,
 }
 
@@ -121,7 +121,7 @@ impl Selection {
         self.chosen.is_empty()
     }
 
-    /// How long its text is with what has to be said of the others.
+    /// The length of the text with the note on omitted entries.
     fn length_with_note(&self, entries: &[Entry]) -> usize {
         self.length() + GAP + utf16_length(&left_out(entries, &self.numbers, false))
     }
@@ -133,7 +133,7 @@ impl Selection {
         }
     }
 
-    /// What an entry of a part takes beside its own length.
+    /// The additional length for an entry of a section: its gap, and a new heading.
     fn cost(&self, part: Part) -> usize {
         let newline = 1;
         if self.chosen.iter().any(|entry| entry.part == part) {
@@ -144,7 +144,7 @@ impl Selection {
         }
     }
 
-    /// The parts, the one with the most useful entry first.
+    /// The sections, the one with the most useful entry first.
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         for entry in &self.chosen {
@@ -155,7 +155,7 @@ impl Selection {
         parts
     }
 
-    /// How long its text is, in UTF-16 code units.
+    /// The length of the text, in UTF-16 code units.
     fn length(&self) -> usize {
         let parts = self.parts();
         let headings: usize = parts.iter().map(|part| part.heading().len()).sum();
@@ -176,7 +176,7 @@ impl Selection {
     }
 }
 
-/// What of the entries is not among those with these numbers, and whether the map is missing as well.
+/// The note on the entries without these numbers, and on a missing map.
 fn left_out(entries: &[Entry], numbers: &HashSet<usize>, lacks_map: bool) -> String {
     let mut missing = Vec::new();
     for part in Part::ALL {

@@ -1,9 +1,10 @@
-//! The context pack: the most useful of what is remembered, as Markdown within a budget.
+//! The context pack: the most useful records and summaries, and a map, as Markdown within a budget. Callers
+//! put it into a model's prompt.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `entry` | one record as Markdown |
-//! | `fill` | what fits into a budget |
+//! | `entry` | formatting one record |
+//! | `fill` | budget packing |
 
 mod entry;
 mod fill;
@@ -25,25 +26,25 @@ use super::{
 use crate::{blocking::run_blocking, error::Result};
 use entry::{Entry, Part};
 
-/// What a pack is to hold.
+/// The arguments of a context pack.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackRequest {
-    /// What the model is about to do.
+    /// The task of the model, by which entries are ranked.
     pub query: Option<String>,
-    /// So many of the latest summaries.
+    /// The number of latest summaries.
     pub latest_summaries: usize,
-    /// Whether a map of the repository belongs to it.
+    /// Whether to include a map of the repository.
     pub repo_map: bool,
-    /// What matters most in the map, beside the words of the query.
+    /// Paths, names and words that the map prefers, beside those of the query.
     #[serde(default)]
     pub focus: Vec<String>,
 }
 
-/// Makes a map of the repository that takes at most so many UTF-16 code units.
+/// Renders a map of the repository in at most this many UTF-16 code units.
 pub type RenderMap = Arc<dyn Fn(usize) -> String + Send + Sync>;
 
-/// What is remembered, most useful first.
+/// The entries, most useful first.
 #[derive(Clone)]
 pub struct Pack {
     entries: Arc<[Entry]>,
@@ -51,7 +52,7 @@ pub struct Pack {
 }
 
 impl Memory {
-    /// What is remembered, most useful first.
+    /// Collects and ranks the entries.
     ///
     /// # Errors
     /// `Corrupt`, `TooLarge`, `Redaction`, `Io`
@@ -60,7 +61,7 @@ impl Memory {
         mut request: PackRequest,
         redaction: Option<Redaction>,
     ) -> Result<Pack> {
-        // What is looked for is looked for as it is stored.
+        // Redacted, because entries are stored redacted.
         if let Some(query) = &mut request.query {
             RedactionSession::new(redaction.clone()).text(query)?;
         }
@@ -78,14 +79,14 @@ impl Memory {
 }
 
 impl Pack {
-    /// Ranks what is remembered.
+    /// Ranks the entries.
     pub(super) fn new(
         document: &Document,
         summaries: &[Summary],
         request: &PackRequest,
         map: Option<RenderMap>,
     ) -> Self {
-        // As useful as each other: what holds everywhere first, then the latest.
+        // The order without a query, which also decides between equal scores.
         let mut entries: Vec<Entry> =
             document.records(RecordKind::Convention).map(Entry::convention).collect();
         let latest = summaries.iter().rev().take(request.latest_summaries);
@@ -102,23 +103,22 @@ impl Pack {
         Self { entries: entries.into(), map }
     }
 
-    /// As much of it as `max_chars` UTF-16 code units hold, whole entries, most useful first; says what
-    /// was left out. The same for the same memory and budget.
+    /// Renders as many whole entries as fit into `max_chars` UTF-16 code units, most useful first, with a
+    /// note on omitted ones. The result depends on the memory, the request and the budget only.
     #[must_use]
     pub fn render(&self, max_chars: usize) -> String {
         fill::fill(&self.entries, self.map.as_ref(), max_chars)
     }
 }
 
-/// Records by the time of their last change, the latest first.
+/// Sorts records by the time of their last change, latest first.
 fn latest_first(mut records: Vec<&Record>) -> Vec<&Record> {
     records.reverse();
     records.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
     records
 }
 
-/// What shares a word with the query first, the best of it before the rest; then the others as they
-/// were.
+/// Entries that share a word with the query come first, best first; the others keep their order.
 fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
     let documents: Vec<text_index::Document<'_>> = entries.iter().map(Entry::document).collect();
     let mut order = Index::rank_alone(query, &documents);
@@ -129,6 +129,6 @@ fn ranked(entries: Vec<Entry>, query: &Query) -> Vec<Entry> {
 }
 
 impl Part {
-    /// All parts, in the order of the document when nothing else decides.
+    /// All sections, in their default order.
     const ALL: [Self; 4] = [Self::Conventions, Self::Decisions, Self::Notes, Self::Summaries];
 }

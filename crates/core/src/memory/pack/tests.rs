@@ -37,7 +37,7 @@ fn request(query: Option<&str>) -> PackRequest {
     }
 }
 
-/// A map of numbered lines, as long as there is room.
+/// A map of numbered lines that fills the space.
 fn map_of(lines: usize) -> RenderMap {
     Arc::new(move |most| {
         let mut text = String::new();
@@ -107,7 +107,7 @@ fn what_answers_the_query_comes_first() {
         "{all}"
     );
     assert!(all.find("Wrap").unwrap() < all.find("Indentation").unwrap(), "{all}");
-    // Where there is room for one, it is the one.
+    // If one entry fits, it is this one.
     let one = render("deployment", 120);
     assert_eq!(
         one,
@@ -144,7 +144,7 @@ fn the_map_has_its_share() {
     let map = text.split("```").nth(1).unwrap();
     assert!(map.len() > 400 && map.len() < 700, "{}", map.len());
     assert!(text.len() > 1900, "{}", text.len());
-    // Nothing else is known: all of it is the map's.
+    // Without entries, the map gets the whole budget.
     let empty = Pack::new(&Document::default(), &[], &request(None), Some(map_of(1000)));
     assert!(empty.render(2000).len() > 1950);
     assert_eq!(empty.render(30), "");
@@ -181,7 +181,7 @@ proptest! {
         let text = pack.render(most);
         prop_assert!(text.encode_utf16().count() <= most, "{} > {most}", text.encode_utf16().count());
         prop_assert_eq!(&text, &pack.render(most));
-        // Whole records: each line of the lists is one of the whole pack's, or cut where it is larger.
+        // Each line of the lists is a line of the complete pack, or cut if it is too long.
         let whole = pack.render(usize::MAX);
         for line in text.lines().filter(|line| line.starts_with("- ")) {
             prop_assert!(whole.lines().any(|one| one == line) || line.contains('…'), "{line}");
@@ -189,7 +189,7 @@ proptest! {
         if text.contains('…') {
             prop_assert!(pack.entries.iter().any(|entry| entry.length + 20 > most));
         }
-        // Whatever is missing is said, where that fits.
+        // Omitted entries are mentioned, if there is space.
         let missing = pack.entries.iter().filter(|entry| !text.contains(&entry.text)).count();
         let has_room = text.encode_utf16().count() + 150 <= most;
         if missing > 0 && !text.contains('…') && has_room && !text.is_empty() {

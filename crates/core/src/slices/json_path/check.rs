@@ -1,11 +1,13 @@
-//! What the crate's grammar lets pass though RFC 9535 does not: functions on the wrong types (section
-//! 2.4.3), functions of its own; and what would make evaluation too deep.
+//! Rejects queries that the parser of `jsonpath-rust` accepts and RFC 9535 does not: functions on
+//! wrong types (section 2.4.3) and that crate's own functions. Also rejects queries whose
+//! evaluation would recurse too deep.
 
 use jsonpath_rust::parser::model::{
     Comparable, Comparison, Filter, FilterAtom, FnArg, Segment, Selector, Test, TestFunction,
 };
 
-/// Segments that may select several values, in all. Evaluation recurses that deep at most.
+/// The most segments that can select several values, which is the depth of the recursion in
+/// evaluation.
 const MAX_BRANCHING: usize = 100;
 
 type Checked = Result<(), String>;
@@ -42,7 +44,7 @@ fn selectors(segment: &Segment) -> &[Selector] {
     }
 }
 
-/// Whether a segment selects one value at most.
+/// Whether a segment selects at most one value.
 pub(super) const fn is_singular(segment: &Segment) -> bool {
     matches!(segment, Segment::Selector(Selector::Name(_) | Selector::Index(_)))
 }
@@ -95,7 +97,7 @@ fn check_function(function: &TestFunction, branching: &mut usize) -> Checked {
     }
 }
 
-/// An argument that has to be one value.
+/// Checks an argument that has to be a single value.
 fn check_value(argument: &FnArg, function: &str, branching: &mut usize) -> Checked {
     let segments = match argument {
         FnArg::Literal(_) => return Ok(()),
@@ -116,7 +118,7 @@ fn check_value(argument: &FnArg, function: &str, branching: &mut usize) -> Check
     }
 }
 
-/// An argument that has to be a query.
+/// Checks an argument that has to be a query.
 fn check_nodes(argument: &FnArg, function: &str, branching: &mut usize) -> Checked {
     if let FnArg::Test(test) = argument {
         match test.as_ref() {

@@ -1,20 +1,20 @@
-//! The members and elements of a value, found one after the other in its text.
+//! Iterates over the members or elements of a value in its text, without building a tree.
 
 use std::borrow::Cow;
 
 use super::Value;
 
-/// How a child is reached from its parent.
+/// The step from a value to a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step<'a> {
-    /// A member's key, with its quotes.
+    /// A member's key, with quotes.
     Key(&'a [u8]),
     /// An element's index.
     Index(usize),
 }
 
 impl Step<'_> {
-    /// Whether this is the member of that name.
+    /// Whether this is a member with that name.
     pub fn is_named(self, name: &str) -> bool {
         let Step::Key(key) = self else { return false };
         let content = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
@@ -23,7 +23,7 @@ impl Step<'_> {
     }
 }
 
-/// A string token's text.
+/// The decoded text of a string token.
 pub(super) fn decode(token: &[u8]) -> Cow<'_, str> {
     json_text::decode_string(token).unwrap_or_default()
 }
@@ -35,13 +35,13 @@ pub(super) struct Child<'a> {
     pub value: Value,
 }
 
-/// The children of a value: none unless it is an array or an object. The text is valid JSON.
+/// The children of a value; none unless it is an array or an object. The text must be valid JSON.
 #[derive(Debug)]
 pub(super) struct Children<'a> {
     text: &'a [u8],
     is_object: bool,
     index: usize,
-    /// Where to look on, in bytes.
+    /// The current position, in bytes.
     pub at: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Children<'a> {
         Self { text, is_object: opening == Some(&b'{'), index: 0, at }
     }
 
-    /// A member's key and where its value begins.
+    /// Parses a member's key up to its value.
     fn key(&mut self) -> Option<Step<'a>> {
         let end = json_text::skip_value(self.text, self.at).ok()?;
         let key = self.text.get(self.at..end)?;

@@ -1,4 +1,5 @@
-//! Segments and selectors.
+//! Evaluates a query: applies its segments and selectors to a JSON text, and stops when it takes
+//! too much work, finds too many values, or is cancelled.
 
 use jsonpath_rust::parser::model::{Segment, Selector};
 use rustc_hash::FxHashMap;
@@ -11,35 +12,35 @@ use super::{
     root_of,
 };
 
-/// What a look costs at least.
+/// The least cost of examining a value.
 const LOOK: usize = 32;
-/// Work between two questions whether anybody still waits.
+/// The work between two checks for cancellation.
 const BETWEEN_QUESTIONS: usize = 1 << 20;
 
-/// Why a query ends early.
+/// Why an evaluation ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// Whoever asked knows enough.
+    /// The consumer needs no more values.
     Enough,
-    /// It does too much work.
+    /// The limit of work was reached.
     TooMuch,
-    /// It finds too many values.
+    /// The limit of values was reached.
     TooMany,
-    /// Nobody waits any more.
+    /// The caller cancelled the operation.
     Cancelled,
 }
 
-/// How a query goes on.
+/// The result of a step of the evaluation.
 pub(super) type Outcome<T = ()> = Result<T, Stop>;
 
-/// What is done with a value that was found.
+/// The consumer of the values that were found.
 pub(super) type Found<'f, 'a> = dyn FnMut(&mut Evaluation<'a>, Value) -> Outcome + 'f;
 
-/// A query at work on a text.
+/// The evaluation of a query on a text.
 pub(super) struct Evaluation<'a> {
     pub text: &'a [u8],
     pub root: Value,
-    /// Regular expressions that filters use; `None` for what is none.
+    /// The compiled regular expressions of filters; `None` for invalid ones.
     pub patterns: FxHashMap<String, Option<regex::Regex>>,
     cancelled: &'a Cancelled,
     work: usize,
@@ -48,7 +49,7 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// `max_work` is how many bytes it may look at, the same more than once.
+    /// `max_work` is the number of bytes that may be examined, including repeated ones.
     pub fn new(text: &'a [u8], max_work: usize, cancelled: &'a Cancelled) -> Self {
         Self {
             text,
@@ -61,7 +62,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Accounts for text that was looked at.
+    /// Counts examined text.
     pub fn charge(&mut self, bytes: usize) -> Outcome {
         self.work += bytes + LOOK;
         if self.work < self.next_question {
@@ -74,7 +75,7 @@ impl<'a> Evaluation<'a> {
         if self.work > self.max_work { Err(Stop::TooMuch) } else { Ok(()) }
     }
 
-    /// A value's text.
+    /// The text of a value.
     pub fn text_of(&self, value: Value) -> &'a [u8] {
         self.text.get(value.range()).unwrap_or_default()
     }
@@ -90,7 +91,7 @@ impl<'a> Evaluation<'a> {
         Ok(child)
     }
 
-    /// Calls `found` with everything that the segments select from a value, in order.
+    /// Calls `found` with all values that the segments select from a value, in order.
     pub fn select(
         &mut self,
         from: Value,
@@ -99,7 +100,7 @@ impl<'a> Evaluation<'a> {
     ) -> Outcome {
         let mut value = from;
         let mut rest = segments;
-        // Recursion is for segments that branch alone.
+        // Recursion is needed only for segments that select several values.
         while let Some((segment, later)) = rest.split_first() {
             if !is_singular(segment) {
                 return self
@@ -122,7 +123,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Applies a segment to a value and to everything below, parents before children.
+    /// Applies a segment to a value and to all its descendants, parents before children.
     fn descend(&mut self, value: Value, segment: &Segment, found: &mut Found<'_, 'a>) -> Outcome {
         self.branch(value, segment, found)?;
         let mut open = vec![self.children(value)];
@@ -142,7 +143,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// The one child that a name or an index selects.
+    /// The child that a name or an index selects.
     pub fn child(&mut self, value: Value, selector: &Selector) -> Outcome<Option<Value>> {
         match selector {
             Selector::Name(name) => self.member(value, name),
@@ -151,7 +152,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// A member; of several with the same name the last, as with `JSON.parse`.
+    /// A member; of several with the same name the last, as in `JSON.parse`.
     pub fn member(&mut self, value: Value, name: &str) -> Outcome<Option<Value>> {
         let mut member = None;
         let mut children = self.children(value);
@@ -190,7 +191,7 @@ impl<'a> Evaluation<'a> {
         Ok(None)
     }
 
-    /// The elements of an array; none of anything else.
+    /// The elements of an array; none for other values.
     fn elements(&mut self, value: Value) -> Outcome<Vec<Value>> {
         let mut elements = Vec::new();
         if self.text.get(value.start) == Some(&b'[') {
@@ -235,7 +236,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The indices of a slice, as section 2.3.4.2.2 of the RFC has them.
+/// The indices of a slice (RFC 9535, section 2.3.4.2.2).
 fn slice(
     length: usize,
     start: Option<i64>,

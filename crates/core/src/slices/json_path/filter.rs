@@ -1,4 +1,4 @@
-//! Filters and functions (RFC 9535, sections 2.3.5 and 2.4).
+//! Evaluates filters and functions (RFC 9535, sections 2.3.5 and 2.4).
 
 use jsonpath_rust::parser::model::{
     Comparable, Comparison, Filter, FilterAtom, FnArg, Segment, SingularQuery,
@@ -12,15 +12,15 @@ use super::{
     operand::{Number, Operand},
 };
 
-/// Bytes that a regular expression may take, compiled.
+/// The largest compiled regular expression, in bytes.
 const MAX_PATTERN: usize = 1 << 18;
-/// So many of them are kept.
+/// The most regular expressions that are cached.
 const MAX_PATTERNS: usize = 64;
-/// Work that compiling one is worth at least.
+/// The least cost of compiling one.
 const COMPILING: usize = 1 << 16;
 
 impl<'a> Evaluation<'a> {
-    /// Whether a value passes a filter.
+    /// Whether a value meets a filter.
     pub fn passes<'q>(&mut self, value: Value, filter: &'q Filter) -> Outcome<bool>
     where
         'a: 'q,
@@ -106,7 +106,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// A value as it is compared.
+    /// Converts a value for comparison.
     fn operand_of(&mut self, value: Value) -> Outcome<Operand<'a>> {
         self.charge(value.end - value.start)?;
         Ok(Operand::of_value(self.text_of(value)))
@@ -151,14 +151,14 @@ impl<'a> Evaluation<'a> {
                     (Err(stop), _) => Err(stop),
                 }
             }
-            // They give conditions, which are not compared.
+            // These functions return conditions, which cannot be compared.
             TestFunction::Match(..) | TestFunction::Search(..) | TestFunction::Custom(..) => {
                 Ok(Operand::Nothing)
             }
         }
     }
 
-    /// Calls `found` with what an argument selects.
+    /// Calls `found` with the values that an argument selects.
     fn nodes(
         &mut self,
         value: Value,
@@ -175,7 +175,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// An argument that is one value.
+    /// Evaluates an argument that is a single value.
     fn argument<'q>(&mut self, value: Value, argument: &'q FnArg) -> Outcome<Operand<'q>>
     where
         'a: 'q,
@@ -211,21 +211,22 @@ impl<'a> Evaluation<'a> {
         let expression = expression(&pattern, is_whole);
         if !self.patterns.contains_key(&expression) {
             self.charge(COMPILING + expression.len())?;
-            // Patterns may come from the data: each a new one.
+            // Patterns may come from the data, so there may be any number.
             if self.patterns.len() >= MAX_PATTERNS {
                 self.patterns.clear();
             }
             let compiled = RegexBuilder::new(&expression).size_limit(MAX_PATTERN).build().ok();
             self.patterns.insert(expression.clone(), compiled);
         }
-        // At worst, time is the product of both.
+        // In the worst case, time is proportional to the product of both lengths.
         self.charge(text.len().saturating_mul(1 + expression.len() / 64))?;
         let found = self.patterns.get(&expression).and_then(Option::as_ref);
         Ok(found.is_some_and(|regex: &Regex| regex.is_match(&text)))
     }
 }
 
-/// An I-Regexp (RFC 9485) as the `regex` crate spells it: its dot is no carriage return either.
+/// Converts an I-Regexp (RFC 9485) to the syntax of the `regex` crate. The dot of an I-Regexp does not
+/// match a carriage return.
 fn expression(pattern: &str, is_whole: bool) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut characters = pattern.chars();

@@ -1,18 +1,19 @@
-//! JSON paths (RFC 9535) on the text of a value, which is never made into a tree: what is found is a
-//! place in the text, numbers and strings keep their spelling, and nesting has no limit.
+//! Evaluates JSON paths (RFC 9535) on JSON text without building a tree: results are positions in
+//! the text, so numbers and strings keep their spelling, and nesting has no limit.
 //!
-//! The crate `jsonpath-rust` knows the grammar. Its own evaluation wants a tree, recurses as deep as
-//! that, and cannot be bounded; here a query stops when it has done too much work or nobody waits.
+//! Queries are parsed by the crate `jsonpath-rust`. Its evaluation is not used, because it needs a
+//! tree, recurses as deep as the tree, and cannot be limited. The evaluation here stops when a
+//! query takes too much work or the operation is cancelled.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `children` | the members and elements of a value |
-//! | `check` | what the grammar lets pass though the RFC does not |
+//! | `children` | iterating over the members and elements of a value |
+//! | `check` | rejecting queries that the parser accepts and the RFC does not |
 //! | `evaluate` | segments and selectors |
 //! | `filter` | filters and functions |
 //! | `operand` | comparing values |
-//! | `paths` | normalised paths of places in the text |
-//! | `through` | paths that go on within a string that holds JSON |
+//! | `paths` | normalised paths of positions in the text |
+//! | `through` | paths that continue within a string with JSON |
 
 mod check;
 mod children;
@@ -39,16 +40,16 @@ use crate::error::{Code, Error, Result};
 use evaluate::{Evaluation, Stop};
 pub use paths::{PathStep, normalised_path, paths};
 
-/// Steps of the parser, which some malformed queries make go back and forth for ever.
+/// The most steps of the parser, which does not terminate for some invalid queries.
 const MAX_PARSER_CALLS: usize = 1_000_000;
-/// Text that a query may look at, in bytes: some seconds. The same may count more than once, and so
-/// long texts get more.
+/// The least limit of the text that a query may examine, in bytes: some seconds of work. Repeated
+/// bytes count again, so the limit is higher for long texts.
 const MAX_WORK: usize = 1 << 30;
 const MAX_WORK_PER_BYTE: usize = 8;
-/// More values are not gathered.
+/// The most values that a query may select.
 const MAX_VALUES: usize = 5_000_000;
 
-/// Where a value stands in a text, in bytes.
+/// The position of a value in a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value {
     /// Its first byte.
@@ -58,21 +59,21 @@ pub struct Value {
 }
 
 impl Value {
-    /// As a range.
+    /// The position as a range.
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// A query.
+/// A parsed query.
 #[derive(Debug)]
 pub struct JsonPath(JpQuery);
 
 impl JsonPath {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
-    /// `InvalidArgument` with the position when it is malformed.
+    /// `InvalidArgument` with the position for an invalid query.
     pub fn new(query: &str) -> Result<Self> {
         static BOUNDED: Once = Once::new();
         BOUNDED.call_once(|| pest::set_call_limit(NonZeroUsize::new(MAX_PARSER_CALLS)));
@@ -84,21 +85,21 @@ impl JsonPath {
         Ok(Self(parsed))
     }
 
-    /// The values that it selects, in the order of the RFC.
+    /// The values that the query selects, in the order of the RFC.
     ///
     /// # Errors
-    /// `InvalidArgument` when it asks for more work than is done.
+    /// `InvalidArgument` if the query takes too much work.
     pub fn find(&self, text: &str, cancelled: &Cancelled) -> Result<Vec<Value>> {
         find_within(&self.0.segments, text, max_work(text), cancelled)
     }
 }
 
-/// How much of a text a query may look at, in bytes.
+/// The number of bytes of a text that a query may examine.
 const fn max_work(text: &str) -> usize {
     MAX_WORK + MAX_WORK_PER_BYTE * text.len()
 }
 
-/// The values that segments select from a whole text.
+/// The values that segments select from the root of a text.
 fn find_within(
     segments: &[Segment],
     text: &str,
@@ -139,7 +140,7 @@ fn invalid(query: &str, reason: &str) -> Error {
     )
 }
 
-/// What is wrong, and where.
+/// The reason and the position of a parse error.
 fn reason_of(error: &JsonPathError) -> String {
     match error {
         JsonPathError::PestError(error) => {
@@ -159,7 +160,7 @@ fn reason_of(error: &JsonPathError) -> String {
     }
 }
 
-/// The value of a whole text, which is valid.
+/// The root value of a valid text.
 fn root_of(text: &[u8]) -> Value {
     let start = json_text::skip_whitespace(text, 0);
     Value { start, end: start + text.trim_ascii().len() }

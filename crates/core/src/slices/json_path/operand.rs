@@ -1,4 +1,4 @@
-//! Comparing values (RFC 9535, section 2.3.5.2.2).
+//! Compares values (RFC 9535, section 2.3.5.2.2).
 
 use std::{borrow::Cow, cmp::Ordering, ops::ControlFlow};
 
@@ -10,17 +10,17 @@ use super::children::decode;
 /// One side of a comparison.
 #[derive(Debug)]
 pub(super) enum Operand<'a> {
-    /// There is no value.
+    /// No value.
     Nothing,
     Null,
     Boolean(bool),
     Number(Number),
     Text(Cow<'a, str>),
-    /// An array or an object: its text.
+    /// The text of an array or an object.
     Container(&'a [u8]),
 }
 
-/// A number: whole ones exact.
+/// A number; integers are exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
     Whole(i64),
@@ -50,7 +50,7 @@ impl Number {
 }
 
 impl<'a> Operand<'a> {
-    /// A value's.
+    /// From a value.
     pub fn of_value(text: &'a [u8]) -> Self {
         match text.first() {
             None => Self::Nothing,
@@ -63,7 +63,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// A literal's.
+    /// From a literal.
     pub fn of_literal(literal: &'a Literal) -> Self {
         match literal {
             Literal::Int(number) => Self::Number(Number::Whole(*number)),
@@ -74,7 +74,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Both are the same value, or both nothing.
+    /// Whether both are equal values, or both are nothing.
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Nothing, Self::Nothing) | (Self::Null, Self::Null) => true,
@@ -88,7 +88,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Both are numbers or both texts, and this is less.
+    /// Whether both are numbers or both are strings, and this one is less.
     pub fn is_less(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Number(left), Self::Number(right)) => {
@@ -100,8 +100,8 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Whether two containers hold the same, whatever the order of their members. Neither recurses nor
-/// makes trees: the canonical texts have the same tokens.
+/// Whether two containers are equal, ignoring the order of members. Compares the tokens of their
+/// canonical texts, so it neither recurses nor builds trees.
 fn equal(left: &[u8], right: &[u8]) -> bool {
     let canonical = |text| {
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Normalised paths (RFC 9535, section 2.7) of places in a text.
+//! Computes the normalised paths (RFC 9535, section 2.7) of positions in a text.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use super::{
     root_of,
 };
 
-/// A step of a path that is known without its text.
+/// A step of a path.
 #[derive(Debug, Clone, Copy)]
 pub enum PathStep<'a> {
-    /// Into an array.
+    /// An array's element, by index.
     Index(u64),
-    /// Into an object, by its decoded key.
+    /// An object's member, by its decoded key.
     Key(&'a str),
 }
 
@@ -37,14 +37,14 @@ pub fn normalised_path<'a>(steps: impl Iterator<Item = PathStep<'a>>) -> String 
     path
 }
 
-/// A step on the way to a value, and the step before it.
+/// A step of the current path, linked to the step before it.
 struct Trail<'a> {
     before: Option<usize>,
     step: Step<'a>,
 }
 
-/// The normalised paths of values that stand in `text`, and whether they are all: those that make
-/// them longer than `max_bytes` together are left out, the first excepted.
+/// The normalised paths of values in `text`, and whether all are included: paths that exceed
+/// `max_bytes` in total are left out, except the first.
 pub fn paths(text: &str, values: &[Value], max_bytes: usize) -> (Vec<String>, bool) {
     let text = text.as_bytes();
     let mut sorted = values.to_vec();
@@ -52,7 +52,7 @@ pub fn paths(text: &str, values: &[Value], max_bytes: usize) -> (Vec<String>, bo
     sorted.dedup();
     let mut trails: Vec<Trail<'_>> = Vec::new();
     let mut found: FxHashMap<usize, Option<usize>> = FxHashMap::default();
-    // Containers with something wanted in them: where they stand, how to get there, what is wanted.
+    // Containers with wanted values in them: position, path, and the wanted values.
     let root = root_of(text);
     let mut open = vec![(root, None, sorted.as_slice())];
     while let Some((container, before, mut wanted)) = open.pop() {

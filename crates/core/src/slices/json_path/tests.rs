@@ -205,7 +205,7 @@ fn hostile_queries_end() {
     ] {
         refusal(&query);
     }
-    // Each step multiplies what the one before finds.
+    // Each step multiplies the number of values.
     let text = format!("{}{}", "[".repeat(60), "]".repeat(60));
     let query = JsonPath::new(&format!("${}", "..*".repeat(30))).unwrap();
     let error =
@@ -221,7 +221,7 @@ fn depth_needs_no_stack() {
     let text = nested(10_000);
     assert_eq!(find(&text, "$[0]"), [&text[1..text.len() - 1]]);
     assert_eq!(find(&text, "$[?@ == $[0]]").len(), 1, "deep values are compared");
-    // What leads far down takes longer, by the square of the depth.
+    // Paths to deep values take quadratic time in the depth.
     let depth = 2000;
     let text = nested(depth);
     let path = format!("${}", "[0]".repeat(depth));
@@ -280,7 +280,7 @@ proptest! {
         let text = if is_pretty { serde_json::to_string_pretty(&tree).unwrap() } else { tree.to_string() };
         let mut expected = tree.query_only_path(&query).unwrap();
         let mut found = normalised(&text, &query);
-        // The crate takes selector by selector where the RFC takes value by value.
+        // The crate's order is by selector, the RFC's by value.
         expected.sort();
         found.sort();
         prop_assert_eq!(found, expected, "{} in {}", query, text);

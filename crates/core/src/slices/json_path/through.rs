@@ -1,4 +1,4 @@
-//! Paths that go on within a string that holds JSON, as results of tools often do.
+//! Paths that continue within a string with JSON text, which results of tools often have.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use tasks::Cancelled;
 use super::{JsonPath, Value, check::is_singular, find_within, max_work, paths};
 use crate::{error::Result, slices::is_container};
 
-/// Strings that hold JSON within each other, at most.
+/// The most strings with JSON that are nested in each other.
 const MAX_STRINGS: usize = 8;
 
-/// A text that values were found in: a whole one, or what one of its strings says.
+/// A text in which values were found: the whole text, or the content of one of its strings.
 #[derive(Debug)]
 pub struct Place<'t> {
-    /// The text, JSON.
+    /// The JSON text.
     pub text: Cow<'t, str>,
-    /// Its normalised path.
+    /// The normalised path of the string.
     base: String,
 }
 
 impl Place<'_> {
-    /// The normalised paths of values, and whether they are all: see [`paths()`].
+    /// The normalised paths of values, and whether all are included: see [`paths()`].
     pub fn paths(&self, values: &[Value], max_bytes: usize) -> (Vec<String>, bool) {
         let (mut found, are_all) = paths(&self.text, values, max_bytes);
         for path in &mut found {
@@ -32,11 +32,11 @@ impl Place<'_> {
 }
 
 impl JsonPath {
-    /// The values that it selects, and where. Where it selects none, and its names and indices lead to a string that holds
-    /// the JSON of an object or an array, its other segments select from that.
+    /// The values that the query selects, and the text that they are in. If it selects none, and
+    /// its first names and indices lead to a string with the JSON of an object or an array, the
+    /// remaining segments are applied to that.
     ///
-    /// # Errors
-    /// `InvalidArgument` when it asks for more work than is done.
+    /// # Errors `InvalidArgument` if the query takes too much work.
     pub fn find_through<'t>(
         &self,
         text: &'t str,
@@ -67,14 +67,15 @@ impl JsonPath {
     }
 }
 
-/// The string that the first segments lead to, and the segments behind it, of which there is one at least.
+/// The string that the first segments select, and the remaining segments, of which there is at
+/// least one.
 fn string_on_the_way<'s>(
     text: &str,
     segments: &'s [Segment],
     cancelled: &Cancelled,
 ) -> Result<Option<(Value, &'s [Segment])>> {
     let singular = segments.iter().take_while(|segment| is_singular(segment)).count();
-    // A string has no children: of all beginnings of the path one at most leads to one.
+    // A string has no children, so at most one prefix of the path leads to a string.
     for end in 1..segments.len().min(singular + 1) {
         let (to, rest) = segments.split_at(end);
         let values = find_within(to, text, max_work(text), cancelled)?;

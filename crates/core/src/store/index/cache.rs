@@ -1,8 +1,10 @@
-//! What is known, kept on disk. A cache: what makes no sense is made anew, and every entry is compared
-//! with its file before it counts.
+//! The entry index on disk, so that a new process need not read every file of a large store. It is
+//! a cache: a file that cannot be decoded is ignored and the index is rebuilt, and every entry is
+//! compared with its file's length and times before a search uses it.
 //!
-//! In the frame of a [`cache_file`], the file is parts, each after its length (64 bits, little endian):
-//! the head, the rows, and each segment of the inverted index, in postcard's format.
+//! The file has the frame of a [`cache_file`]. Within it are parts, each after its length (64 bits,
+//! little endian), in postcard's format: the head, the rows, and each segment of the inverted
+//! index.
 
 use std::{
     path::Path,
@@ -31,50 +33,53 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Changes with the format.
+/// Names the format and its version.
 const MAGIC: &[u8; 16] = b"context-store 1\n";
-/// A larger file is not ours, in bytes.
+/// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024 * 1024;
-/// Sets of sequences take room for all smaller ones: numbering begins anew before they grow so large.
+/// A set of sequence numbers takes memory for all smaller ones: a cache with larger numbers is ignored,
+/// and numbers start from 0 again.
 const MAX_SEQUENCE: u64 = 1 << 28;
 
-/// What the rest was made by, and the names in it.
+/// The version that wrote the cache, and the names that its rows refer to.
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// Words are not taken apart in the same way by every version.
+    /// A cache of another version is ignored, because tokenisation may differ.
     version: String,
     max_entry_bytes: u64,
     names: Vec<Arc<str>>,
 }
 
 impl EntryIndex {
-    /// Writes the cache when enough has changed since it was last written, and waits for whoever writes
-    /// it. A store on an injected file system has none.
+    /// Writes the cache if enough has changed since it was last written, and waits for a write in
+    /// progress. A store on an injected file system has no cache.
     pub async fn save(self: &Arc<Self>, debug: &Debug) {
         if self.is_worth_saving() {
             self.tidy(debug).await;
         } else {
-            // Nobody closes it. Somebody may be writing.
+            // The semaphore is never closed. Its permit is free once no other task writes.
             let _permit = self.tidying.acquire().await;
         }
     }
 
-    /// Whether so much changed that nobody should have to read it anew.
+    /// Whether enough has changed that writing the cache costs less than reading the changed files
+    /// again.
     pub(super) fn is_worth_saving(&self) -> bool {
         let changes = self.changes.load(Ordering::Relaxed);
         changes >= self.limits.least_changes && changes * 20 >= self.table().len()
     }
 
-    /// Puts the inverted index in order, and the cache on disk.
+    /// Merges the segments of the inverted index and writes the cache.
     pub(super) async fn tidy(self: &Arc<Self>, debug: &Debug) {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let _permit = self.tidying.acquire().await;
         if !self.is_worth_saving() {
             return;
         }
         let (index, files) = (Arc::clone(self), self.files());
         let written = run_blocking(move |_| {
-            // Where it cannot be written, that is not tried again at once.
+            // Set before the write: after a failed write, the next attempt waits for further
+            // changes.
             index.changes.store(0, Ordering::Relaxed);
             index.text().maintain();
             if files.disk().is_some() { index.write(&files) } else { Ok(()) }
@@ -88,7 +93,8 @@ impl EntryIndex {
     }
 
     fn write(&self, files: &Files) -> Result<()> {
-        // The rows first: one whose words are removed meanwhile is read anew when this is loaded.
+        // Rows are copied before the segments. If an entry's words are removed in between, its row
+        // has no words and its file is read again when the cache is loaded.
         let (head, rows) = {
             let table = self.table();
             let head = Head {
@@ -103,7 +109,7 @@ impl EntryIndex {
             .into_iter()
             .chain(segments.into_iter().map(|segment| encode(&segment)))
             .collect();
-        // What cannot be encoded is not kept.
+        // A part that cannot be encoded makes the cache unusable: none is written.
         let Some(parts) = parts else { return Ok(()) };
         let mut file = CacheFile::new(MAGIC, parts.iter().map(|part| part.len() + 8).sum());
         for part in parts {
@@ -115,7 +121,7 @@ impl EntryIndex {
             .map_err(|error| Error::from_file("write the index of", &files.root, "path", error))
     }
 
-    /// Takes over what the cache has. Only before anything else is known.
+    /// Loads the cache. Called once, while the index is empty.
     pub(super) fn load(&self, files: &Files) {
         let Some(disk) = files.disk() else { return };
         let name = Path::new(layout::STORE_INDEX);
@@ -149,7 +155,7 @@ pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index
     if head.version != env!("CARGO_PKG_VERSION") || head.max_entry_bytes != max_entry_bytes {
         return None;
     }
-    // The greater part of the work is the segments'.
+    // Decoding the segments takes longest, so it runs beside the rows.
     let (rows, text) = std::thread::scope(|scope| {
         let rows = scope.spawn(|| postcard::from_bytes::<Vec<Row>>(rows).ok());
         let segments: Option<Vec<StoredSegment>> =
@@ -165,7 +171,8 @@ pub(super) fn decode(bytes: &[u8], max_entry_bytes: u64) -> Option<(Table, Index
     if !rows.iter().all(is_sound) || words.iter().any(|sequence| *sequence > MAX_SEQUENCE) {
         return None;
     }
-    // What has no words in the index, and words of nothing, were changed while this was written.
+    // A row without words, or words without a row, belong to an entry that changed while the cache
+    // was written: the file is read again.
     rows.retain(|row| words.remove(&row.sequence));
     words.into_iter().for_each(|sequence| text.remove(sequence));
     Some((Table::of(Names::of(head.names), rows), text))

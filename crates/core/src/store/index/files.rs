@@ -1,4 +1,4 @@
-//! The files of a store, for threads that may wait.
+//! Blocking access to the files of a store, for the index's worker threads.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use super::super::Location;
 
-/// The files of a store, for threads that may wait.
+/// The files of a store, with blocking calls.
 pub(super) struct Files {
     file_system: Arc<dyn FileSystem>,
     disk: Option<Arc<dyn Disk>>,
@@ -22,7 +22,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Called within a runtime.
+    /// Must be called within a Tokio runtime.
     pub fn new(file_system: &Arc<dyn FileSystem>, root: &Path) -> Self {
         let (file_system, disk) = (Arc::clone(file_system), file_system.disk());
         Self { file_system, disk, runtime: Handle::current(), root: root.to_owned() }
@@ -32,14 +32,14 @@ impl Files {
         self.disk.as_ref()
     }
 
-    /// The number of the user as whom the files are used, where there are users.
+    /// The id of the user as whom files are opened, on systems that have user ids.
     pub fn user(&self) -> Option<u32> {
         self.disk.as_ref()?.user()
     }
 
-    /// What is in the root, or in a directory below it; nothing when it is not there.
+    /// The entries of the root or of a directory below it; empty if it does not exist.
     pub fn children(&self, directory: &str) -> FileResult<Children> {
-        // Joined with nothing it would end in a separator, which not every file system takes.
+        // Joining an empty path would add a separator at the end, which some file systems refuse.
         let path = if directory.is_empty() { self.root.clone() } else { self.root.join(directory) };
         match &self.disk {
             Some(disk) => disk.children(&path),
@@ -52,7 +52,8 @@ impl Files {
         }
     }
 
-    /// A file as listings have it; `None` when it is not there, as far as that can be told.
+    /// A file's length and times, as a listing has them; `None` if it does not exist or the file
+    /// system cannot say.
     pub fn entry(&self, location: &Location) -> FileResult<Option<FileEntry>> {
         match &self.disk {
             Some(disk) => disk.entry(&self.root.join(location.directory()), location.name()),
@@ -68,7 +69,8 @@ impl Files {
         }
     }
 
-    /// Replaces a cache in the root. It survives the end of the process, not the loss of power.
+    /// Replaces a cache file in the root. It survives the end of the process, but may be lost in a
+    /// power failure.
     pub fn replace_cache(&self, name: &str, contents: Payload) -> FileResult<()> {
         let (path, temporary) = (self.root.join(name), self.root.join(layout::replacement(name)));
         let target = Target { directory: &self.root, temporary: &temporary, path: &path };

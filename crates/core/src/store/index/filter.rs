@@ -1,4 +1,4 @@
-//! Which entries are asked for.
+//! Query filters: the conditions of `search` and `list`, and their compiled form for one table.
 
 use serde::Deserialize;
 use text_index::SearchSyntax;
@@ -7,31 +7,31 @@ use super::super::EntryType;
 use super::{row::Row, table::Table};
 use crate::error::Result;
 
-/// Which entries are asked for. `None` and an empty list of tags ask for nothing.
+/// Conditions that an entry has to meet. `None` and empty lists of tags are no conditions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filter {
-    /// Written by one of these.
+    /// Written by one of these agents.
     pub agents: Option<Vec<String>>,
     /// Of one of these sessions, by the front matter or by the directory.
     pub sessions: Option<Vec<String>>,
     /// Of one of these types.
     pub types: Option<Vec<EntryType>>,
-    /// With all of these tags, letter by letter.
+    /// With all of these tags, compared exactly.
     pub tags_all: Vec<String>,
-    /// With one of these tags, where there are any.
+    /// With at least one of these tags; no condition if empty.
     pub tags_any: Vec<String>,
-    /// Not before this time, ms since 1970.
+    /// Written at this time or later, ms since 1970.
     pub since: Option<i64>,
-    /// Not after this time, ms since 1970.
+    /// Written at this time or earlier, ms since 1970.
     pub until: Option<i64>,
-    /// What their text must have: see [`SearchSyntax`].
+    /// A query that the entry's text has to match: see [`SearchSyntax`].
     pub query: Option<String>,
-    /// Any word of the query suffices, and the best come first.
+    /// One word of the query suffices (OR query), and results are ordered by score.
     pub ranked: bool,
-    /// Superseded or not.
+    /// Only superseded entries, or only others.
     pub superseded: Option<bool>,
-    /// At most this many.
+    /// The greatest number of results.
     pub limit: usize,
 }
 
@@ -54,10 +54,9 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// The query, where it says something.
+    /// The parsed query; `None` if there is none or it is empty.
     ///
-    /// # Errors
-    /// `InvalidArgument` for one that is no query.
+    /// # Errors `InvalidArgument` for a query with a syntax error.
     pub fn syntax(&self) -> Result<Option<SearchSyntax>> {
         let Some(query) = &self.query else { return Ok(None) };
         let syntax = SearchSyntax::parse_without_tools(query)?;
@@ -65,12 +64,12 @@ impl Filter {
     }
 }
 
-/// A filter in the numbers of a table.
+/// A filter whose names were replaced with the numbers of one table, for fast comparison.
 pub(super) struct Admission<'f> {
     filter: &'f Filter,
     agents: Option<Vec<u32>>,
     sessions: Option<Vec<u32>>,
-    /// `None`: no entry has one of them.
+    /// `None`: one of the tags is in no entry, so none matches.
     tags_all: Option<Vec<u32>>,
     tags_any: Vec<u32>,
     since: Option<i64>,

@@ -1,4 +1,5 @@
-//! Which entries are found: by what is known of them where that suffices, else by their texts.
+//! Searches the entry index. The metadata and the inverted index decide where they can; phrases,
+//! exclusions and partly indexed entries are decided by reading the file.
 
 use std::sync::Arc;
 
@@ -9,39 +10,39 @@ use text_index::{Operator, PrefixRule, QueryPlan, SearchSyntax, Sequences, Verdi
 use super::{EntryIndex, Filter, Location, Summary, files::Files, filter::Admission, texts::Texts};
 use crate::{blocking::run_blocking, error::Result, store::Entry};
 
-/// Texts that are read at first, and at most at once.
+/// How many files the first round reads, and the most that a round reads.
 const FIRST_READ: usize = 32;
 const MOST_READ: usize = 2048;
-/// Texts that one thread reads in one go.
+/// How many files one thread reads in one task.
 const READ: usize = 16;
 
-/// An entry that is found, or that is when its text says so.
+/// An entry that matches, or that matches if its text does.
 struct Candidate {
     path: Arc<str>,
-    /// Its text has to be looked through.
+    /// The file has to be read to decide.
     is_open: bool,
-    /// The index does not say that it has the words.
+    /// The inverted index does not prove that the entry has the words.
     needs_words: bool,
 }
 
 impl EntryIndex {
-    /// The entries that pass the filter, newest first, or best first: by timestamp, then by the file's
-    /// modification time, then by path, descending all.
+    /// The entries that match a filter: newest first (by timestamp, then by modification time, then
+    /// by path, all descending), or by score if the filter is ranked.
     ///
-    /// A query means that an entry has all of the words, in any of their forms or as the beginning of a
-    /// longer one (three characters suffice), one of the prefixes, all phrases, and nothing that is
-    /// excluded. Where it is ranked, one of the words or prefixes suffices; entries with so much text
-    /// that not all of it is indexed come last if only the rest has one.
+    /// An entry matches a query if it has all words (in any inflected form, or as the beginning of
+    /// a longer word, for words of at least three characters), one of the prefixes, all phrases,
+    /// and nothing that is excluded. For a ranked query one word or prefix suffices. Entries that
+    /// are too long to be indexed completely come last if only their unindexed part matches.
     ///
     /// # Errors
-    /// `InvalidArgument` for a query that is none.
+    /// `InvalidArgument` for a query with a syntax error.
     pub async fn find(self: &Arc<Self>, filter: &Filter) -> Result<Vec<Location>> {
         let found = self.find_paths(filter).await?;
         let location = |path: &Arc<str>| Location::of(&path.split('/').collect::<Vec<_>>());
         Ok(found.iter().filter_map(location).collect())
     }
 
-    /// As [`EntryIndex::find`], with what is known of the entries.
+    /// As [`EntryIndex::find`], but returns the entries' metadata.
     ///
     /// # Errors
     /// Those of [`EntryIndex::find`].
@@ -108,7 +109,8 @@ impl EntryIndex {
         candidates
     }
 
-    /// Candidates that have any word, best first, then those that may have one.
+    /// Candidates with at least one of the words, by score; then those that the index cannot
+    /// decide.
     fn ranked(&self, filter: &Filter, syntax: &SearchSyntax, plan: &QueryPlan) -> Vec<Candidate> {
         let table = self.table();
         let text = self.text();
@@ -117,7 +119,7 @@ impl EntryIndex {
         let judgement = plan.judge(&text);
         let admitted: Sequences =
             table.rows().filter(|row| admission.admits(row)).map(|row| row.sequence).collect();
-        // Where texts decide, any number may be needed.
+        // If files have to be read to decide, any number of candidates may be needed.
         let is_settled = !plan.has_filters() && judgement.has_word_in_all();
         let limit = if is_settled { filter.limit } else { usize::MAX };
         let accepts = |sequence: u64| admitted.contains(sequence);
@@ -141,12 +143,13 @@ impl EntryIndex {
                 None => others.push(candidate),
             }
         }
-        // Equally good ones stay newest first.
+        // The sort is stable: entries with equal scores stay newest first.
         scored.sort_by(|left, right| right.0.total_cmp(&left.0));
         scored.into_iter().map(|(_, candidate)| candidate).chain(others).collect()
     }
 
-    /// The first candidates that are found, in their order. Reads as few texts as that takes.
+    /// The first candidates that match, in their order. Reads no more files than needed for the
+    /// limit.
     fn settle(
         &self,
         candidates: Vec<Candidate>,
@@ -159,7 +162,7 @@ impl EntryIndex {
         let mut rest = &*candidates;
         let mut count = FIRST_READ;
         while !rest.is_empty() && found.len() < limit && !cancelled.is_set() {
-            // As far as so many open ones go.
+            // Takes candidates up to this number of undecided ones.
             let mut open = 0;
             let end = rest.iter().position(|candidate| {
                 open += usize::from(candidate.is_open);
@@ -184,11 +187,11 @@ impl EntryIndex {
     }
 }
 
-/// Looks through texts, on one thread.
+/// Reads and matches files on one thread.
 struct LookThrough<'s> {
     files: &'s Files,
     plan: &'s QueryPlan,
-    /// Large, so made when it is needed.
+    /// Large, so built only when the first file is read.
     verifier: Option<Verifier>,
     most: u64,
 }
@@ -200,7 +203,7 @@ impl LookThrough<'_> {
         verifier.is_met_by(&texts.each(), candidate.needs_words)
     }
 
-    /// `None` when it is gone or is no entry now.
+    /// `None` if the file was removed or is no valid entry.
     fn texts(&self, path: &str) -> Option<Texts> {
         let location = Location::of(&path.split('/').collect::<Vec<_>>())?;
         let contents = self.files.read(&location, self.most).ok()?;

@@ -1,4 +1,5 @@
-//! When files are looked at again.
+//! Decides when the index is compared with the files: before every search for small stores, in the
+//! background for large ones.
 
 use std::{
     sync::{
@@ -10,16 +11,17 @@ use std::{
 
 use super::EntryIndex;
 
-/// How fresh what is known has to be.
+/// When files are compared and when the cache is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Stores with fewer entries are compared with their files before every search.
     pub large: usize,
-    /// What was compared so long ago is good enough for a search of a larger one.
+    /// A search of a larger store accepts a comparison that began at most this long ago.
     pub window: Duration,
-    /// Without a search for so long nobody keeps a large one fresh in the background.
+    /// The background comparison of a large store ends when no search came for this long.
     pub idle: Duration,
-    /// The cache on disk is written when so many entries changed, and a twentieth of all.
+    /// The cache is written after this many changed entries, if they are also a twentieth of all
+    /// entries.
     pub least_changes: usize,
 }
 
@@ -34,20 +36,20 @@ impl Default for Limits {
     }
 }
 
-/// When what was done last.
+/// The times of the last comparison and the last search.
 #[derive(Debug, Default)]
 pub(super) struct Freshness {
     /// When the latest comparison of all files began.
     compared: Mutex<Option<Instant>>,
     searched: Mutex<Option<Instant>>,
     is_watched: AtomicBool,
-    /// Passes that began, and the latest one that came to its end.
+    /// The number of passes that began, and the number of the latest one that ended.
     begun: AtomicU64,
     done: AtomicU64,
 }
 
 impl Freshness {
-    /// Whether all files were compared so recently.
+    /// Whether the latest comparison of all files began within `window`.
     pub fn is_within(&self, window: Duration) -> bool {
         is_within(&self.compared, window)
     }
@@ -60,22 +62,22 @@ impl Freshness {
         set(&self.searched, Instant::now());
     }
 
-    /// All files were compared from `start` on.
+    /// Records that all files were compared by a pass that began at `start`.
     pub fn note_comparison(&self, start: Instant) {
         set(&self.compared, start);
     }
 
-    /// The number of a pass that begins from now on.
+    /// The number of the next pass to begin.
     pub fn next_pass(&self) -> u64 {
         self.begun.load(Ordering::SeqCst) + 1
     }
 
-    /// Whether this pass, or one that began later, has come to its end.
+    /// Whether the pass with this number, or a later one, has ended.
     pub fn is_done(&self, pass: u64) -> bool {
         self.done.load(Ordering::SeqCst) >= pass
     }
 
-    /// A pass begins: its number. Passes are made one after the other.
+    /// Begins a pass and returns its number. Passes do not overlap.
     pub fn begin(&self) -> u64 {
         self.begun.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -95,8 +97,8 @@ fn set(time: &Mutex<Option<Instant>>, now: Instant) {
 }
 
 impl EntryIndex {
-    /// Keeps a large store fresh in the background while searches come. It keeps neither the index nor
-    /// the process alive.
+    /// Starts the background comparison of a large store, which runs as long as searches come. It
+    /// holds a weak reference to the index, and does not keep the process from exiting.
     pub(super) fn watch(self: &Arc<Self>) {
         if self.freshness.is_watched.swap(true, Ordering::SeqCst) {
             return;
@@ -111,9 +113,10 @@ impl EntryIndex {
                     index.freshness.is_watched.store(false, Ordering::SeqCst);
                     return;
                 }
-                // Nobody searched since: there is nothing to keep fresh for.
+                // Without a search since the last comparison, nothing needs to be compared.
                 if index.freshness.was_searched_within(pause) {
-                    // The next search that looks itself says what is wrong.
+                    // The error is dropped here: the next search that compares files itself reports
+                    // it.
                     let _ = index.compare_aside().await;
                 }
             }

@@ -1,4 +1,5 @@
-//! Taking files in: read, parsed and indexed on several threads, and taken over at once.
+//! Ingestion: reads changed files on several threads, parses and tokenises them, and adds the
+//! results to the table and to the inverted index in one step.
 
 use std::{
     hash::Hasher,
@@ -20,14 +21,14 @@ use super::{
 };
 use crate::store::{Entry, Location, Summary, time};
 
-/// Files that one thread reads in one go.
+/// The greatest number of files of one task.
 const CHUNK: usize = 4096;
-/// A thread has its share of fewer files, too.
+/// The smallest number of files that is given to a thread of its own.
 const LEAST_CHUNK: usize = 32;
-/// Text that waits to become part of the inverted index, in bytes of memory.
+/// Text is added to the inverted index when it takes this much memory, in bytes.
 const MAX_BATCH: usize = 64 * 1024 * 1024;
 
-/// An entry before its names are numbers.
+/// An entry as read, before names are replaced with numbers.
 struct Draft {
     summary: Summary,
     timestamp: i64,
@@ -43,8 +44,8 @@ enum Examined {
 }
 
 impl EntryIndex {
-    /// Looks at files and takes over what they say; the number of entries that changed. When it is
-    /// cancelled, some files may be as if nobody had looked at them.
+    /// Reads files and updates the index; returns the number of changed entries. If cancelled, the
+    /// remaining files are not examined.
     pub(super) fn take_in(&self, files: &Files, looks: &[Look], cancelled: &Cancelled) -> usize {
         if looks.is_empty() {
             return 0;
@@ -97,10 +98,11 @@ impl EntryIndex {
 
     fn examine(&self, files: &Files, look: &Look) -> Examined {
         let now = time::now();
-        // Before the file is read: what changes meanwhile is another version.
+        // Metadata is read before the contents, so that a change in between is noticed as another
+        // version.
         let listed = match &look.file {
             Some(file) => Some(file.clone()),
-            // What no listing has and nobody can look at is gone.
+            // A file that no listing has, and whose metadata cannot be read, counts as removed.
             None => files.entry(&look.location).ok().flatten(),
         };
         let Some(file) = listed else { return Examined::Found(Finding::Gone) };
@@ -119,11 +121,12 @@ impl EntryIndex {
         }
         let contents = match files.read(&look.location, self.max_entry_bytes) {
             Ok(contents) => contents,
-            // It is gone, or a symbolic link took its place.
+            // The file was removed, or replaced with a symbolic link.
             Err(error) if error.is_not_found() || error.kind == io::ErrorKind::InvalidInput => {
                 return Examined::Found(Finding::Gone);
             }
-            // It may be readable soon, and nothing would tell.
+            // The file may become readable without a change of its times, so it is never considered
+            // settled.
             Err(error) => return broken(Stamp::unread(), unreadable(&error)),
         };
         if contents.length > self.max_entry_bytes {
@@ -161,7 +164,7 @@ fn draft(
     Draft { summary, timestamp, changed, stamp, sequence, is_partial }
 }
 
-/// Tells the bytes of one file from others of the same length.
+/// A digest that distinguishes files of equal length.
 fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);

@@ -1,40 +1,40 @@
-//! What links to what.
+//! Links between entries: following them in both directions, and finding those without a target.
 
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 use super::{EntryIndex, Location, row::Row, table::Table};
 
-/// Which way links are followed.
+/// The direction in which links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// To what an entry links to.
+    /// From an entry to the entries it links to.
     Links,
-    /// To what links to an entry.
+    /// From an entry to the entries that link to it.
     Backlinks,
-    /// Both ways.
+    /// Both directions.
     Both,
 }
 
-/// What tells whether an entry may go.
+/// What housekeeping needs to decide whether an entry is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Known {
-    /// Where it is.
+    /// The entry's path.
     pub location: Location,
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: String,
     /// When it was last changed, by its front matter and its changelog; ms since 1970.
     pub changed: i64,
-    /// The paths it links to.
+    /// The paths of the entries it links to.
     pub links: Vec<String>,
     /// The file's length in bytes.
     pub length: u64,
 }
 
 impl EntryIndex {
-    /// The entries that are reached from one over at most `depth` links, without itself: nearest
-    /// first, then newest.
+    /// The entries that are at most `depth` links away from one, without itself: nearest first,
+    /// then newest first.
     pub fn related(
         &self,
         path: &str,
@@ -65,7 +65,7 @@ impl EntryIndex {
         found
     }
 
-    /// All links that lead to no entry: whose they are, and where they should lead.
+    /// All links without a target: the entry with the link, and the missing path.
     pub fn dangling_links(&self) -> Vec<(String, String)> {
         let table = self.table();
         let links = table.rows().flat_map(|row| row.links.iter().map(move |link| (row, link)));
@@ -73,7 +73,7 @@ impl EntryIndex {
         dangling.map(|(row, link)| (row.path.to_string(), link.to_string())).collect()
     }
 
-    /// What is known of every entry, newest first.
+    /// All entries, newest first.
     pub fn known(&self) -> Vec<Known> {
         let table = self.table();
         let known = table.rows().filter_map(|row| {
@@ -89,7 +89,7 @@ impl EntryIndex {
     }
 }
 
-/// Entries that are one link away, in no order.
+/// The entries that are one link away, in no order.
 fn neighbours(table: &Table, row: &Row, direction: Direction) -> Vec<u32> {
     let mut neighbours = Vec::new();
     if direction != Direction::Backlinks {

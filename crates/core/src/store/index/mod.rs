@@ -1,15 +1,21 @@
-//! What is known of all entries of a store: by their paths, their order, their links, their words.
+//! The entry index of a store: metadata, links and an inverted index of all its entries, in memory
+//! and in a cache on disk. `recall` searches it and reads the entries that it finds from their files;
+//! `housekeeping` makes its plan from it.
 //!
-//! | module | what it knows |
+//! Terms: a *row* is one entry's metadata; a row's *sequence* is its document id in the inverted
+//! index; a *look* is a file that has to be examined; a *pass* examines all files that need it and
+//! updates the index.
+//!
+//! | module | contents |
 //! |---|---|
-//! | `row`, `table` | what is kept of an entry, and of all |
-//! | `filter`, `find` | which entries are asked for |
-//! | `links` | what links to what |
-//! | `files` | files as the index reads them |
-//! | `scan`, `intake` | which files may have changed, and what they say now |
-//! | `texts` | the texts by which an entry is found |
-//! | `freshness` | when files are looked at again |
-//! | `cache` | all this on disk |
+//! | `row`, `table` | the metadata of one entry, and of all |
+//! | `filter`, `find` | query filters, and searching |
+//! | `links` | links between entries |
+//! | `files` | blocking file access |
+//! | `scan`, `intake` | finding changed files, and reading them |
+//! | `texts` | the texts of an entry that are searched |
+//! | `freshness` | when files are compared with the index |
+//! | `cache` | the index on disk |
 
 mod cache;
 mod files;
@@ -61,34 +67,35 @@ pub use filter::Filter;
 pub use links::Direction;
 pub(super) use links::Known;
 
-/// What is known of all entries of a store, shared by all who use the store.
+/// The index of all entries of a store, shared by all [`super::Store`]s of the directory in this
+/// process.
 ///
-/// Searches see what [`EntryIndex::refresh`] took in last: whoever wants to see a file as it is now
-/// calls that first.
+/// Searches see the state of the last [`EntryIndex::refresh`]: to see the present files, call it
+/// before.
 pub(super) struct EntryIndex {
     file_system: Arc<dyn FileSystem>,
     root: PathBuf,
     max_entry_bytes: u64,
     limits: Limits,
     table: RwLock<Table>,
-    /// Words by the sequences of rows.
+    /// The inverted index; its document ids are the sequences of rows.
     text: ArcSwap<Index>,
     sequence: AtomicU64,
     freshness: Freshness,
-    /// Whoever changes the table has it.
+    /// Held while the table is changed.
     turn: Semaphore,
     is_loaded: AtomicBool,
     noted: Mutex<Noted>,
     /// Entries that changed since the cache was written.
     changes: AtomicUsize,
-    /// Whoever tidies up has it.
+    /// Held while segments are merged and the cache is written.
     tidying: Semaphore,
-    /// The first file found that others may read, or that is another user's.
+    /// The first file found that other users can read, or that another user owns.
     exposed: OnceLock<(String, Ownership)>,
     inspection: Inspection,
 }
 
-/// Entries that have to be looked at, each with the number of its latest note.
+/// Entries that have to be examined, each with the number of its latest [`EntryIndex::note`].
 #[derive(Default)]
 struct Noted {
     entries: FxHashMap<Location, u64>,
@@ -96,8 +103,8 @@ struct Noted {
 }
 
 impl EntryIndex {
-    /// Of the store in `root`, which is canonical. Touches nothing yet. Larger files than
-    /// `max_entry_bytes` are no entries.
+    /// An index of the store in `root`, which is a canonical path. Touches no file yet. Files
+    /// longer than `max_entry_bytes` are no entries.
     pub fn new(file_system: Arc<dyn FileSystem>, root: PathBuf, max_entry_bytes: u64) -> Arc<Self> {
         Self::with_limits(file_system, root, max_entry_bytes, Limits::default())
     }
@@ -127,11 +134,11 @@ impl EntryIndex {
         })
     }
 
-    /// Brings it up to date. Whoever calls meanwhile shares one pass.
+    /// Updates the index. Concurrent callers share one pass.
     ///
-    /// Stores of fewer than 10 000 entries are compared with their files each time. A larger one is
-    /// when that was not done within the last 10 s: as long as searches come, that is kept up in the
-    /// background. What was noted is looked at in any case.
+    /// Stores of fewer than 10 000 entries are compared with their files each time. A larger store
+    /// is compared only if the last comparison is older than 10 s; a background task repeats it as
+    /// long as searches come. Entries passed to [`EntryIndex::note`] are always examined.
     ///
     /// # Errors
     /// `Io` when the store's directory cannot be listed.
@@ -153,13 +160,15 @@ impl EntryIndex {
         }
         if self.is_worth_saving() {
             let (index, debug) = (Arc::clone(self), debug.clone());
-            // Off the way of whoever searches; a cache that is not written is made again.
+            // Runs after the search returned, so that the search need not wait. A cache that could
+            // not be written is rebuilt later.
             tokio::spawn(async move { index.tidy(&debug).await });
         }
         Ok(())
     }
 
-    /// An entry that this process has just changed, created or removed: the next refresh looks at it.
+    /// Marks an entry that this process has changed, created or removed: the next refresh examines
+    /// it.
     pub fn note(&self, location: &Location) {
         let mut noted = self.noted();
         noted.count += 1;
@@ -167,28 +176,31 @@ impl EntryIndex {
         noted.entries.insert(location.clone(), number);
     }
 
-    /// What is known of an entry.
+    /// The metadata of an entry.
     pub fn summary(&self, path: &str) -> Option<Summary> {
         let table = self.table();
         table.get(path).map(|row| row.summary(&table.names))
     }
 
-    /// The files that are no entries and the directories that cannot be read, and why.
+    /// The files that are no valid entries and the directories that cannot be read, with the
+    /// reasons.
     pub fn problems(&self) -> Vec<(String, Problem)> {
         let table = self.table();
         let problems = table.problems();
         problems.map(|(path, problem)| (path.to_owned(), problem.clone())).collect()
     }
 
-    /// Waits for the turn of whoever changes the table, and compares it with all files.
+    /// Compares the table with all files. Takes the table's semaphore only after listing the
+    /// directories.
     async fn compare_aside(self: &Arc<Self>) -> Result<()> {
         let (index, files) = (Arc::clone(self), self.files());
         let (start, scan) =
             run_blocking(move |cancelled| Ok((Instant::now(), index.scan(&files, cancelled)?)))
                 .await?;
         let Some(scan) = scan else { return Ok(()) };
-        // Only now: whoever searches waits for no more than what has to be read. What was taken in
-        // meanwhile has another version than the scan says, and is looked at once more.
+        // Acquired after the scan, so that searches wait for the reading of changed files only.
+        // Files that were ingested meanwhile have another version than in the scan, and are
+        // examined once more.
         let _turn = self.turn.acquire().await.map_err(closed)?;
         let (index, files) = (Arc::clone(self), self.files());
         run_blocking(move |cancelled| {
@@ -205,7 +217,8 @@ impl EntryIndex {
         .await
     }
 
-    /// Looks at all files, or at what was noted. Only with the turn, on a thread that may wait.
+    /// Examines all files, or those that were noted. The caller holds `turn` and runs on a thread
+    /// that may block.
     fn pass(&self, files: &Files, cancelled: &Cancelled) -> Result<()> {
         if !self.is_loaded.load(Ordering::SeqCst) {
             self.load(files);
@@ -242,7 +255,7 @@ impl EntryIndex {
         Ok(())
     }
 
-    /// Says what is wrong with files, once for each version of a file.
+    /// Passes problems to the debug callback, once for each version of a file.
     fn report(&self, debug: &Debug) {
         self.report_exposed(debug);
         if self.table().problems().next().is_none() {
@@ -257,7 +270,7 @@ impl EntryIndex {
         }
     }
 
-    /// Reports once that a file is another user's, or that others may read it.
+    /// Reports once that another user owns a file or can read it.
     fn report_exposed(&self, debug: &Debug) {
         if let Some((path, ownership)) = self.exposed.get()
             && let Some(disk) = self.file_system.disk()
@@ -269,7 +282,7 @@ impl EntryIndex {
         }
     }
 
-    /// Whether a search need not look at all files.
+    /// Whether a search may skip the comparison of all files.
     fn is_fresh(&self) -> bool {
         self.is_loaded.load(Ordering::SeqCst)
             && self.is_large()
@@ -288,7 +301,8 @@ impl EntryIndex {
         self.text.load_full()
     }
 
-    // Whoever panicked has left nothing half done: rows are put in and taken out whole.
+    // A poisoned lock is safe to use: rows are inserted and removed in one step, so a panic leaves
+    // no partial row.
     fn table(&self) -> RwLockReadGuard<'_, Table> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }

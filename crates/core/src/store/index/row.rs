@@ -1,4 +1,4 @@
-//! What is kept of an entry.
+//! The metadata of one entry in the index, and the state of the file that it was read from.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -8,7 +8,7 @@ use storage::FileEntry;
 
 use super::super::{EntryType, Location, Summary, time};
 
-/// Names that many entries share, each kept once: agents, sessions, tags.
+/// Interned names that many entries share: agents, sessions, tags.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     names: Vec<Arc<str>>,
@@ -44,24 +44,26 @@ impl Names {
     }
 }
 
-/// Which state of a file something was read from.
+/// Identifies the state of a file that a row was read from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub length: u64,
     /// Ms since 1970.
     pub modified: i64,
     version: Option<u64>,
-    /// Of the bytes.
+    /// A digest of the file's bytes.
     pub digest: u64,
-    /// It was written long enough before it was read that no later write can have the same version.
+    /// Whether the file was read long enough after its last write that a later write must change
+    /// its version.
     is_settled: bool,
 }
 
-/// File systems tell times in ticks, of up to 2 s: what is younger may change without a sign of it.
+/// The coarsest resolution of file times, in ms: a file that was written more recently may change
+/// without a change of its times.
 pub(super) const TICK: i64 = 2000;
 
 impl Stamp {
-    /// Of a file as it was before `now`, when it was read.
+    /// The stamp of a file with the metadata `file`, read at the time `now`.
     pub fn new(file: &FileEntry, length: u64, digest: u64, now: i64) -> Self {
         Self {
             length: file.length.unwrap_or(length),
@@ -72,17 +74,17 @@ impl Stamp {
         }
     }
 
-    /// Of a file that could not be read.
+    /// The stamp of a file that could not be read.
     pub fn unread() -> Self {
         Self { length: u64::MAX, ..Self::default() }
     }
 
-    /// Whether another state of the file would tell.
+    /// Whether any later state of the file would have another stamp.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// Whether the file is surely what it was.
+    /// Whether the file certainly has not changed since.
     pub fn is_of(&self, file: &FileEntry) -> bool {
         self.is_settled
             && self.version.is_some()
@@ -90,13 +92,13 @@ impl Stamp {
             && Some(self.length) == file.length
     }
 
-    /// Whether it was read from the same version of the file.
+    /// Whether both stamps are of the same version of the file.
     pub fn is_same_version(&self, other: &Self) -> bool {
         (self.version, self.length, self.digest) == (other.version, other.length, other.digest)
     }
 }
 
-/// An entry. Names are numbers of [`Names`].
+/// The metadata of an entry. Names are numbers of [`Names`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
     pub path: Arc<str>,
@@ -104,16 +106,16 @@ pub(super) struct Row {
     pub session: Option<u32>,
     /// Ms since 1970.
     pub timestamp: i64,
-    /// When it was last changed, as far as it says itself; ms since 1970.
+    /// When it was last changed, by its front matter and changelog; ms since 1970.
     pub changed: i64,
     pub entry_type: EntryType,
     pub tags: Box<[u32]>,
     pub links: Box<[Arc<str>]>,
     pub superseded_by: Option<Arc<str>>,
     pub stamp: Stamp,
-    /// Its number in the inverted index, anew with every change.
+    /// Its document id in the inverted index; every change gets a new one.
     pub sequence: u64,
-    /// Not all of its text is in the inverted index.
+    /// Whether only a part of its text is in the inverted index.
     pub is_partial: bool,
 }
 
@@ -149,24 +151,24 @@ impl Row {
         }
     }
 
-    /// `None` only for what was never in a store.
+    /// `None` only for a damaged cache, whose path is no entry's.
     pub fn location(&self) -> Option<Location> {
         Location::of(&self.path.split('/').collect::<Vec<_>>())
     }
 
-    /// The directory named like a session, where there is one.
+    /// The directory that is named like a session, if the entry is in one.
     pub fn session_directory(&self) -> Option<&str> {
         let mut parts = self.path.split('/');
         parts.nth(1).filter(|_| parts.next().is_some())
     }
 
-    /// Whether its numbers are those of names that there are.
+    /// Whether all its name numbers exist; checked after loading a cache.
     pub fn is_sound(&self, names: usize) -> bool {
         let mut numbers = self.tags.iter().chain(&self.session).chain([&self.agent]);
         numbers.all(|number| (*number as usize) < names) && self.location().is_some()
     }
 
-    /// Which of two entries comes first: the newest does.
+    /// Orders entries newest first.
     pub fn newest_first(&self, other: &Self) -> Ordering {
         let key = |row: &Self| (row.timestamp, row.stamp.modified);
         key(other).cmp(&key(self)).then_with(|| other.path.cmp(&self.path))

@@ -1,4 +1,4 @@
-//! Comparing what is known with the directories of a store, without reading a file.
+//! Compares the index with listings of the store's directories, without reading files.
 
 use std::sync::Arc;
 
@@ -18,41 +18,40 @@ use crate::{
     store::Location,
 };
 
-/// A file to look at.
+/// A file to examine.
 #[derive(Debug)]
 pub(super) struct Look {
     pub location: Location,
-    /// As a listing has it; `None`: it was in none.
+    /// Its metadata from a listing; `None` if it was in no listing.
     pub file: Option<FileEntry>,
 }
 
-/// What a store's directories say.
+/// The result of listing all directories.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// What is new, may have changed, or is gone.
+    /// Files that are new, removed, or may have changed.
     pub looks: Vec<Look>,
     /// The directories that cannot be read.
     pub closed: Vec<(String, Problem)>,
 }
 
-/// What one directory says.
+/// The result of listing one directory.
 #[derive(Default)]
 struct Part {
     looks: Vec<Look>,
-    /// Known, and surely the same: the numbers of entries, and paths of what is none.
+    /// The numbers of entries, and the paths of other files, that are certainly unchanged.
     unchanged: Vec<u32>,
     still_broken: Vec<Arc<str>>,
     directories: Vec<String>,
     closed: Option<(String, Problem)>,
-    /// The first file that others may read, or that is another user's.
+    /// The first file that other users can read, or that another user owns.
     exposed: Option<(String, Ownership)>,
 }
 
 impl EntryIndex {
-    /// Lists all directories; `None` when it is cancelled.
+    /// Lists all directories; `None` if cancelled.
     ///
-    /// # Errors
-    /// `Io` when the store cannot be listed.
+    /// # Errors `Io` if the store's directory cannot be listed.
     pub(super) fn scan(&self, files: &Files, cancelled: &Cancelled) -> Result<Option<Scan>> {
         let root = files.children("").map_err(|error| {
             Error::from_file("read the context store", &files.root, "path", error)
@@ -109,7 +108,7 @@ impl EntryIndex {
     }
 }
 
-/// The first visible file that others may read, or that is another user's.
+/// The first visible file that other users can read, or that another user owns.
 fn exposed(directory: &str, children: &Children, user: u32) -> Option<(String, Ownership)> {
     children.files.iter().filter(|file| !file.name.starts_with('.')).find_map(|file| {
         let ownership = file.ownership.filter(|ownership| is_exposed(*ownership, user))?;
@@ -142,7 +141,7 @@ fn compare(table: &Table, directory: &str, children: Children, is_agent: bool) -
     part
 }
 
-/// A file or a directory that cannot be read.
+/// The problem for a file or a directory that cannot be read.
 pub(super) fn unreadable(error: &FileError) -> Problem {
     Problem { line: 1, reason: format!("it cannot be read: {error}") }
 }

@@ -1,4 +1,5 @@
-//! All entries: by path, in their order, by what links to them; and the files that are none.
+//! All rows of the index: by path, newest first, and by link target; and the files that are no
+//! valid entries.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,42 +8,43 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::Problem;
 use super::row::{Names, Row, Stamp};
 
-/// With fewer changes than this, entries are put into their places one by one.
+/// With fewer changed rows, each is inserted into the order separately; with more, the order is
+/// sorted again.
 const FEW: usize = 256;
 
-/// A file that is no entry.
+/// A file that is no valid entry.
 #[derive(Debug, Clone)]
 pub(super) struct Broken {
     pub stamp: Stamp,
     pub problem: Problem,
-    /// Whether the caller's debug callback knows.
+    /// Whether the debug callback was called with it.
     pub is_reported: bool,
 }
 
-/// What a look at a file showed.
+/// The result of examining a file.
 #[derive(Debug)]
 pub(super) enum Finding {
     Entry(Row),
     Broken(Broken),
-    /// The file has the same bytes as before.
+    /// The file has the same bytes as before; only its stamp changed.
     Same(Stamp),
     Gone,
 }
 
-/// What a path is known as.
+/// How a path is known to the index.
 pub(super) enum KnownAs<'t> {
-    /// An entry, by its number.
+    /// A valid entry, by its number.
     Entry(u32),
-    /// A file that is none.
+    /// A file that is no valid entry.
     Broken(&'t Arc<str>),
 }
 
-/// What became of findings.
+/// The effect of applying findings.
 #[derive(Debug, Default)]
 pub(super) struct Applied {
-    /// What the inverted index must forget.
+    /// The sequences to remove from the inverted index.
     pub outdated: Vec<u64>,
-    /// Entries that are new, changed or gone, or whose state is settled now.
+    /// The number of entries that are new, changed or removed, or whose stamp became settled.
     pub changes: usize,
 }
 
@@ -51,9 +53,9 @@ pub(super) struct Table {
     rows: Vec<Option<Row>>,
     free: Vec<u32>,
     by_path: FxHashMap<Arc<str>, u32>,
-    /// Newest first.
+    /// Row numbers, newest first.
     order: Vec<u32>,
-    /// Who links to a path, whether there is an entry or not.
+    /// The rows that link to a path, whether an entry exists there or not.
     backlinks: FxHashMap<Arc<str>, Vec<u32>>,
     pub names: Names,
     broken: BTreeMap<Arc<str>, Broken>,
@@ -87,12 +89,12 @@ impl Table {
         self.rows.get(number as usize)?.as_ref()
     }
 
-    /// Newest first.
+    /// All rows, newest first.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.order.iter().filter_map(|number| self.row(*number))
     }
 
-    /// What is known by a path, and which state of the file.
+    /// What is known of a path, and the stamp of the file it was read from.
     pub fn known(&self, path: &str) -> Option<(KnownAs<'_>, &Stamp)> {
         if let Some(number) = self.number(path) {
             return Some((KnownAs::Entry(number), &self.row(number)?.stamp));
@@ -101,29 +103,29 @@ impl Table {
         Some((KnownAs::Broken(path), &broken.stamp))
     }
 
-    /// The entries that link to a path.
+    /// The rows that link to a path.
     pub fn linking_to(&self, path: &str) -> impl Iterator<Item = u32> {
         self.backlinks.get(path).into_iter().flatten().copied()
     }
 
-    /// Entries by number and path.
+    /// All entries by number and path.
     pub fn paths(&self) -> impl Iterator<Item = (u32, &Arc<str>)> {
         self.by_path.iter().map(|(path, number)| (*number, path))
     }
 
-    /// Files that are no entries.
+    /// The files that are no valid entries.
     pub fn broken_paths(&self) -> impl Iterator<Item = &Arc<str>> {
         self.broken.keys()
     }
 
-    /// Files that are no entries and directories that cannot be read, by path.
+    /// The files that are no valid entries and the directories that cannot be read, by path.
     pub fn problems(&self) -> impl Iterator<Item = (&str, &Problem)> {
         let closed = self.closed.iter().map(|(path, broken)| (path.as_str(), &broken.problem));
         let broken = self.broken.iter().map(|(path, broken)| (&**path, &broken.problem));
         closed.chain(broken)
     }
 
-    /// Takes the problems that nobody was told of.
+    /// The problems that were not reported yet; marks them as reported.
     pub fn unreported(&mut self) -> Vec<(String, Problem)> {
         let closed = self.closed.iter_mut().map(|(path, broken)| (path.as_str(), broken));
         let broken = self.broken.iter_mut().map(|(path, broken)| (&**path, broken));
@@ -136,7 +138,7 @@ impl Table {
             .collect()
     }
 
-    /// The directories that cannot be read now.
+    /// Replaces the set of directories that cannot be read.
     pub fn close(&mut self, directories: Vec<(String, Problem)>) {
         let before = std::mem::take(&mut self.closed);
         for (path, problem) in directories {
@@ -146,11 +148,11 @@ impl Table {
         }
     }
 
-    /// Takes over what was found.
+    /// Applies the results of examining files.
     pub fn apply(&mut self, findings: Vec<(Arc<str>, Finding)>) -> Applied {
         let mut applied = Applied::default();
         let mut moved: Vec<u32> = Vec::new();
-        // Out of their places first: those are found by what rows are like now.
+        // Changed rows leave the order first, because they are found there by their old values.
         let changed: FxHashSet<u32> =
             findings.iter().filter_map(|(path, _)| self.number(path)).collect();
         if !changed.is_empty() {
@@ -198,7 +200,7 @@ impl Table {
         applied
     }
 
-    /// Puts rows into their places in the order.
+    /// Inserts rows into the order.
     fn place(&mut self, moved: Vec<u32>) {
         if moved.len() > FEW {
             return self.sort();
@@ -238,7 +240,7 @@ impl Table {
         number
     }
 
-    /// The number that it had in the inverted index.
+    /// Removes an entry; returns its sequence in the inverted index.
     fn remove(&mut self, path: &str) -> Option<u64> {
         let number = self.by_path.remove(path)?;
         let row = self.rows.get_mut(number as usize)?.take()?;

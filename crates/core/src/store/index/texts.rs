@@ -1,11 +1,11 @@
-//! The texts by which an entry is found.
+//! The texts of an entry that searches look at.
 
 use storage::layout;
 use text_index::Document;
 
 use super::super::{Entry, Location};
 
-/// The texts by which an entry is found.
+/// The texts of an entry that searches look at: for the inverted index, and for matching phrases.
 pub(super) struct Texts {
     name: String,
     agent: String,
@@ -14,7 +14,7 @@ pub(super) struct Texts {
     content: String,
 }
 
-/// Texts of one kind as one.
+/// Several texts of one kind in one string.
 pub(super) struct Joined {
     about: String,
     changes: String,
@@ -33,7 +33,7 @@ impl Texts {
         }
     }
 
-    /// Each by itself: no phrase goes from one to the next.
+    /// The texts separately: a phrase never matches across two of them.
     pub fn each(&self) -> Vec<&str> {
         let lists = self.tags.iter().chain(&self.changes);
         [&self.name, &self.agent, &self.content]

@@ -50,7 +50,7 @@ fn removed_documents_are_given_back() {
 #[test]
 fn what_was_replaced_outlives_its_predecessor() {
     let index = Index::new();
-    // Replaced in its tail, then in a segment that is merged with the one of its successor.
+    // Replaced within its tail, then within a segment that is merged with the segment of its replacement.
     add(&index, [0, 0]);
     add(&index, 1..FULL);
     index.maintain();

@@ -81,7 +81,7 @@ fn the_best_places_of_a_long_text_are_shown() {
 }
 
 #[test]
-fn rare_words_are_told() {
+fn rare_words_are_noted() {
     let texts = vec!["login"; 30];
     let index = index(&texts);
     let mut common = search("login", &[&index]);

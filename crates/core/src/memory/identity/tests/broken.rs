@@ -1,4 +1,4 @@
-//! What is broken, what is no workspace, and what may not be read.
+//! Damaged repositories, invalid workspaces, and files without read permission.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn a_git_file_that_leads_nowhere_is_no_git() {
             assert_eq!(identity.repo_hash, expected(&folder.at("name"), &[]), "{link:?}");
         }
     }
-    // A work tree whose repository is not there.
+    // A work tree whose repository does not exist.
     folder.repository("main/.git", &origin(URL));
     folder.work_tree("feature", "main/.git");
     fs::remove_dir_all(folder.at("main")).unwrap();
@@ -42,7 +42,7 @@ fn a_git_directory_that_holds_no_repository_is_no_git() {
         std::os::unix::fs::symlink("nowhere", folder.at("name/.git")).unwrap();
         assert_eq!(folder.of("name").repo_hash, expected(&folder.at("name"), &[]));
     }
-    // As git does: it may be what a sandbox left.
+    // As git does: a sandbox may have left it.
     folder.repository(".git", &origin(URL));
     assert_eq!(folder.of("name").workspace, folder.root);
 }
@@ -128,7 +128,7 @@ fn what_is_no_workspace_is_refused() {
     }
 }
 
-/// Nothing keeps root from reading.
+/// Does not run as root, which can read all files.
 #[cfg(unix)]
 #[test]
 fn what_may_not_be_read_is_an_error() {

@@ -14,7 +14,7 @@ use super::*;
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const URL: &str = "https://example.com/owner/name.git";
 
-/// A directory with repositories, made without git.
+/// A directory with repositories, created without git.
 struct Folder {
     root: PathBuf,
     _directory: TempDir,
@@ -40,7 +40,7 @@ impl Folder {
         fs::write(self.at(path), contents).unwrap();
     }
 
-    /// The directory of a repository on the branch `main`.
+    /// Creates the directory of a repository on the branch `main`.
     fn repository(&self, git: &str, config: &str) {
         self.directory(&format!("{git}/objects"));
         self.directory(&format!("{git}/refs/heads"));
@@ -49,7 +49,7 @@ impl Folder {
         self.write(&format!("{git}/config"), config);
     }
 
-    /// As `git worktree add` leaves it, on the branch of its name.
+    /// Creates a work tree as `git worktree add` does, on the branch with its name.
     fn work_tree(&self, path: &str, git: &str) {
         let link = self.at(path).join(".git");
         let name = path.rsplit('/').next().unwrap();
@@ -115,7 +115,7 @@ fn path_remote_and_branch_are_hashed() {
     }
 }
 
-/// Memories are kept under the hash: it must not change with the package's version.
+/// Memories are stored under the hash, so it must not change between versions.
 #[cfg(unix)]
 #[test]
 fn the_hash_is_the_same_for_ever() {
@@ -235,7 +235,7 @@ fn configurations_elsewhere_have_no_say() {
     assert_eq!(folder.of("name").remote.as_deref(), Some("host/z"));
 }
 
-/// In a process of its own: the environment belongs to all threads.
+/// Runs in a process of its own, because the environment is shared by all threads.
 #[test]
 fn neither_environment_nor_user_has_a_say() {
     const WORKSPACE: &str = "AGENT_CONTEXT_TEST_WORKSPACE";
@@ -344,7 +344,7 @@ fn names_need_not_be_unicode() {
     assert_ne!(remotes[0].repo_hash, remotes[1].repo_hash);
 }
 
-/// Who owns the files changes nothing. Only root can give files away.
+/// The owner of the files is ignored. Only root can change owners.
 #[cfg(unix)]
 #[test]
 fn repositories_of_others_are_read() {

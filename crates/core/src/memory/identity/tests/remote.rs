@@ -1,4 +1,4 @@
-//! Spellings of remotes.
+//! Normalisation of remotes' URLs.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ fn form(url: &str) -> Option<String> {
     normal_form(url.as_bytes(), Path::new("/work/tree")).map(|form| form.to_string())
 }
 
-/// A normal form, and spellings that have it.
+/// Normal forms, and spellings that give them.
 const SAME: &[(&str, &[&str])] = &[
     (
         "github.com/owner/name",
@@ -63,7 +63,7 @@ const SAME: &[(&str, &[&str])] = &[
             "git@[github.com:22]:owner/name",
             "user:TOKEN@github.com:owner/name",
             "TOKEN:x-oauth-basic@github.com:owner/name",
-            // The protocol was forgotten.
+            // The protocol is missing.
             "TOKEN@github.com/owner/name",
             "TOKEN:@github.com/owner/name.git",
             "x-access-token:TOKEN@github.com/owner/name",
@@ -129,7 +129,7 @@ const SAME: &[(&str, &[&str])] = &[
         &["https://host/owner@name", "https://host/TOKEN%40name", "https://host/a@b@name"],
     ),
     ("host/@scope/name", &["https://host/@scope/name", "https://host/%40scope/name"]),
-    // A mirror that is given the URL to fetch from.
+    // A mirror whose URL for fetching is set.
     (
         "mirror/https://github.com/owner/name",
         &[
@@ -140,7 +140,7 @@ const SAME: &[(&str, &[&str])] = &[
     ("host", &["https://host", "https://host/", "https://host/.git", "https://host?TOKEN"]),
     ("repo", &["codecommit://profile@repo", "codecommit::us-east-1://profile@repo"]),
     ("host/2222/name", &["host:2222/name", "ssh://host/2222/name"]),
-    // A query before the path belongs to the host where git reads it.
+    // A query before the path belongs to the host, as git reads it.
     ("host/name", &["ssh://host?token=TOKEN/name", "ssh://host#TOKEN/name"]),
     (
         "C:/sources/name",
@@ -322,7 +322,7 @@ proptest! {
     ) {
         let url = pieces.concat();
         let form = form(&url);
-        // What was normal stays so.
+        // Normalisation is idempotent.
         if let Some(form) = form && !form.starts_with('/') && !form.starts_with("C:/") {
             let again = self::form(&format!("unknown://{form}"));
             prop_assert_eq!(again.as_ref(), Some(&form), "{}", url);
@@ -338,7 +338,7 @@ proptest! {
     ) {
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
         if let Some(form) = form(&format!("{protocol}://{host}{port}{path}")) {
-            // A slash at the end changes nothing, and some protocols want a path.
+            // A trailing slash is ignored; some protocols require a path.
             prop_assert_eq!(self::form(&format!("{protocol}://{form}/")), Some(form));
         }
     }
@@ -346,7 +346,7 @@ proptest! {
     #[test]
     fn what_stands_before_an_at_sign_is_dropped(
         protocol in prop::sample::select(vec!["https://", "http://", "ssh://", "git://", "git+ssh://", "other://", "x::https://", ""]),
-        // `/` would end what is before the `@`.
+        // `/` would end the user information.
         before in "[a-z:%?#@\\[\\] é=&.+-]{0,6}",
         after in "[a-z:%?#@\\[ é=&.+-]{0,6}",
         rest in prop::sample::select(vec!["host/owner/name", "host:8443/owner/name", "host:owner/name", "[::1]/name", "host"]),

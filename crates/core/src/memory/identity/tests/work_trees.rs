@@ -1,4 +1,4 @@
-//! Work trees, and repositories that are elsewhere.
+//! Work trees, and repositories outside their work trees.
 
 use std::fs;
 
@@ -66,7 +66,7 @@ fn bare_repositories_are_their_own_workspace() {
     assert_eq!(folder.shared("feature").repo_hash, folder.shared("name.git").repo_hash);
     assert_ne!(folder.of("feature").repo_hash, identity.repo_hash);
 
-    // Hidden beside its work trees.
+    // A bare repository beside its work trees.
     folder.repository("all/.bare", &origin(URL));
     folder.write("all/.git", "gitdir: ./.bare\n");
     folder.work_tree("all/one", "all/.bare");
@@ -76,7 +76,7 @@ fn bare_repositories_are_their_own_workspace() {
     let shared = expected(&folder.at("all"), &["example.com/owner/name"]);
     assert_eq!(folder.shared("all/.bare").repo_hash, shared);
 
-    // What is above it does not matter.
+    // Directories above it are ignored.
     folder.write(".git", "gitdir: nowhere");
     assert_eq!(folder.of("name.git/refs"), identity);
 }
@@ -101,12 +101,12 @@ fn submodules_have_an_identity_of_their_own() {
 
     folder.work_tree("feature", "name/.git/modules/part");
     assert_eq!(folder.shared("feature").repo_hash, shared.repo_hash);
-    // Where work trees have configurations, the main one's is there.
+    // If work trees have configurations, this is the main one's.
     folder.write("name/.git/modules/part/config", origin("https://example.com/owner/part.git"));
     folder.write("name/.git/modules/part/config.worktree", "[core]\n\tworktree = ../../../part\n");
     assert_eq!(folder.shared("feature").repo_hash, shared.repo_hash);
 
-    // A directory that does not lead back is not the work tree.
+    // A directory that does not refer back is not the work tree.
     folder.write("name/.git/modules/part/config.worktree", "[core]\n\tworktree = ../../..\n");
     assert_eq!(folder.of("name/.git/modules/part").workspace, folder.at("name/.git/modules/part"));
 }

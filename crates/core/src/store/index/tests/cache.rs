@@ -1,4 +1,5 @@
-//! What is known outlives the process, and is believed only where it is right.
+//! The cache of the entry index: a new process uses it where it is valid, and ignores it where it
+//! is not.
 
 use std::{fs, time::Duration};
 
@@ -14,7 +15,7 @@ use crate::debug::Debug;
 const EAGER: Limits =
     Limits { least_changes: 1, large: 10_000, window: Duration::ZERO, idle: Duration::ZERO };
 
-/// Writes nothing.
+/// Limits with which no cache is written.
 const READER: Limits = Limits { least_changes: usize::MAX, ..EAGER };
 
 async fn filled(count: u32) -> Store {
@@ -29,7 +30,7 @@ async fn filled(count: u32) -> Store {
     }
     store.refresh().await;
     store.index.save(&Debug::default()).await;
-    // The one that the refresh began may still be under way.
+    // The write that the refresh started may still run.
     drop(store.index.tidying.acquire().await.unwrap());
     store.disk.reads();
     store
@@ -39,7 +40,7 @@ fn cache(store: &Store) -> std::path::PathBuf {
     store.path(layout::STORE_INDEX)
 }
 
-/// Everything that can be asked.
+/// The answers to all kinds of queries.
 async fn answers(store: &Store) -> Vec<String> {
     let index = store.again(READER);
     index.refresh(&Debug::default()).await.unwrap();
@@ -134,7 +135,7 @@ async fn a_foreign_cache_is_made_anew() {
     assert_eq!(answers(&store).await, right, "a directory");
 }
 
-/// With a right checksum nothing but the parts themselves can tell.
+/// Corrects the checksum, so that only the damaged parts themselves reveal the damage.
 fn with_checksum(bytes: &mut [u8]) {
     if bytes.len() > 20 {
         let checksum = crc32fast::hash(&bytes[20..]);
@@ -175,7 +176,7 @@ async fn damage_is_survived() {
             fs::write(&path, &damaged).unwrap();
             assert_eq!(answers(&store).await, right, "round {round}");
         }
-        // Believed or not, it must not bring anything down.
+        // Whether the index uses the cache or not, it must not panic.
         with_checksum(&mut damaged);
         if let Some((table, text)) = decode(&damaged, MAX_BYTES) {
             believed += 1;

@@ -1,4 +1,4 @@
-//! What is found, and in which order.
+//! Which entries a search returns, and in which order.
 
 use std::time::{Duration, SystemTime};
 
@@ -203,7 +203,7 @@ async fn only_what_the_index_cannot_tell_is_read() {
     assert_eq!(find(asking("-eel")).await.len(), 90);
     assert_eq!(store.disk.reads(), 0);
     assert_eq!(find(Filter { limit: 5, ..asking("\"common phrase\"") }).await.len(), 5);
-    // Once for each of `find` and `summaries`.
+    // Once for `find` and once for `summaries`.
     assert!(store.disk.reads() <= 2 * 32);
     assert_eq!(find(asking("\"phrase common\"")).await.len(), 0);
 }

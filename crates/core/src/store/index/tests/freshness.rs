@@ -1,4 +1,4 @@
-//! What changes in files is seen.
+//! The index notices changes of files.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ async fn edits_replacements_and_removals_are_seen() {
     assert_eq!(store.query("alpha").await, ["a/one.md"]);
     assert_eq!(store.disk.reads(), 2);
 
-    // In place, as long, of the same time.
+    // Overwritten in place, with the same length and the same time.
     let time = fs::metadata(store.path("a/one.md")).unwrap().modified().unwrap();
     store.write("a/one.md", &body("omega").text());
     store.set_modified("a/one.md", time);
@@ -64,7 +64,7 @@ async fn what_is_settled_is_not_read_again_and_what_is_not_is() {
     assert_eq!(store.disk.reads(), 2);
     store.refresh().await;
     assert_eq!(store.disk.reads(), 1, "the new one may change without a sign");
-    // No sign of it: as long, and of the same second.
+    // A change without a sign of it: the same length, and within the same second.
     let time = fs::metadata(store.path("a/new.md")).unwrap().modified().unwrap();
     store.write("a/new.md", &body("omega").text());
     store.set_modified("a/new.md", time);
@@ -196,7 +196,7 @@ async fn a_large_store_is_compared_once_in_a_while() {
     assert_eq!(store.query("alpha").await, ["a/one.md"], "within the window");
     assert_eq!(store.disk.listings(), 0);
 
-    // What this process did is seen at once.
+    // Changes by this process are visible immediately.
     store.index.note(&Location::parse("a/two.md").unwrap());
     assert_eq!(store.query("alpha").await.len(), 2);
     store.write_settled("a/one.md", &body("omega").text());
@@ -217,14 +217,14 @@ async fn a_large_store_is_compared_once_in_a_while() {
 #[tokio::test]
 async fn a_large_store_is_kept_fresh_while_searches_come_and_lives_no_longer() {
     let limits = Limits { idle: Duration::from_millis(400), ..windowed(Duration::from_secs(60)) };
-    // Half a window is the pause between comparisons.
+    // The background compares every half window.
     let limits = Limits { window: Duration::from_millis(100), ..limits };
     let store = Store::with(limits);
     store.note("a/one.md", body("alpha"));
     store.refresh().await;
     store.note("a/two.md", body("alpha"));
     let mut looks = 0;
-    // `find` alone takes nothing in: the background does.
+    // `find` itself reads no changed files; the background task does.
     while store.index.find(&asking("alpha")).await.unwrap().len() < 2 {
         store.index.freshness.note_search();
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! What links to what.
+//! Following links between entries.
 
 use super::{
     super::{Direction, Known, Location},

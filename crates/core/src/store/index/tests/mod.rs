@@ -1,4 +1,5 @@
-//! On real files. `support` has the store and the disks that misbehave.
+//! Tests of the entry index on real files. `support` has the store and the disks with injected
+//! errors.
 
 mod cache;
 mod finding;

@@ -1,4 +1,5 @@
-//! Whatever happens to files: what is found is what a look at each of them finds.
+//! A model test: after any sequence of file operations, the index returns what reading every file
+//! returns.
 
 use std::{collections::BTreeMap, fs, time::UNIX_EPOCH};
 
@@ -31,7 +32,7 @@ enum Step {
         from: usize,
         to: usize,
     },
-    /// Another process, with or without the cache.
+    /// Continues as another process, with or without the cache.
     Restart {
         keeps_cache: bool,
     },
@@ -55,7 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Every entry by a look at its file: by path, with what orders it.
+/// Reads every entry's file: path, sort key, entry.
 fn entries(store: &Store) -> BTreeMap<String, (String, i64, Entry)> {
     let mut entries = BTreeMap::new();
     for path in PATHS {

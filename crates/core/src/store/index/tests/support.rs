@@ -1,4 +1,5 @@
-//! A store in a temporary directory, and a disk that counts, spoils and coarsens.
+//! A store in a temporary directory, and a disk that counts calls, fails on request and reports
+//! coarse times.
 
 use std::{
     fs,
@@ -16,27 +17,27 @@ use storage::{FileEntry, FileError, FileResult, FileSystem, LocalDisk};
 use super::super::{EntryIndex, Filter, Limits, Location};
 use crate::debug::Debug;
 
-/// The local disk, watched.
+/// The local disk with the hooks of [`Watch`].
 pub type WatchedDisk = HookedDisk<LocalDisk, Watch>;
 
-/// What is watched, and what goes wrong.
+/// Counts calls and injects errors.
 #[derive(Clone, Default)]
 pub struct Watch {
     reads: Arc<AtomicUsize>,
     listings: Arc<AtomicUsize>,
-    /// Times and versions tell no more than the second, as on some file systems.
+    /// Times and versions have a resolution of one second, as on some file systems.
     pub is_coarse: Arc<AtomicBool>,
-    /// What cannot be read or listed.
+    /// Paths that cannot be read or listed.
     pub closed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Watch {
-    /// Entries that were read since the last call.
+    /// The number of entries that were read since the last call.
     pub fn reads(&self) -> usize {
         self.reads.swap(0, Ordering::SeqCst)
     }
 
-    /// Directories that were listed since the last call.
+    /// The number of directories that were listed since the last call.
     pub fn listings(&self) -> usize {
         self.listings.swap(0, Ordering::SeqCst)
     }
@@ -68,7 +69,7 @@ impl DiskHooks for Watch {
         }
     }
     fn listed(&self, mut entry: FileEntry) -> FileEntry {
-        // So that tests can make files old.
+        // So that tests can set a file's age.
         entry.written = entry.modified;
         if self.is_coarse.load(Ordering::SeqCst) {
             let coarse = |time: i64| time - time.rem_euclid(1000);
@@ -80,7 +81,7 @@ impl DiskHooks for Watch {
     }
 }
 
-/// A store in a directory that goes with it.
+/// A store in a temporary directory, which is removed when this is dropped.
 pub struct Store {
     folder: tempfile::TempDir,
     pub disk: WatchedDisk,
@@ -89,7 +90,7 @@ pub struct Store {
 
 pub const MAX_BYTES: u64 = 3 * 1024 * 1024;
 
-/// What the tests write, unless it is about something else.
+/// An entry with defaults for what a test does not care about.
 #[derive(Clone)]
 pub struct Note<'n> {
     pub agent: &'n str,
@@ -142,7 +143,7 @@ impl Store {
         Self { folder, disk, index }
     }
 
-    /// As another process would see it.
+    /// A new index of the same store, as another process would have it.
     pub fn again(&self, limits: Limits) -> Arc<EntryIndex> {
         open(&self.folder, &self.disk, limits)
     }
@@ -157,7 +158,7 @@ impl Store {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a file as if it had been there for long, so that its times tell of every change.
+    /// Writes a file with an old time, so that its stamp is settled.
     pub fn write_settled(&self, path: &str, text: &str) {
         self.write(path, text);
         self.settle(path);
@@ -181,7 +182,7 @@ impl Store {
         self.index.refresh(&Debug::default()).await.unwrap();
     }
 
-    /// What is found after a refresh.
+    /// The paths that are found after a refresh.
     pub async fn find(&self, filter: Filter) -> Vec<String> {
         self.refresh().await;
         found(&self.index, filter).await
@@ -215,7 +216,7 @@ pub fn asking(query: &str) -> Filter {
     Filter { query: Some(query.to_owned()), ..Filter::default() }
 }
 
-/// Small stores count as large, and nothing is compared by itself.
+/// Limits with which small stores count as large, and no background task compares them.
 pub fn windowed(window: Duration) -> Limits {
     Limits { large: 1, window, ..Limits::default() }
 }
