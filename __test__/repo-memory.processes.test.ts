@@ -134,10 +134,13 @@ describe('processes that share a memory', () => {
         const child = start('memory-writer.mjs', [root, HASH, `killed-${round}`, 1_000_000, AT_ONCE, 'notes'])
         assert.equal(await child.line(), 'ready')
         child.send('go')
-        await setTimeout(300)
+        const memory = await memoryIn(root)
+        while (!(await memory.getRepoMemory()).notes.some(({ content }) => content.startsWith(`killed-${round} `))) {
+          await setTimeout(10)
+        }
+        await setTimeout(100)
         child.process.kill('SIGKILL')
         await child.ended
-        const memory = await memoryIn(root)
         const before = (await memory.getRepoMemory()).notes.length
         await memory.upsertNote({ content: 'after the crash' })
         assert.equal((await memory.getRepoMemory()).notes.length, before + 1)

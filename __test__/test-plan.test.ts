@@ -124,6 +124,8 @@ describe('a file that fails', () => {
     const onBun = ['', '__test__/a.test.ts:', '(pass) y [1 ms]', '', '__test__/b.test.ts:']
     const bunEnds = 'Ran 2 tests across 2 files. [34.00ms]'
     assert.deepEqual(named('bun', ...onBun, '(fail) d > x [1.2ms]', bunEnds), failed)
+    const repeated = ['__test__/a.test.ts:', '(pass) y [1 ms]', '', '2 tests failed:', '(fail) d > x [1.2ms]']
+    assert.deepEqual(named('bun', ...onBun, '(fail) d > x [1.2ms]', ...repeated, bunEnds), failed)
     assert.deepEqual(named('bun', ...onBun, '', '# Unhandled error between tests', bunEnds), failed)
     const onDeno = ['running 1 test from ./__test__/a.test.ts', 'y ... ok (0ms)']
     const denoEnds = 'FAILED | 0 passed (1 step) | 1 failed (1 step) (7ms)'

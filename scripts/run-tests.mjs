@@ -22,7 +22,9 @@ export function failedFiles(runtime, files, output) {
     return []
   }
   let current
-  for (const line of output.split('\n')) {
+  // Bun repeats its failures after those of the last file.
+  const [report = ''] = output.split(/^\d+ tests failed:$/m, 1)
+  for (const line of report.split('\n')) {
     if (runtime === 'node') {
       current = /^\s*test at (.+?):\d+:\d+/.exec(line)?.[1]
     } else {
