@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type * as Crypto from 'node:crypto'
 import type { NativeManager } from '#addon'
 import { debug, type Hooks, operate } from '../native/border.ts'
 
@@ -20,6 +20,9 @@ const MAXIMUM_LENGTH = 16 * 1024 * 1024
 /** JSON within JSON: a result of MCP within the text of a message. */
 const MAXIMUM_NESTING = 3
 
+/** Loaded when it is used: it takes 4 ms, and most processes sign nothing. */
+const loadCrypto = (): Promise<typeof Crypto> => import('node:crypto')
+
 /** Signs answers, and recognises them. */
 export class AnswerMarks {
   readonly #hooks: Hooks
@@ -34,7 +37,7 @@ export class AnswerMarks {
   /** The answer with its signature. */
   async sign(answer: string): Promise<string> {
     this.#key ??= this.#make()
-    return `${answer}${BEGINNING}${macOf(await this.#key, answer)}]`
+    return `${answer}${BEGINNING}${macOf(await loadCrypto(), await this.#key, answer)}]`
   }
 
   /** Whether `isAnswer` may say so of a text. Most outputs are no answers, and need not wait for the key. */
@@ -49,7 +52,7 @@ export class AnswerMarks {
       return false
     }
     const key = await (this.#key ?? this.#existing())
-    return key !== '' && unsignedLength(text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
+    return key !== '' && unsignedLength(await loadCrypto(), text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
   }
 
   /** The key, as hex digits; empty where there is none and it is not to be made. */
@@ -79,21 +82,22 @@ export class AnswerMarks {
       return await this.#readKey(true)
     } catch (error) {
       debug(this.#hooks, 'Failed to make the key of answers: only this manager recognises them', { error })
+      const { randomBytes } = await loadCrypto()
       return randomBytes(32).toString('hex')
     }
   }
 }
 
-function macOf(key: string, answer: string): string {
+function macOf({ createHmac }: typeof Crypto, key: string, answer: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(answer, 'utf8').digest('hex').slice(0, DIGITS)
 }
 
 /** The length of what is not signed; `Infinity` where nothing is. */
-function unsignedLength(text: string, key: string, nesting: number): number {
+function unsignedLength(crypto: typeof Crypto, text: string, key: string, nesting: number): number {
   const mac = SIGNED.exec(text)?.[1]
   if (mac !== undefined) {
-    const expected = macOf(key, text.slice(0, -SIGNATURE_BYTES))
-    return timingSafeEqual(Buffer.from(mac), Buffer.from(expected)) ? 0 : Number.POSITIVE_INFINITY
+    const expected = macOf(crypto, key, text.slice(0, -SIGNATURE_BYTES))
+    return crypto.timingSafeEqual(Buffer.from(mac), Buffer.from(expected)) ? 0 : Number.POSITIVE_INFINITY
   }
   const value = nesting > 0 && /^\s*[[{"]/.test(text) ? parse(text) : undefined
   if (value === undefined) {
@@ -106,7 +110,7 @@ function unsignedLength(text: string, key: string, nesting: number): number {
     const part = pending.pop()
     if (typeof part === 'string') {
       const isCandidate = part.includes(BEGINNING.slice(1))
-      const unsigned = isCandidate ? unsignedLength(part, key, nesting - 1) : part.length
+      const unsigned = isCandidate ? unsignedLength(crypto, part, key, nesting - 1) : part.length
       hasAnswer ||= isCandidate && unsigned !== Number.POSITIVE_INFINITY
       length += Math.min(unsigned, part.length)
     } else if (typeof part === 'object' && part !== null) {

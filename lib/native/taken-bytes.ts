@@ -1,7 +1,6 @@
 /** Bytes that are taken out of a value on its way to the native side: they cross beside its text. */
 
 import { Buffer } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types'
 
 /** A group of hex digits looks like no secret. */
@@ -31,7 +30,7 @@ export class TakenBytes {
   /** Takes the bytes of a part; returns the text in its place. */
   take(bytes: Uint8Array): string {
     if (this.marker === '') {
-      const digits = randomBytes(MARKER_BYTES).toString('hex')
+      const digits = Buffer.from(crypto.getRandomValues(new Uint8Array(MARKER_BYTES))).toString('hex')
       const groups = Array.from({ length: digits.length / GROUP }, (_, at) =>
         digits.slice(at * GROUP, (at + 1) * GROUP),
       )

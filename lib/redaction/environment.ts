@@ -1,7 +1,5 @@
 /** The environment variables of this process whose values are secret, as they are now. */
 
-import process from 'node:process'
-
 /** What of the native side is needed here. */
 interface NamesAndValues {
   isSecretName(name: string): boolean

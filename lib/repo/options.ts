@@ -1,7 +1,6 @@
 /** Which repository a memory is about, and the options that it is opened with. */
 
 import { isAbsolute, sep } from 'node:path'
-import process from 'node:process'
 import type { NativeRepoMemoryOptions } from '#addon'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, invalidArgument } from '../arguments/errors.ts'

@@ -10,11 +10,13 @@
 //! | `failures` | how likely a line names a failure |
 //! | `repetition` | which lines are alike |
 //! | `log` | logs and outputs of builds, tests and crashes: failures, totals, what repeats and what does not |
+//! | `hit_lines` | lines of search tools, taken apart |
 //! | `diff`, `search_hits`, `table`, `source` | texts with a form of their own: an outline, and some lines |
 
 mod diff;
 mod excerpt;
 mod failures;
+mod hit_lines;
 mod lines;
 mod log;
 mod pieces;
