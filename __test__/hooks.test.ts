@@ -103,6 +103,15 @@ const REPLACED: Readonly<Record<string, (answer: Record<string, unknown>) => unk
   },
 }
 
+/** The answer to the start of a session, with this text. */
+const STARTED: Readonly<Record<string, (text: string) => object>> = {
+  'claude-code': (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  codex: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  cursor: (additional_context) => ({ additional_context }),
+  gemini: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  opencode: (context) => ({ context }),
+}
+
 describe('hooks of coding agents', () => {
   for (const [client, replacedText] of Object.entries(REPLACED)) {
     test(
@@ -195,12 +204,39 @@ describe('hooks of coding agents', () => {
       const workspace = workspaceIn(directory)
       const memory = await RepoMemory.open({ workspace, root: join(directory, 'memory') })
       await memory.upsertNote({ content: 'The tests need a database.' })
-      for (const client of Object.keys(REPLACED)) {
+      for (const [client, answerWith] of Object.entries(STARTED)) {
         const { start } = eventsOf(client, workspace)
         holds(start !== undefined)
         const answer = await hook(directory, client, start)
-        holds(JSON.stringify(answer).includes('The tests need a database.'), `${client}: ${JSON.stringify(answer)}`)
+        const pack = await memory.buildContextFromMemory(6000, { repoMap: false })
+        holds(pack.includes('The tests need a database.'), pack)
+        assert.deepEqual(answer, answerWith(pack), client)
       }
+    }),
+  )
+
+  test(
+    'a failed call and its duration are in the history',
+    PATIENT,
+    inDirectory(async (directory) => {
+      const workspace = workspaceIn(directory)
+      const claude = eventsOf('claude-code', workspace)['small']
+      const gemini = eventsOf('gemini', workspace)['large']
+      holds(claude !== undefined && gemini !== undefined)
+      await hook(directory, 'claude-code', { ...claude, input: { ...claude.input, duration_ms: 1234 } })
+      const tool_response = {
+        llmContent: 'no such file',
+        error: { type: 'shell_execute_error', message: 'exit code 1' },
+      }
+      await hook(directory, 'gemini', { ...gemini, input: { ...gemini.input, tool_response } })
+      const entries = await new ContextHistory({ path: join(projectIn(directory), 'history.jsonl') }).read(2)
+      assert.deepEqual(
+        entries.map(({ success, durationMs }) => [success, durationMs]),
+        [
+          [true, 1234],
+          [false, undefined],
+        ],
+      )
     }),
   )
 
