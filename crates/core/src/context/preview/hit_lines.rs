@@ -1,5 +1,5 @@
-//! Parser of lines that `grep`, `rg` and similar tools print. Written by hand: the equivalent regular expressions repeat Unicode
-//! classes up to 250 times, and compiling them took 45 ms and 40 MB.
+//! Parser of lines that `grep`, `rg` and similar tools print. Written by hand: the equivalent regular expressions repeat a
+//! Unicode class 250 times, and compiling them takes longer than most previews.
 
 /// Characters that the name of a file has at most, behind its first.
 const MAX_NAME: usize = 250;
@@ -41,19 +41,6 @@ pub(super) fn numbered(line: &str) -> Option<Hit<'_>> {
     None
 }
 
-/// `src/a.ts:text`
-pub(super) fn named(line: &str) -> Option<Hit<'_>> {
-    let (drive, rest) = line.split_at(drive_length(line));
-    let is_of_name = |character: char| {
-        character.is_alphanumeric()
-            || "_.@+-/\\".contains(character)
-            || (!character.is_ascii() && !character.is_whitespace())
-    };
-    let (at, _) = rest.char_indices().take(MAX_NAME + 1).find(|(_, one)| !is_of_name(*one))?;
-    let said = rest.get(at..)?.strip_prefix(':')?;
-    (at > 0).then_some(Hit { name: line.get(..drive.len() + at)?, number: "", said })
-}
-
 /// `12:text` below a line with the file's name: the number, and the text.
 pub(super) fn headed(line: &str) -> Option<(&str, &str)> {
     let (number, said) = number_before(line, b":-")?;
@@ -92,7 +79,6 @@ mod tests {
     use super::*;
 
     const NUMBERED: &str = r"^((?:[A-Za-z]:[\\/])?[^\s:][^:\t]{0,250}?)(?::([0-9]{1,9}):(?:[0-9]{1,6}:)?|-([0-9]{1,9})-)(.*)$";
-    const NAMED: &str = r"^((?:[A-Za-z]:[\\/])?[\w.@+\-/\\]{1,250}):(.*)$";
     const HEADED: &str = r"^([0-9]{1,9})[:\-](?:[0-9]{1,6}:)?(.*)$";
 
     proptest! {
@@ -100,22 +86,16 @@ mod tests {
 
         #[test]
         fn lines_are_taken_apart_as_expressions_do(line in r"([C]:[/\\])?[ab12:/ .\t\-é]{0,24}") {
-            static EXPRESSIONS: std::sync::LazyLock<[Regex; 3]> = std::sync::LazyLock::new(|| {
-                [NUMBERED, NAMED, HEADED].map(|one| Regex::new(one).unwrap())
+            static EXPRESSIONS: std::sync::LazyLock<[Regex; 2]> = std::sync::LazyLock::new(|| {
+                [NUMBERED, HEADED].map(|one| Regex::new(one).unwrap())
             });
-            let [numbered_of, named_of, headed_of] = &*EXPRESSIONS;
+            let [numbered_of, headed_of] = &*EXPRESSIONS;
             let expected = numbered_of.captures(&line).map(|found| {
                 let part = |number| found.get(number).map_or("", |part| part.as_str());
                 let number = found.get(2).or_else(|| found.get(3)).map_or("", |part| part.as_str());
                 Hit { name: part(1), number, said: part(4) }
             });
             prop_assert_eq!(numbered(&line), expected);
-            let expected = named_of.captures(&line).map(|found| {
-                let part = |number| found.get(number).map_or("", |part| part.as_str());
-                Hit { name: part(1), number: "", said: part(2) }
-            });
-            // A lone letter is no path: the expression alone takes that of `C:/ ` for a name.
-            prop_assert_eq!(named(&line), expected.filter(|hit| hit.name != "C"));
             let expected = headed_of.captures(&line).map(|found| {
                 (found.get(1).unwrap().as_str(), found.get(2).unwrap().as_str())
             });
@@ -130,8 +110,6 @@ mod tests {
         assert!(numbered(&line(251, 9)).is_some());
         assert_eq!(numbered(&line(252, 9)), None);
         assert_eq!(numbered(&line(9, 10)), None);
-        assert!(named(&format!("{}:x", "n".repeat(250))).is_some());
-        assert_eq!(named(&format!("{}:x", "n".repeat(251))), None);
         assert_eq!(headed("1234567890:x"), None);
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::context) fn count(text: &str) -> Option<(usize, usize)> {
 }
 
 fn files_of(text: &str) -> Option<Vec<File<'_>>> {
-    numbered(text).or_else(|| headed(text)).or_else(|| named(text))
+    numbered(text).or_else(|| headed(text))
 }
 
 /// The preview of search hits; `None` of any other text.
@@ -114,20 +114,6 @@ fn headed(text: &str) -> Option<Vec<File<'_>>> {
             is_path(line) && !line.contains(": ")
         }
     })
-}
-
-fn named(text: &str) -> Option<Vec<File<'_>>> {
-    let files = read(text, |line, files| {
-        let Some(hit) = hit_lines::named(line) else { return false };
-        if !is_path(hit.name) || is_message(hit.said) {
-            return false;
-        }
-        files.add(hit.name, || format!("  {}", hit.said.trim()));
-        true
-    })?;
-    // Each line its own name: no hits, but a list with colons.
-    let hits: usize = files.iter().map(|file| file.hits).sum();
-    (hits > files.len()).then_some(files)
 }
 
 /// It has a directory or an extension.
