@@ -1,38 +1,21 @@
 /** Files and directories in a `StateStore`, for frameworks whose models work with paths. */
 
-import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
-import { checkText } from '../arguments/checks.ts'
-import { invalidArgument } from '../arguments/errors.ts'
-import type { StateItem, StateStore, StateView } from '../index.ts'
+import type { StateStore, StateView } from '../index.ts'
+import { FileChanges } from './state-file-changes.ts'
+import {
+  ancestorsOf,
+  entryOf,
+  type FileContent,
+  type FileEntry,
+  type Located,
+  ROOT,
+  type SavedEntry,
+} from './state-file-entries.ts'
 import { allItems } from './state-items.ts'
 
-/** A text, or bytes that are no text. */
-export type FileContent = string | Uint8Array
-
-/** A file or a directory. */
-export interface FileEntry {
-  /** Absolute and normal: `/`, `/notes/a.md`. */
-  readonly path: string
-  readonly isDirectory: boolean
-  /** Bytes of a file; 0 for a directory. */
-  readonly size: number
-  /** ISO 8601. */
-  readonly createdAt: string
-  readonly modifiedAt: string
-}
-
-/** What is at a path. Where nothing is: the first directory on the way to it that is missing, or a file. */
-export interface Located {
-  readonly entry: FileEntry | undefined
-  readonly obstacle: { readonly path: string; readonly isFile: boolean } | undefined
-}
-
-/** As it is stored, under the name in its directory. */
-type SavedEntry = { type: 'file'; size: number } | { type: 'directory' }
 type Reader = Pick<StateView, 'get'>
 
-const ROOT: FileEntry = { path: '/', isDirectory: true, size: 0, createdAt: '', modifiedAt: '' }
 /** Written with every entry that comes or goes: a listing in a transaction is out of date when it has changed. */
 const CHANGES = 'changes'
 /** Writers of other processes may be faster so often. */
@@ -113,121 +96,4 @@ export class StateFiles {
   changesPlace(): [namespace: string[], key: string] {
     return [[...this.#namespace, 'tree'], CHANGES]
   }
-}
-
-/** What a change of files reads and writes. */
-export class FileChanges {
-  readonly #files: StateFiles
-  readonly #view: StateView
-  #isCounted = false
-
-  constructor(files: StateFiles, view: StateView) {
-    this.#files = files
-    this.#view = view
-  }
-
-  locate(path: string): Promise<Located> {
-    return this.#files.locate(path, this.#view)
-  }
-
-  read(path: string): Promise<FileContent | undefined> {
-    return this.#files.read(path, this.#view)
-  }
-
-  /** Writes a file and the directories that it needs. No file may be in the way. */
-  async write(path: string, content: FileContent): Promise<void> {
-    const { entry } = await this.locate(path)
-    if (entry === undefined) {
-      await this.makeDirectories(posix.dirname(path))
-      await this.#count()
-    }
-    const saved = typeof content === 'string' ? content.toWellFormed() : content
-    const size = typeof saved === 'string' ? Buffer.byteLength(saved) : saved.byteLength
-    this.#view.put(...this.#files.entryPlace(path), { type: 'file', size } satisfies SavedEntry)
-    this.#view.put(...this.#files.contentPlace(path), saved)
-  }
-
-  async makeDirectories(path: string): Promise<void> {
-    for (const directory of [...ancestorsOf(path), path]) {
-      if ((await this.locate(directory)).entry === undefined) {
-        await this.#count()
-        this.#view.put(...this.#files.entryPlace(directory), { type: 'directory' } satisfies SavedEntry)
-      }
-    }
-  }
-
-  /** Removes what is at a path, and what is below it; of the root, all that is below. */
-  async remove(path: string): Promise<void> {
-    for (const entry of await this.#all(path)) {
-      this.#removeEntry(entry)
-    }
-  }
-
-  /** The directories to the new path have to be there. */
-  async move(path: string, newPath: string): Promise<void> {
-    for (const entry of await this.#all(path)) {
-      const moved = newPath + entry.path.slice(path.length)
-      const item = await this.#view.get(...this.#files.entryPlace(entry.path))
-      const content = entry.isDirectory ? undefined : await this.read(entry.path)
-      this.#removeEntry(entry)
-      this.#view.put(...this.#files.entryPlace(moved), item?.value as SavedEntry)
-      if (content !== undefined) {
-        this.#view.put(...this.#files.contentPlace(moved), content)
-      }
-    }
-  }
-
-  async #all(path: string): Promise<FileEntry[]> {
-    await this.#count()
-    const { entry } = await this.locate(path)
-    const entries = entry === undefined || entry === ROOT ? [] : [entry]
-    if (entry?.isDirectory === true) {
-      for await (const below of this.#files.below(path)) {
-        entries.push(below)
-      }
-    }
-    return entries
-  }
-
-  #removeEntry({ path, isDirectory }: FileEntry): void {
-    this.#view.delete(...this.#files.entryPlace(path))
-    if (!isDirectory) {
-      this.#view.delete(...this.#files.contentPlace(path))
-    }
-  }
-
-  async #count(): Promise<void> {
-    if (!this.#isCounted) {
-      this.#isCounted = true
-      const place = this.#files.changesPlace()
-      const changes = ((await this.#view.get(...place))?.value as number | undefined) ?? 0
-      this.#view.put(...place, changes + 1)
-    }
-  }
-}
-
-/** A namespace of the caller's for files. */
-export function checkFilesNamespace(value: readonly string[], name: string): readonly string[] {
-  if (!Array.isArray(value) || value.some((segment) => typeof segment !== 'string' || segment === '')) {
-    throw invalidArgument(name, 'an array of non-empty strings', value)
-  }
-  return value
-}
-
-/** A text of a model's: what calls itself one may be anything. */
-export function checkModelText(value: unknown, name: string): string {
-  checkText(value, name)
-  return value
-}
-
-/** The directories on the way to a path, from the top, without the root. */
-function ancestorsOf(path: string): string[] {
-  const names = path.split('/').slice(1, -1)
-  return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)
-}
-
-function entryOf(path: string, { value, createdAt, updatedAt }: StateItem): FileEntry {
-  const saved = value as SavedEntry
-  const isDirectory = saved.type === 'directory'
-  return { path, isDirectory, size: isDirectory ? 0 : saved.size, createdAt, modifiedAt: updatedAt }
 }

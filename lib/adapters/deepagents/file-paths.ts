@@ -1,7 +1,7 @@
 /** Paths of a backend, and why nothing is there: the texts that models know from files on disk. */
 
 import { posix } from 'node:path'
-import { checkModelText, type FileEntry, type Located } from '../state-files.ts'
+import { checkModelText, type FileEntry, type Located } from '../state-file-entries.ts'
 
 const REASONS = {
   ENOENT: 'no such file or directory',
