@@ -12,7 +12,7 @@ const program = join(root, 'dist', 'cli')
 const server = join(root, 'dist', 'mcp')
 const programFiles = readdirSync(program)
 /** Bytes, compressed. */
-const MOST = { program: 60 * 1024, server: 120 * 1024, package: 1.5 * 1024 * 1024 }
+const MOST = { program: 60 * 1024, hook: 6 * 1024, server: 120 * 1024, package: 1.5 * 1024 * 1024 }
 
 /** What a module imports from beside it, in either form. */
 function importsOf(path: string): string[] {
@@ -63,6 +63,29 @@ describe('the package', () => {
     const code = programFiles.filter((name) => name.endsWith('.js')).map((name) => readFileSync(join(program, name)))
     const bytes = gzipSync(Buffer.concat(code)).length
     holds(bytes <= MOST.program, `${bytes} bytes compressed`)
+  })
+
+  test('a hook loads one file beside the library', {
+    skip: 'Bun' in globalThis && 'measured with the gzip of Node.js',
+  }, () => {
+    const code = readFileSync(join(program, 'hook.cjs'), 'utf8')
+    const loaded = new Set([...code.matchAll(/(?:require|import)\("([^"]+)"\)/g)].map(([, name = '']) => name))
+    assert.deepEqual(
+      [...loaded].filter((name) => !name.startsWith('node:')),
+      ['../index.js'],
+    )
+    const bytes = gzipSync(code).length
+    holds(bytes <= MOST.hook, `${bytes} bytes compressed`)
+  })
+
+  test('importing the library loads no module of Node.js that most processes do not need', () => {
+    const code = [...reachableFrom(join(root, 'dist', 'index.js'))].map((path) => readFileSync(path, 'utf8')).join('\n')
+    const imported = new Set([...code.matchAll(/^import .*from "(node:[^"]+)"/gm)].map(([, name = '']) => name))
+    holds(imported.has('node:path'))
+    // An ESM import of these reads each of their exports, and with that loads the streams, web cryptography, …
+    for (const heavy of ['node:process', 'node:crypto', 'node:fs', 'node:util', 'node:stream', 'node:http']) {
+      holds(!imported.has(heavy), heavy)
+    }
   })
 
   test('the program brings the licences of its packages', () => {

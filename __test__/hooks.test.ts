@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { ContextHistory, ContextManager, RepoMemory } from '../dist/index.js'
-import { agentContext, agentContextJson, contentsOf, schemaProblems } from './support/command-line.ts'
+import {
+  agentContext,
+  agentContextJson,
+  contentsOf,
+  environmentIn,
+  PROGRAM,
+  schemaProblems,
+} from './support/command-line.ts'
 import { contextsIn, type Ended, holds, inDirectory, PATIENT } from './support/processes.ts'
 
 interface Recorded {
@@ -91,6 +101,15 @@ const REPLACED: Readonly<Record<string, (answer: Record<string, unknown>) => unk
     assert.deepEqual(Object.keys(answer), ['output'])
     return answer['output']
   },
+}
+
+/** The answer to the start of a session, with this text. */
+const STARTED: Readonly<Record<string, (text: string) => object>> = {
+  'claude-code': (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  codex: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  cursor: (additional_context) => ({ additional_context }),
+  gemini: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } }),
+  opencode: (context) => ({ context }),
 }
 
 describe('hooks of coding agents', () => {
@@ -185,12 +204,39 @@ describe('hooks of coding agents', () => {
       const workspace = workspaceIn(directory)
       const memory = await RepoMemory.open({ workspace, root: join(directory, 'memory') })
       await memory.upsertNote({ content: 'The tests need a database.' })
-      for (const client of Object.keys(REPLACED)) {
+      for (const [client, answerWith] of Object.entries(STARTED)) {
         const { start } = eventsOf(client, workspace)
         holds(start !== undefined)
         const answer = await hook(directory, client, start)
-        holds(JSON.stringify(answer).includes('The tests need a database.'), `${client}: ${JSON.stringify(answer)}`)
+        const pack = await memory.buildContextFromMemory(6000, { repoMap: false })
+        holds(pack.includes('The tests need a database.'), pack)
+        assert.deepEqual(answer, answerWith(pack), client)
       }
+    }),
+  )
+
+  test(
+    'a failed call and its duration are in the history',
+    PATIENT,
+    inDirectory(async (directory) => {
+      const workspace = workspaceIn(directory)
+      const claude = eventsOf('claude-code', workspace)['small']
+      const gemini = eventsOf('gemini', workspace)['large']
+      holds(claude !== undefined && gemini !== undefined)
+      await hook(directory, 'claude-code', { ...claude, input: { ...claude.input, duration_ms: 1234 } })
+      const tool_response = {
+        llmContent: 'no such file',
+        error: { type: 'shell_execute_error', message: 'exit code 1' },
+      }
+      await hook(directory, 'gemini', { ...gemini, input: { ...gemini.input, tool_response } })
+      const entries = await new ContextHistory({ path: join(projectIn(directory), 'history.jsonl') }).read(2)
+      assert.deepEqual(
+        entries.map(({ success, durationMs }) => [success, durationMs]),
+        [
+          [true, 1234],
+          [false, undefined],
+        ],
+      )
     }),
   )
 
@@ -218,6 +264,63 @@ describe('hooks of coding agents', () => {
       await run('no json')
       assert.equal(statSync(`${log}.1`).size, 1024 * 1024)
       holds(statSync(log).size < 1000)
+    }),
+  )
+
+  test(
+    'options that only the parser of all commands reads change nothing, and wrong words are usage errors',
+    PATIENT,
+    inDirectory(async (directory) => {
+      const { small } = eventsOf('claude-code', workspaceIn(directory))
+      holds(small !== undefined)
+      const run = (words: string[]): Promise<Ended> =>
+        agentContext(directory, ['hook', ...words], { input: JSON.stringify(small.input), environment: DEFAULTS })
+      const call = ['claude-code', 'post-tool-use']
+      const dir = join(directory, 'own')
+      for (const words of [
+        [...call, '--dir', dir],
+        [...call, `--dir=${dir}`, '--color', 'never'],
+        [...call, '--threshold', '100000', '--dir', dir],
+      ]) {
+        const { code, stdout, stderr } = await run(words)
+        assert.deepEqual([code, stdout, stderr], [0, '{}\n', ''])
+      }
+      assert.equal(contextsIn(dir).length, 3)
+      for (const words of [
+        ['claude-code'],
+        ['claude', 'post-tool-use'],
+        [...call, '--threshold', 'x'],
+        [...call, '--dirr', dir],
+      ]) {
+        const { code, stdout } = await run(words)
+        assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+      }
+    }),
+  )
+
+  test(
+    'an event that arrives late in a pipe that does not block is read whole',
+    { ...PATIENT, skip: process.platform === 'win32' || 'Deno' in globalThis || 'Bun' in globalThis },
+    inDirectory(async (directory) => {
+      const { large } = eventsOf('claude-code', workspaceIn(directory))
+      holds(large !== undefined)
+      // What the stream reads does not block.
+      const child = spawn(process.execPath, [PROGRAM, 'hook', 'claude-code', 'post-tool-use'], {
+        env: environmentIn(directory, { ...DEFAULTS, NODE_OPTIONS: '--import data:text/javascript,process.stdin' }),
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      let answer = ''
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        answer += part
+      })
+      const closed = once(child, 'close')
+      const input = JSON.stringify(large.input)
+      await setTimeout(500)
+      child.stdin.write(input.slice(0, 10_000))
+      await setTimeout(100)
+      child.stdin.end(input.slice(10_000))
+      await closed
+      holds(answer.includes('stored as ctx_'), answer)
     }),
   )
 

@@ -140,6 +140,7 @@ async function buildEntries() {
  */
 async function buildProgram() {
   const server = resolve('lib/mcp/serve.ts')
+  const hook = resolve('lib/cli/hook-process.ts')
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const library = resolve('lib/index.ts')
   const { metafile } = await build({
@@ -160,10 +161,23 @@ async function buildProgram() {
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
-    plugins: [beside({ [library]: '../index.js', [server]: '../mcp/serve.js' })],
+    plugins: [beside({ [library]: '../index.js', [server]: '../mcp/serve.js', [hook]: './hook.cjs' })],
     metafile: true,
   })
   checkBundled('cli', Object.keys(metafile.inputs))
+  // CommonJS: an ESM import of a module of Node.js loads whatever its exports would load.
+  await build({
+    entryPoints: { hook },
+    outdir: join('dist', 'cli'),
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    minify: true,
+    legalComments: 'none',
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    plugins: [beside({ [library]: '../index.js' })],
+  })
   chmodSync(join('dist', 'cli', 'agent-context.js'), 0o755)
   writeFileSync(join('dist', 'cli', 'THIRD-PARTY-NOTICES'), noticesOf(BUNDLED.cli))
 }

@@ -1,6 +1,6 @@
 /** Errors with a stable `code`. */
 
-import { getSystemErrorName } from 'node:util'
+import { constants } from 'node:os'
 import { type Redactor, standardRedactor } from '../redaction/redactor.ts'
 import type { ContextError, ContextErrorCode } from './types.ts'
 
@@ -116,11 +116,10 @@ function systemError({ message, errno, syscall, path }: SystemFailure): Error {
   return Object.assign(error, { code: systemErrorName(errno), errno: -errno, syscall, path })
 }
 
+/** Of names with one number the first is Node's own. */
 function systemErrorName(errno: number): string | undefined {
-  try {
-    return getSystemErrorName(-errno)
-  } catch {
-    // The error numbers of Windows have no entry in Node's table.
-    return undefined
-  }
+  // The error numbers of Windows have no entry in Node's table.
+  return process.platform === 'win32'
+    ? undefined
+    : Object.entries(constants.errno).find(([, number]) => number === errno)?.[0]
 }

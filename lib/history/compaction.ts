@@ -1,5 +1,6 @@
 /** Compaction of a history: checks the policy, and builds the summary entry that replaces the removed entries. */
 
+import { newUuid } from '#addon'
 import { checkFunction, checkWhole, count, duration, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { callWithin } from '../arguments/signals.ts'
@@ -95,7 +96,7 @@ export interface SummaryLine {
 
 export function summaryLine(span: Span, text: string): SummaryLine {
   const entry: ContextEntry = {
-    id: globalThis.crypto.randomUUID(),
+    id: newUuid(),
     toolName: 'summary',
     params: { ...span },
     result: null,

@@ -1,5 +1,6 @@
 /** Conversion of history entries between the public form and the lines of the file. */
 
+import { newUuid } from '#addon'
 import { checkBoolean, checkFilled, checkString, checkText, optional } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
 import { checkTimestamp } from '../arguments/timestamps.ts'
@@ -47,7 +48,7 @@ export function checkEntry(input: ContextEntryInput): CheckedEntry {
     success: optional(input.success, 'entry.success', checkBoolean) ?? true,
     summary: optional(input.summary, 'entry.summary', checkSummary) ?? null,
     timestamp: optional(input.timestamp, 'entry.timestamp', checkTimestamp) ?? new Date().toISOString(),
-    id: optional(input.id, 'entry.id', checkFilled) ?? globalThis.crypto.randomUUID(),
+    id: optional(input.id, 'entry.id', checkFilled) ?? newUuid(),
     ...checkOrigin(input),
   }
   const { success, summary, timestamp, id, ...origin } = known

@@ -4,6 +4,9 @@ import { type Client, type ClientName, type Happening, parsed, record, text } fr
 
 const NOTHING: Happening = { kind: 'other' }
 
+const milliseconds = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 0 ? value : undefined
+
 /** Claude Code, Codex and Gemini CLI name their members alike. */
 function commonPlace(input: Readonly<Record<string, unknown>>): { session: string; workspace: string } {
   return { session: text(input['session_id']) ?? 'unknown', workspace: text(input['cwd']) ?? process.cwd() }
@@ -11,7 +14,9 @@ function commonPlace(input: Readonly<Record<string, unknown>>): { session: strin
 
 const isFailure = (response: unknown): boolean | undefined => {
   const { isError, is_error, interrupted, error } = record(response)
-  return isError === true || is_error === true || interrupted === true || typeof error === 'string' ? true : undefined
+  // Gemini CLI gives an object with the type and the message of an error.
+  const hasError = typeof error === 'string' || (typeof error === 'object' && error !== null)
+  return isError === true || is_error === true || interrupted === true || hasError ? true : undefined
 }
 
 function commonCall(input: Readonly<Record<string, unknown>>): Happening {
@@ -24,6 +29,7 @@ function commonCall(input: Readonly<Record<string, unknown>>): Happening {
         args: record(input['tool_input']),
         response: input['tool_response'],
         callId: text(input['tool_use_id']),
+        durationMs: milliseconds(input['duration_ms']),
         failed: isFailure(input['tool_response']),
       }
 }
@@ -74,7 +80,7 @@ const cursor: Client = {
       session: text(input['conversation_id']) ?? text(input['session_id']) ?? 'unknown',
       workspace: text(root) ?? text(input['cwd']) ?? process.cwd(),
     }
-    const durationMs = typeof input['duration'] === 'number' ? input['duration'] : undefined
+    const durationMs = milliseconds(input['duration'])
     if (event === 'post-tool-use') {
       const call = commonCall({ ...input, tool_response: parsed(input['tool_output']) })
       return { ...place, happening: call.kind === 'tool' ? { ...call, durationMs } : call }

@@ -1,12 +1,10 @@
 /** Handles an event of a coding agent: redacts, stores and offloads its output, and answers in the client's form. */
 
-import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type ProjectPlaces, placesInDirectory, projectPlaces } from '../projects/project-places.ts'
 import { CLIENT } from './clients.ts'
 import type { Client, ClientName, HookEvent, ToolCall } from './hook-event.ts'
-import { logFailure } from './hook-log.ts'
 import { largestText } from './replaced-output.ts'
 
 export interface HookOptions {
@@ -42,6 +40,7 @@ export async function runHook(
     log = places.log
     return await respond(client, read, places, options)
   } catch (error) {
+    const { logFailure } = await import('./hook-log.ts')
     const { code, message } = error as { code?: unknown; message?: unknown }
     await logFailure(log, `${clientName} ${event}: ${typeof code === 'string' ? `${code}: ` : ''}${String(message)}`)
     return {}
@@ -61,7 +60,7 @@ async function respond(client: Client, event: HookEvent, places: ProjectPlaces, 
     }
     case 'session-end': {
       const { ContextManager } = await import('../index.ts')
-      await new ContextManager({ contextDir: places.contexts }).endSession(sessionOf(event))
+      await new ContextManager({ contextDir: places.contexts }).endSession(await sessionOf(event))
       return {}
     }
     default:
@@ -77,7 +76,7 @@ async function afterTool(
   options: HookOptions,
 ): Promise<object> {
   const { ContextHistory, ContextManager } = await import('../index.ts')
-  const sessionId = sessionOf(event)
+  const sessionId = await sessionOf(event)
   const output = largestText(call.response)
   const manager = new ContextManager({ contextDir: places.contexts, sessionId, persist: 'all' })
   const history = new ContextHistory({ path: options.history ?? places.history })
@@ -112,6 +111,7 @@ async function afterTool(
   }
   for (const outcome of appended) {
     if (outcome.status === 'rejected') {
+      const { logFailure } = await import('./hook-log.ts')
       await logFailure(places.log, `history: ${String((outcome.reason as Error).message)}`)
     }
   }
@@ -121,8 +121,10 @@ async function afterTool(
 const LONGEST_SESSION = 64
 
 /** The client's own id; one that cannot be the name of a session is hashed. */
-function sessionOf({ session }: HookEvent): string {
-  return /^[\w.:-]+$/.test(session) && session.length <= LONGEST_SESSION
-    ? session
-    : createHash('sha256').update(session).digest('hex').slice(0, 32)
+async function sessionOf({ session }: HookEvent): Promise<string> {
+  if (/^[\w.:-]+$/.test(session) && session.length <= LONGEST_SESSION) {
+    return session
+  }
+  const { createHash } = await import('node:crypto')
+  return createHash('sha256').update(session).digest('hex').slice(0, 32)
 }

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type * as Crypto from 'node:crypto'
 import type { NativeManager } from '#addon'
 import { debug, type Hooks, operate } from '../native/border.ts'
 
@@ -21,6 +21,9 @@ const MAXIMUM_LENGTH = 16 * 1024 * 1024
 /** The deepest nesting of JSON in JSON strings, such as an MCP result in the text of a message. */
 const MAXIMUM_NESTING = 3
 
+/** Loads the module on first use: loading takes 4 ms, and most processes sign no answer. */
+const loadCrypto = (): Promise<typeof Crypto> => import('node:crypto')
+
 /** Signs answers, and recognises signed answers. */
 export class AnswerMarks {
   readonly #hooks: Hooks
@@ -35,7 +38,7 @@ export class AnswerMarks {
   /** Appends a signature to an answer. */
   async sign(answer: string): Promise<string> {
     this.#key ??= this.#make()
-    return `${answer}${BEGINNING}${macOf(await this.#key, answer)}]`
+    return `${answer}${BEGINNING}${macOf(await loadCrypto(), await this.#key, answer)}]`
   }
 
   /** Whether a text may be a signed answer. This cheap check spares most outputs the wait for the key. */
@@ -50,7 +53,7 @@ export class AnswerMarks {
       return false
     }
     const key = await (this.#key ?? this.#existing())
-    return key !== '' && unsignedLength(text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
+    return key !== '' && unsignedLength(await loadCrypto(), text, key, MAXIMUM_NESTING) <= MAXIMUM_WRAPPING
   }
 
   /** Reads the key as hexadecimal digits; empty if there is none and `creates` is `false`. */
@@ -80,21 +83,22 @@ export class AnswerMarks {
       return await this.#readKey(true)
     } catch (error) {
       debug(this.#hooks, 'Failed to make the key of answers: only this manager recognises them', { error })
+      const { randomBytes } = await loadCrypto()
       return randomBytes(32).toString('hex')
     }
   }
 }
 
-function macOf(key: string, answer: string): string {
+function macOf({ createHmac }: typeof Crypto, key: string, answer: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(answer, 'utf8').digest('hex').slice(0, DIGITS)
 }
 
-/** The length of the part of a text that is not signed; `Infinity` if no part is signed. */
-function unsignedLength(text: string, key: string, nesting: number): number {
+/** The length of what is not signed; `Infinity` where nothing is. */
+function unsignedLength(crypto: typeof Crypto, text: string, key: string, nesting: number): number {
   const mac = SIGNED.exec(text)?.[1]
   if (mac !== undefined) {
-    const expected = macOf(key, text.slice(0, -SIGNATURE_BYTES))
-    return timingSafeEqual(Buffer.from(mac), Buffer.from(expected)) ? 0 : Number.POSITIVE_INFINITY
+    const expected = macOf(crypto, key, text.slice(0, -SIGNATURE_BYTES))
+    return crypto.timingSafeEqual(Buffer.from(mac), Buffer.from(expected)) ? 0 : Number.POSITIVE_INFINITY
   }
   const value = nesting > 0 && /^\s*[[{"]/.test(text) ? parse(text) : undefined
   if (value === undefined) {
@@ -107,7 +111,7 @@ function unsignedLength(text: string, key: string, nesting: number): number {
     const part = pending.pop()
     if (typeof part === 'string') {
       const isCandidate = part.includes(BEGINNING.slice(1))
-      const unsigned = isCandidate ? unsignedLength(part, key, nesting - 1) : part.length
+      const unsigned = isCandidate ? unsignedLength(crypto, part, key, nesting - 1) : part.length
       hasAnswer ||= isCandidate && unsigned !== Number.POSITIVE_INFINITY
       length += Math.min(unsigned, part.length)
     } else if (typeof part === 'object' && part !== null) {

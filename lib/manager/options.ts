@@ -1,6 +1,6 @@
 /** Checks the options of a manager and adds the defaults. */
 
-import type { NativeOptions } from '#addon'
+import { type NativeOptions, newUuid } from '#addon'
 import {
   checkBoolean,
   checkDurability,
@@ -59,7 +59,7 @@ export function checkOptions(options: ContextManagerOptions, redaction: Redactin
   }
   return {
     ...directory,
-    session: session ?? globalThis.crypto.randomUUID(),
+    session: session ?? newUuid(),
     sessionIsNamed: session !== undefined,
     resumes,
     persistThreshold: count(options.persistThreshold, 'persistThreshold', DEFAULT_PERSIST_THRESHOLD),

@@ -23,6 +23,7 @@ export const {
   NativeStore,
   NativeStream,
   newScope,
+  newUuid,
   nextText,
   Outbox,
   repoIdentity,

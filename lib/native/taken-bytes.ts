@@ -1,7 +1,6 @@
 /** Binary data that is taken out of a value before it is sent to the native side, and is sent next to its text. */
 
 import { Buffer } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types'
 
 /** The length of a group of hexadecimal digits, short enough not to be taken for a secret by redaction. */
@@ -31,7 +30,7 @@ export class TakenBytes {
   /** Takes the bytes of a part; returns the marker that replaces it. */
   take(bytes: Uint8Array): string {
     if (this.marker === '') {
-      const digits = randomBytes(MARKER_BYTES).toString('hex')
+      const digits = Buffer.from(crypto.getRandomValues(new Uint8Array(MARKER_BYTES))).toString('hex')
       const groups = Array.from({ length: digits.length / GROUP }, (_, at) =>
         digits.slice(at * GROUP, (at + 1) * GROUP),
       )

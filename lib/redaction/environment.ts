@@ -1,7 +1,5 @@
 /** Tracks the environment variables of this process whose values are secret. */
 
-import process from 'node:process'
-
 /** The methods of the native side that are used here. */
 interface NamesAndValues {
   isSecretName(name: string): boolean

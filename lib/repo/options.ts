@@ -1,7 +1,6 @@
 /** Checks the location and the options with which a repository memory is opened. */
 
 import { isAbsolute, sep } from 'node:path'
-import process from 'node:process'
 import type { NativeRepoMemoryOptions } from '#addon'
 import { checkDurability, checkFunction, checkPath, checkTrust, checkWhole, optional } from '../arguments/checks.ts'
 import { asContextError, contextError, invalidArgument } from '../arguments/errors.ts'

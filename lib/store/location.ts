@@ -1,7 +1,7 @@
 /** Resolves the directory of a context store, and checks the names of the agents' and sessions' directories in it. */
 
 import { sep } from 'node:path'
-import { directoryFault } from '#addon'
+import { directoryFault, newUuid } from '#addon'
 import { checkObject, checkPath, checkText, optional } from '../arguments/checks.ts'
 import { contextError, inspect } from '../arguments/errors.ts'
 import { resolveDirectory } from '../native/file-system.ts'
@@ -70,7 +70,7 @@ export function storeSession(given: string | null | undefined, redaction: Redact
     const name = `the environment variable ${SESSION_VARIABLE}`
     return { sessionId: checkDirectoryName(fromEnvironment, name, redaction), inSession: true }
   }
-  return { sessionId: globalThis.crypto.randomUUID(), inSession: false }
+  return { sessionId: newUuid(), inSession: false }
 }
 
 /** Checks that a name is valid for a directory on every operating system and contains no secret. */

@@ -1,7 +1,7 @@
 /** Resolves the paths of a backend. The error texts are those that models know from files on disk. */
 
 import { posix } from 'node:path'
-import { checkModelText, type FileEntry, type Located } from '../state-files.ts'
+import { checkModelText, type FileEntry, type Located } from '../state-file-entries.ts'
 
 const REASONS = {
   ENOENT: 'no such file or directory',

@@ -1,7 +1,7 @@
 /** Texts of files: the lines of a read, and replacements. */
 
 import { Buffer } from 'node:buffer'
-import type { FileContent } from '../state-files.ts'
+import type { FileContent } from '../state-file-entries.ts'
 import type { ReadResult } from './results.ts'
 
 const EMPTY = 'System reminder: File exists but has empty contents'

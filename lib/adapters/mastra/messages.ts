@@ -98,3 +98,23 @@ function sorted(messages: readonly SavedMessage[], { direction }: Order): SavedM
   const sign = direction === 'ASC' ? 1 : -1
   return [...messages].sort((one, other) => sign * byTime(new Date(one.createdAt), new Date(other.createdAt)))
 }
+
+/** Content is merged member by member, and its metadata as well. */
+export function withUpdate(saved: SavedMessage, update: mastra.MessageUpdate): SavedMessage {
+  const { content, createdAt, ...members } = update
+  const isMerged = typeof content === 'object' && typeof saved.content === 'object'
+  const [before, after] = [saved.content, content] as { metadata?: object }[]
+  const metadata =
+    isMerged && before?.metadata && after?.metadata ? { ...before.metadata, ...after.metadata } : undefined
+  const merged = isMerged
+    ? { ...(saved.content as object), ...content, ...(metadata && { metadata }) }
+    : (content ?? saved.content)
+  const changed = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+  return {
+    ...saved,
+    ...changed,
+    threadId: update.threadId || saved.threadId,
+    content: merged as SavedMessage['content'],
+    ...(createdAt && { createdAt: new Date(createdAt).toISOString() }),
+  }
+}

@@ -11,11 +11,13 @@
 //! | `failures` | estimates whether a line names a failure |
 //! | `repetition` | groups lines that differ in numbers only |
 //! | `log` | the preview of logs and of the output of builds, tests and crashes |
+//! | `hit_lines` | parsing the lines of search tools |
 //! | `diff`, `search_hits`, `table`, `source` | the previews of other kinds of text: an outline, and some lines |
 
 mod diff;
 mod excerpt;
 mod failures;
+mod hit_lines;
 mod lines;
 mod log;
 mod pieces;

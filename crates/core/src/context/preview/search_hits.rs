@@ -1,11 +1,8 @@
 //! The preview of the output of `grep`, `rg` and similar tools: the hits grouped by file.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use rustc_hash::FxHashMap;
 
-use super::{Preview, counted, failures, lines, outlined, write_sections};
+use super::{Preview, counted, failures, hit_lines, lines, outlined, write_sections};
 
 /// The least share of lines that are hits.
 const LEAST_SHARE: (usize, usize) = (98, 100);
@@ -13,20 +10,6 @@ const LEAST_HITS: usize = 8;
 /// The most files, and hits of each, that are remembered.
 const MAX_FILES: usize = 10_000;
 const MAX_HITS: usize = 20;
-
-/// `src/a.ts:12:text`, `src/a.ts:12:5:text`, `src/a.ts-12-text`
-static NUMBERED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^((?:[A-Za-z]:[\\/])?[^\s:][^:\t]{0,250}?)(?::(\d{1,9}):(?:\d{1,6}:)?|-(\d{1,9})-)(.*)$",
-    )
-    .ok()
-});
-/// `src/a.ts:text`
-static NAMED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^((?:[A-Za-z]:[\\/])?[\w.@+\-/\\]{1,250}):(.*)$").ok());
-/// `12:text` below a line with the file's name
-static HEADED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(\d{1,9})[:\-](?:\d{1,6}:)?(.*)$").ok());
 
 /// The hits in one file.
 struct File<'t> {
@@ -63,7 +46,7 @@ pub(in crate::context) fn count(text: &str) -> Option<(usize, usize)> {
 }
 
 fn files_of(text: &str) -> Option<Vec<File<'_>>> {
-    numbered(text).or_else(|| headed(text)).or_else(|| named(text))
+    numbered(text).or_else(|| headed(text))
 }
 
 /// The preview of search hits; `None` for other texts.
@@ -108,28 +91,22 @@ fn read<'t>(
 }
 
 fn numbered(text: &str) -> Option<Vec<File<'_>>> {
-    let expression = NUMBERED.as_ref()?;
     read(text, |line, files| {
-        let Some(found) = expression.captures(line) else { return false };
-        let (Some(name), Some(said)) = (found.get(1), found.get(4)) else { return false };
-        let number = found.get(2).or_else(|| found.get(3)).map_or("", |number| number.as_str());
-        if !is_path(name.as_str()) || is_message(said.as_str()) {
+        let Some(hit) = hit_lines::numbered(line) else { return false };
+        if !is_path(hit.name) || is_message(hit.said) {
             return false;
         }
-        files.add(name.as_str(), || format!("  {number}: {}", said.as_str().trim()));
+        files.add(hit.name, || format!("  {}: {}", hit.number, hit.said.trim()));
         true
     })
 }
 
 fn headed(text: &str) -> Option<Vec<File<'_>>> {
-    let expression = HEADED.as_ref()?;
     let mut file = None;
-    read(text, |line, files| match expression.captures(line) {
-        Some(found) => {
-            let (Some(name), Some(number), Some(said)) = (file, found.get(1), found.get(2)) else {
-                return false;
-            };
-            files.add(name, || format!("  {}: {}", number.as_str(), said.as_str().trim()));
+    read(text, |line, files| match hit_lines::headed(line) {
+        Some((number, said)) => {
+            let Some(name) = file else { return false };
+            files.add(name, || format!("  {number}: {}", said.trim()));
             true
         }
         None => {
@@ -137,22 +114,6 @@ fn headed(text: &str) -> Option<Vec<File<'_>>> {
             is_path(line) && !line.contains(": ")
         }
     })
-}
-
-fn named(text: &str) -> Option<Vec<File<'_>>> {
-    let expression = NAMED.as_ref()?;
-    let files = read(text, |line, files| {
-        let Some(found) = expression.captures(line) else { return false };
-        let (Some(name), Some(said)) = (found.get(1), found.get(2)) else { return false };
-        if !is_path(name.as_str()) || is_message(said.as_str()) {
-            return false;
-        }
-        files.add(name.as_str(), || format!("  {}", said.as_str().trim()));
-        true
-    })?;
-    // If each line has another name, the text is a list with colons.
-    let hits: usize = files.iter().map(|file| file.hits).sum();
-    (hits > files.len()).then_some(files)
 }
 
 /// Whether a name has a directory or an extension.

@@ -20,7 +20,7 @@ const MOST_NUMBERED: (usize, usize) = (95, 100);
 
 /// `   12→text`, `12: text`, `12 | text`: the line numbers that tools for reading files add.
 static NUMBER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)^[ \t]*(\d{1,7})(?:\t|→|[ \t]?[|│:][ \t]?)").ok());
+    LazyLock::new(|| Regex::new(r"(?m)^[ \t]*([0-9]{1,7})(?:\t|→|[ \t]?[|│:][ \t]?)").ok());
 
 /// The preview of a source file that `arguments` name; `None` if they name none, or it has no definitions.
 pub(super) fn preview(text: &str, arguments: &[u8], max_bytes: usize) -> Option<Preview> {
