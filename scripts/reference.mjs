@@ -315,7 +315,9 @@ function rank(page, name) {
 function indexText() {
   const all = [...PAGES, SHARED]
   const rows = all.map((page) => {
-    return `| [${page.title}](${page.file}.md) | ${namesOn(page).map((name) => `[\`${name}\`](${page.file}.md#${anchorOf(name)})`).join(', ')} |`
+    return `| [${page.title}](${page.file}.md) | ${namesOn(page)
+      .map((name) => `[\`${name}\`](${page.file}.md#${anchorOf(name)})`)
+      .join(', ')} |`
   })
   return `${NOTE}# Reference
 
