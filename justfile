@@ -83,7 +83,7 @@ release-check: build
 targets *names:
     node scripts/release/check-targets.mjs {{names}}
 
-# The workflows, by zizmor, and by actionlint where it installs.
+# The workflows, by zizmor and actionlint.
 workflows:
     node scripts/release/lint-workflows.mjs
 
