@@ -79,7 +79,11 @@ release-check: build
     -npm install --prefix target/bundlers --no-save --no-package-lock --foreground-scripts electron@45
     AGENT_CONTEXT_BUNDLERS=$PWD/target/bundlers node --import tsx --test __test__/package.consumers.test.ts
 
-# The workflows, by zizmor, and by actionlint where it installs.
+# The addon's Rust code, checked for the systems that a release has addons for; or for the targets that are named.
+targets *names:
+    node scripts/release/check-targets.mjs {{names}}
+
+# The workflows, by zizmor and actionlint.
 workflows:
     node scripts/release/lint-workflows.mjs
 

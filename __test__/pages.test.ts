@@ -328,16 +328,37 @@ describe('all documents', () => {
     assert.match(text, /^npm install && npm test$/m)
   })
 
-  test('every page is reached from the README', () => {
-    const reached = new Set<string>(['README.md'])
-    for (const page of reached) {
-      for (const link of linksIn(page)) {
-        reached.add(link)
+  for (const start of ['README.md', 'docs/index.md']) {
+    test(`every page is reached from ${start}`, () => {
+      const reached = new Set([start])
+      for (const page of reached) {
+        for (const link of linksIn(page).filter((link) => link !== 'README.md')) {
+          reached.add(link)
+        }
       }
-    }
+      assert.deepEqual(
+        pages().filter((page) => page !== 'README.md' && !reached.has(page)),
+        [],
+      )
+    })
+  }
+
+  test('every guide is linked from the list of guides', () => {
+    const listed = linksIn('docs/index.md')
     assert.deepEqual(
-      pages().filter((page) => !reached.has(page)),
+      pages().filter((page) => page.startsWith('docs/guides/') && !listed.includes(page)),
       [],
+    )
+  })
+
+  test('the sidebar of the site has every page, and no other', () => {
+    const sidebar = textOf('site/.vitepress/config.mjs').replace(/^[\s\S]*?\bsidebar: /, '')
+    const linked = [...sidebar.matchAll(/\bpage\('[^']*', '([^']*)'\)/g)].map(([, link = '']) =>
+      `docs/${link}`.replace(/\/$/, '/index').concat('.md'),
+    )
+    assert.deepEqual(
+      linked.sort(),
+      pages().filter((page) => page !== 'README.md'),
     )
   })
 

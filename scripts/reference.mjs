@@ -141,6 +141,15 @@ const anchor = (title) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
+/** The anchor of a declaration on its page. Names that differ in case only have one anchor, which is numbered from the second heading on. */
+function anchorOf(name) {
+  const page = pageOf(name)
+  const headings = namesOn(page)
+    .filter((other) => rank(page, other) < rank(page, name) && anchor(other) === anchor(name))
+    .reduce((count, other) => count + declarations.get(other).length, 0)
+  return headings === 0 ? anchor(name) : `${anchor(name)}-${headings}`
+}
+
 /** The doc comment of a node: its text, its default, its examples and its other tags. */
 function documentationOf(node) {
   const comments = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc)
@@ -173,7 +182,7 @@ function seeAlso(node, page, self) {
   const names = [...namedBy(node)].filter((name) => name !== self && declarations.has(name))
   const links = names.map((name) => {
     const target = pageOf(name)
-    return `[\`${name}\`](${target === page ? '' : `${target.file}.md`}#${anchor(name)})`
+    return `[\`${name}\`](${target === page ? '' : `${target.file}.md`}#${anchorOf(name)})`
   })
   return links.length === 0 ? '' : `Types: ${links.join(', ')}\n\n`
 }
@@ -282,13 +291,19 @@ function describeClass(name, statement, page) {
 const isStatic = (member) => member.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) ?? false
 
 function pageText(page) {
-  const names = [...declarations.keys()].filter((name) => pageOf(name) === page)
-  names.sort((one, other) => rank(page, one) - rank(page, other))
+  const names = namesOn(page)
   const guide = page.guide === undefined ? '' : `Guide: [${page.guide[0]}](${page.guide[1]}). `
   return (
     `${NOTE}# ${page.title}\n\n${guide}[All pages](index.md)\n\n${names.map((name) => describe(name, page)).join('')}`.trimEnd() +
     '\n'
   )
+}
+
+/** The names of a page's declarations, in the order of its headings. */
+function namesOn(page) {
+  return [...declarations.keys()]
+    .filter((name) => pageOf(name) === page)
+    .sort((one, other) => rank(page, one) - rank(page, other))
 }
 
 /** What a page is about comes first; the rest in the order of the declarations. */
@@ -300,10 +315,9 @@ function rank(page, name) {
 function indexText() {
   const all = [...PAGES, SHARED]
   const rows = all.map((page) => {
-    const names = [...declarations.keys()]
-      .filter((name) => pageOf(name) === page)
-      .sort((one, other) => rank(page, one) - rank(page, other))
-    return `| [${page.title}](${page.file}.md) | ${names.map((name) => `[\`${name}\`](${page.file}.md#${anchor(name)})`).join(', ')} |`
+    return `| [${page.title}](${page.file}.md) | ${namesOn(page)
+      .map((name) => `[\`${name}\`](${page.file}.md#${anchorOf(name)})`)
+      .join(', ')} |`
   })
   return `${NOTE}# Reference
 
@@ -322,7 +336,7 @@ function optionsText() {
   const sections = OPTION_PAGES.map((name) => {
     const [statement] = declarations.get(name)
     const page = pageOf(name)
-    return `## ${name}\n\n${documentationOf(statement).body}\n\n${membersTable(statement.members)}[In the reference](${page.file}.md#${anchor(name)})\n\n`
+    return `## ${name}\n\n${documentationOf(statement).body}\n\n${membersTable(statement.members)}[In the reference](${page.file}.md#${anchorOf(name)})\n\n`
   })
   return `${NOTE}# Options
 

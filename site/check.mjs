@@ -1,5 +1,5 @@
-// Visits every page of the built site in a headless browser, and some of each kind in dark colours: dead links, console errors, requests to
-// other hosts, violations that axe finds, and the search. `node check.mjs [--screenshots FOLDER]`; CHROMIUM names the browser's executable.
+// Visits every page of the built site in a headless browser, wide and as narrow as a phone, and some of each kind in dark colours: dead
+// links, console errors, requests to other hosts, violations that axe finds, pages wider than the window, and the search. `node check.mjs [--screenshots FOLDER]`; CHROMIUM names the browser's executable.
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -20,7 +20,7 @@ const TYPES = {
   '.txt': 'text/plain; charset=utf-8',
   '.woff2': 'font/woff2',
 }
-/** A page of each kind: visited in dark colours as well; of these pictures are taken, with `--screenshots`. */
+/** A page of each kind: visited in dark colours as well, and checked by axe in a narrow window; `--screenshots` takes pictures of them. */
 const SAMPLES = [
   '/',
   '/docs/quickstart',
@@ -76,8 +76,14 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-s
 const ids = new Map()
 const links = []
 
-for (const colorScheme of ['light', 'dark']) {
-  const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } })
+const VISITS = [
+  { title: 'light', colorScheme: 'light', viewport: { width: 1280, height: 900 }, visited: addresses },
+  { title: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 900 }, visited: SAMPLES },
+  { title: 'narrow', colorScheme: 'light', viewport: { width: 390, height: 844 }, visited: addresses },
+]
+
+for (const { title, colorScheme, viewport, visited } of VISITS) {
+  const context = await browser.newContext({ colorScheme, viewport })
   const page = await context.newPage()
   page.setDefaultTimeout(120_000)
   let address = ''
@@ -99,10 +105,10 @@ for (const colorScheme of ['light', 'dark']) {
     report(address, `asks ${route.request().url()}`)
     return route.abort()
   })
-  for (address of colorScheme === 'light' ? addresses : SAMPLES) {
+  for (address of visited) {
     await page.goto(`${origin}${address}`, { waitUntil: 'load' })
     await page.waitForSelector('.VPContent')
-    if (colorScheme === 'light') {
+    if (title === 'light') {
       const found = await page.evaluate(() => ({
         ids: [...document.querySelectorAll('[id]')].map(({ id }) => id),
         links: [...document.querySelectorAll('a[href]')].map(({ href }) => href),
@@ -110,14 +116,20 @@ for (const colorScheme of ['light', 'dark']) {
       ids.set(address, new Set(found.ids))
       links.push(...found.links.map((link) => ({ from: address, link })))
     }
-    await page.evaluate(AXE)
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
-    for (const { id, help, nodes } of violations) {
-      report(address, `${colorScheme}, ${id} (${help}), ${nodes.length} times: ${nodes[0].target.join(' ')}`)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > viewport.width) {
+      report(address, `${title}, is ${width} pixels wide, and the window ${viewport.width}`)
+    }
+    if (title !== 'narrow' || SAMPLES.includes(address)) {
+      await page.evaluate(AXE)
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+      for (const { id, help, nodes } of violations) {
+        report(address, `${title}, ${id} (${help}), ${nodes.length} times: ${nodes[0].target.join(' ')}`)
+      }
     }
     if (takesPictures && SAMPLES.includes(address)) {
       mkdirSync(screenshots, { recursive: true })
-      await page.screenshot({ path: join(screenshots, `${address.replaceAll('/', '_')}${colorScheme}.png`) })
+      await page.screenshot({ path: join(screenshots, `${address.replaceAll('/', '_')}_${title}.png`) })
     }
   }
   address = 'search'
@@ -127,6 +139,9 @@ for (const colorScheme of ['light', 'dark']) {
   await page
     .waitForSelector('.VPLocalSearchBox .result', { timeout: 30_000 })
     .catch(() => report(address, 'finds nothing for "lease"'))
+  if (takesPictures) {
+    await page.screenshot({ path: join(screenshots, `search_${title}.png`) })
+  }
   await context.close()
 }
 await browser.close()

@@ -31,7 +31,7 @@ features:
   - { title: Whole or not there, details: 'A save is acknowledged when its file is there, whole. Any number of processes share a directory safely.', link: /docs/durability }
   - { title: Found again, details: 'Full-text search with snippets, selection within a budget of tokens, and tools with which the model reads a part.', link: /docs/guides/search-and-select }
   - { title: Without secrets, details: 'Keys, tokens and passwords are removed from everything before it is stored.', link: /docs/guides/redaction }
-  - { title: In your framework, details: 'AI SDK, LangChain, LangGraph, OpenAI Agents, Claude Agent SDK and MCP, one line each.', link: /docs/guides/frameworks }
+  - { title: In your framework, details: 'One line for AI SDK, LangChain, LangGraph, OpenAI Agents, Claude Agent SDK, MCP, Mastra and five more.', link: /docs/guides/frameworks }
   - { title: From the shell, details: 'A program that lists, searches, checks and exports, and an MCP server for coding agents.', link: /docs/guides/cli }
   - { title: Honest figures, details: 'Measured beside what you would use instead, with the cases in which it loses.', link: /docs/benchmarks }
 ---

@@ -17,6 +17,7 @@ export default defineConfig({
   markdown: {
     languageAlias: { console: 'shellsession', text: 'txt' },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    anchor: { slugify: headingId },
     config(markdown) {
       linkFiles(markdown)
       makeTablesAccessible(markdown)
@@ -113,6 +114,15 @@ export default defineConfig({
     ],
   },
 })
+
+/** The id of a heading, as GitHub makes it: links between documents hold there and here. */
+function headingId(title) {
+  return title
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+}
 
 /** Links to files that are no pages. */
 function linkFiles(markdown) {
