@@ -7,7 +7,7 @@ const MAX_NAME: usize = 250;
 const MAX_DIGITS: usize = 9;
 const MAX_COLUMN_DIGITS: usize = 6;
 
-/// A line that names a file, and what stands in that file.
+/// A line that names a file, and what is in that file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hit<'t> {
     pub name: &'t str,
