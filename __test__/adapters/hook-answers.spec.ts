@@ -15,7 +15,7 @@ import { newDirectory } from './support/fixtures.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const PROGRAM = join(here, '..', '..', 'dist', 'cli', 'agent-context.js')
-/** It has 70 dependencies, which its types of hooks do not need: its archive alone is fetched. */
+/** It has 70 dependencies, which its types of hooks do not need: only its archive is fetched. */
 const GEMINI = '@google/gemini-cli-core@0.61.0'
 const LARGE = Array.from({ length: 3000 }, (_, line) => `line ${line} of the log`).join('\n')
 
