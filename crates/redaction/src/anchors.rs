@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use super::anchor_filter::{AnchorFilter, BLOCK, LONG_IS_HERE, SHORT_IS_NEXT};
+
 /// Bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
 const TABLE_BITS: u32 = 16;
@@ -40,6 +42,7 @@ fn first_four(text: &[u8]) -> u32 {
 /// Texts to look for, by numbers in the order they were given.
 #[derive(Debug)]
 pub(super) struct AnchorSet {
+    filter: AnchorFilter,
     /// Those of three bytes.
     short: Heads,
     /// Longer ones, by their first four: three letters of theirs stand in every text.
@@ -49,8 +52,11 @@ pub(super) struct AnchorSet {
 impl AnchorSet {
     /// Of texts in lower case. Those with less than [`HEAD`] bytes are never found.
     pub fn new(anchors: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let anchors: Vec<_> = anchors.into_iter().collect();
+        let texts = anchors.iter().map(AsRef::as_ref).filter(|anchor| anchor.len() >= HEAD);
+        let filter = AnchorFilter::new(texts);
         let (mut short, mut long) = (Vec::new(), Vec::new());
-        for (number, anchor) in anchors.into_iter().enumerate() {
+        for (number, anchor) in anchors.iter().enumerate() {
             let anchor = anchor.as_ref();
             let is_long = anchor.len() > HEAD;
             let (anchors, length) =
@@ -59,7 +65,7 @@ impl AnchorSet {
                 anchors.push(Anchor::new(head, tail, number));
             }
         }
-        Self { short: Heads::new(short), long: Heads::new(long) }
+        Self { filter, short: Heads::new(short), long: Heads::new(long) }
     }
 
     /// Visits the anchors that begin in a part of the text, about in their order, until `visit` says
@@ -70,27 +76,55 @@ impl AnchorSet {
         part: Range<usize>,
         mut visit: impl FnMut(Range<usize>, usize) -> bool,
     ) {
-        let end = part.end.saturating_add(LONG_HEAD - 1).min(text.len());
-        let mut head = 0_u32;
-        for (offset, byte) in text.get(part.start..end).unwrap_or_default().iter().enumerate() {
-            head = head << 8 | u32::from(byte.to_ascii_lowercase());
-            let short = head & 0x00FF_FFFF;
-            let at = part.start + offset + 1;
-            if self.short.may_hold(short)
-                && offset + 1 >= HEAD
-                && at - HEAD < part.end
-                && !self.short.visit(short, text, at, HEAD, &mut visit)
-            {
-                return;
+        // Anchors of three bytes come before longer ones whose heads end at the same byte.
+        let first = text.get(part.start..).and_then(|rest| rest.first_chunk::<HEAD>());
+        if let Some(&bytes) = first.filter(|_| !part.is_empty())
+            && self.filter.may_begin_short(bytes)
+            && !self.short.visit(folded(&bytes), text, part.start + HEAD, HEAD, &mut visit)
+        {
+            return;
+        }
+        let end = part.end.min(text.len().saturating_sub(HEAD));
+        let mut start = part.start;
+        while let Some(rest) = text.get(start..end).filter(|rest| !rest.is_empty()) {
+            let block = rest.len().min(BLOCK);
+            let from_start = text.get(start..).unwrap_or_default();
+            let candidates = self.filter.candidates(from_start, block);
+            let mut positions = candidates.positions;
+            while positions != 0 {
+                let position = positions.trailing_zeros();
+                positions &= positions - 1;
+                let here = start + position as usize;
+                let kind = candidates.kind(position);
+                if !self.visit_at(text, (here, part.end), kind, &mut visit) {
+                    return;
+                }
             }
-            if self.long.may_hold(head)
-                && offset + 1 >= LONG_HEAD
-                && !self.long.visit(head, text, at, LONG_HEAD, &mut visit)
-            {
-                return;
-            }
+            start += block;
         }
     }
+
+    /// Visits what begins at a candidate, and the short anchors at the position behind it.
+    fn visit_at(
+        &self,
+        text: &[u8],
+        (here, part_end): (usize, usize),
+        kind: u8,
+        visit: &mut impl FnMut(Range<usize>, usize) -> bool,
+    ) -> bool {
+        let at = here + LONG_HEAD;
+        let head = folded(text.get(here..at).unwrap_or_default());
+        let has_short = kind & SHORT_IS_NEXT != 0 && here + 1 < part_end;
+        let has_long = kind & LONG_IS_HERE != 0;
+        (!has_short || self.short.visit(head & 0x00FF_FFFF, text, at, HEAD, visit))
+            && (!has_long || self.long.visit(head, text, at, LONG_HEAD, visit))
+    }
+}
+
+/// Bytes in lower case as one number.
+#[inline]
+fn folded(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |head, byte| head << 8 | u32::from(byte.to_ascii_lowercase()))
 }
 
 /// Bytes that decide whether a longer anchor may begin.
@@ -159,6 +193,9 @@ impl Heads {
         length: usize,
         visit: &mut impl FnMut(Range<usize>, usize) -> bool,
     ) -> bool {
+        if !self.may_hold(head) {
+            return true;
+        }
         let next = first_four(text.get(at..).unwrap_or_default());
         self.with_hash_of(head).iter().all(|anchor| {
             let end = at + anchor.tail.len();

@@ -25,6 +25,7 @@
 )]
 
 mod allowed;
+mod anchor_filter;
 mod anchors;
 mod assignment;
 mod basic;
