@@ -66,6 +66,7 @@ mod text_stream;
 mod value;
 mod vendor;
 mod view;
+mod word_set;
 mod work;
 #[cfg(test)]
 mod work_tests;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{rules::NAMES, work};
+use super::{rules::NAMES, word_set::Lengths, word_set::WordSet, work};
 
 /// Names longer than this are not looked at whole: their end tells.
 pub(super) const MAX_NAME: usize = 96;
@@ -32,7 +32,7 @@ pub(super) enum NameClass {
 /// Says what is under a name, however its words are joined (`dbPassword`, `DB_PASSWORD`,
 /// `db.password`, `dbpassword`). `further` are the caller's own names, as [`joined`] gives them.
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
-    work::add(CLASSIFY_STEPS);
+    count();
     let words = Words::of(name).without_neutral();
     if words.starts.count_ones() > MAX_WORDS {
         return NameClass::Plain;
@@ -43,6 +43,11 @@ pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     let singular = words.singular().map_or(Found::default(), |words| words.found());
     let found = words.found().or(singular);
     if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
+}
+
+/// Counts the steps of telling the class of a name, also where it is known.
+pub(super) fn count() {
+    work::add(CLASSIFY_STEPS);
 }
 
 /// A phrase as names are compared: lower case, without separators.
@@ -93,7 +98,9 @@ struct Phrases {
     found: FxHashMap<Vec<u8>, Found>,
     longest: usize,
     /// Words that say nothing at the end of a name.
-    neutral: FxHashSet<&'static [u8]>,
+    neutral: WordSet,
+    /// The lengths of phrases by their last byte.
+    lengths: Lengths,
 }
 
 fn phrases() -> &'static Phrases {
@@ -102,7 +109,8 @@ fn phrases() -> &'static Phrases {
         let mut phrases = Phrases {
             found: FxHashMap::default(),
             longest: 0,
-            neutral: NAMES.neutral.iter().map(|word| word.as_bytes()).collect(),
+            neutral: WordSet::new(NAMES.neutral),
+            lengths: Lengths::new(std::iter::empty(), |phrase| phrase.last()),
         };
         let classes = [
             (NAMES.passwords, Some(NameClass::Password)),
@@ -119,6 +127,8 @@ fn phrases() -> &'static Phrases {
                 *found = found.or(Found { class, is_harmless: class.is_none() });
             }
         }
+        let found = phrases.found.keys().map(Vec::as_slice);
+        phrases.lengths = Lengths::new(found, |phrase| phrase.last());
         phrases
     })
 }
@@ -170,7 +180,7 @@ impl Words {
             let start = (127 - (self.starts | 1).leading_zeros()) as usize;
             let last = self.text().get(start..).unwrap_or_default();
             let digits = last.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let is_neutral = digits == last.len() || phrases().neutral.contains(last);
+            let is_neutral = digits == last.len() || phrases().neutral.contains_bytes(last);
             if start > 0 && is_neutral {
                 self.length = start;
                 self.starts &= !(1 << start);
@@ -192,10 +202,12 @@ impl Words {
     fn found(&self) -> Found {
         let phrases = phrases();
         let text = self.text();
+        let last = text.last().copied().unwrap_or_default();
         let mut found = Found::default();
         for start in text.len().saturating_sub(phrases.longest)..text.len() {
             let end = text.get(start..).unwrap_or_default();
             if (end.len() > SHORT || self.is_start(start))
+                && phrases.lengths.hold(last, end.len())
                 && let Some(phrase) = phrases.found.get(end)
             {
                 found = found.or(*phrase);
