@@ -22,9 +22,11 @@ const SIX: [u8; 4] = [1 << 3, 1 << 4, 1 << 5, 1 << 6];
 /// one at this one.
 pub(super) const SHORT_IS_NEXT: u8 = 1;
 pub(super) const LONG_IS_HERE: u8 = 6;
-/// Beginnings of anchors by which candidates are confirmed: of three bytes, four, and six.
-const BEGINNING: [u64; 3] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF];
+/// Beginnings of anchors by which candidates are confirmed: of three bytes, four, six, and eight.
+const BEGINNING: [u64; 4] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF, u64::MAX];
 const CONFIRMED_BITS: u32 = 15;
+/// More candidates of a block are likely to be anchors, and are not confirmed first.
+const FEW: u32 = 12;
 const CONFIRMED_WORDS: usize = 1 << (CONFIRMED_BITS - u64::BITS.ilog2());
 
 /// Positions of a block at which an anchor may begin.
@@ -65,6 +67,7 @@ impl AnchorFilter {
         for anchor in anchors {
             let (places, mask): (&[u8], _) = match anchor.len() {
                 LENGTH => (&[SHORT], BEGINNING[0]),
+                8.. => (&SIX, BEGINNING[3]),
                 LONG.. => (&SIX, BEGINNING[2]),
                 _ => (&FOUR, BEGINNING[1]),
             };
@@ -111,6 +114,9 @@ impl AnchorFilter {
     #[inline]
     fn confirmed(&self, input: &[u8; INPUT], candidates: Candidates) -> Candidates {
         let (mut left, mut positions) = (candidates.positions, 0);
+        if left.count_ones() > FEW {
+            return candidates;
+        }
         while left != 0 {
             let position = left.trailing_zeros();
             left &= left - 1;
@@ -120,10 +126,10 @@ impl AnchorFilter {
                 let (word, bit) = beginning(text, mask);
                 self.beginnings.get(word).copied().unwrap_or_default() >> bit
             };
-            let [short, four, six] = BEGINNING;
+            let [short, four, six, eight] = BEGINNING;
             let is_confirmed = kind & may_begin(text >> 8, short)
                 | kind >> 1 & may_begin(text, four)
-                | kind >> 2 & may_begin(text, six);
+                | kind >> 2 & (may_begin(text, six) | may_begin(text, eight));
             positions |= (is_confirmed & 1) << position;
         }
         Candidates { positions, ..candidates }

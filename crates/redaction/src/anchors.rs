@@ -2,7 +2,7 @@
 //! and four bytes small tables tell whether a text may begin there; they stay in the nearest cache,
 //! where the states of an automaton for so many texts do not.
 
-use std::ops::Range;
+use std::{cell::Cell, ops::Range};
 
 use super::anchor_filter::{AnchorFilter, BLOCK, LONG_IS_HERE, SHORT_IS_NEXT};
 
@@ -14,20 +14,27 @@ const WORD_BITS: u32 = u64::BITS;
 /// An anchor by its head.
 #[derive(Debug)]
 struct Anchor {
-    head: u32,
+    key: Key,
     /// What follows the head.
     tail: Box<[u8]>,
-    /// The first four bytes of that, which most anchors with the head differ in, and where they have bits.
+    number: usize,
+}
+
+/// What tells most anchors from a text.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    head: u32,
+    /// The first four bytes behind the head, which most anchors with the head differ in, and where they have bits.
     next: u32,
     mask: u32,
-    number: usize,
 }
 
 impl Anchor {
     fn new(head: &[u8], tail: &[u8], number: usize) -> Self {
         let head = head.iter().fold(0, |head, &byte| head << 8 | u32::from(byte));
         let mask = u32::MAX.checked_shr(32 - 8 * u32::try_from(tail.len().min(4)).unwrap_or(4));
-        Self { head, next: first_four(tail), mask: mask.unwrap_or(0), tail: tail.into(), number }
+        let key = Key { head, next: first_four(tail), mask: mask.unwrap_or(0) };
+        Self { key, tail: tail.into(), number }
     }
 }
 
@@ -76,6 +83,23 @@ impl AnchorSet {
         part: Range<usize>,
         mut visit: impl FnMut(Range<usize>, usize) -> bool,
     ) {
+        self.visit_from(text, part, |found, number| visit(found, number).then_some(0));
+    }
+
+    /// As [`AnchorSet::visit`]. Anchors that begin before the position that `visit` returns may be left out; `None` says
+    /// that it is enough.
+    pub fn visit_from(
+        &self,
+        text: &[u8],
+        part: Range<usize>,
+        mut visit: impl FnMut(Range<usize>, usize) -> Option<usize>,
+    ) {
+        let next = Cell::new(0);
+        let mut visit = |found, number| {
+            let position = visit(found, number);
+            next.set(position.unwrap_or_default());
+            position.is_some()
+        };
         // Anchors of three bytes come before longer ones whose heads end at the same byte.
         let first = text.get(part.start..).and_then(|rest| rest.first_chunk::<HEAD>());
         if let Some(&bytes) = first.filter(|_| !part.is_empty())
@@ -100,7 +124,8 @@ impl AnchorSet {
                     return;
                 }
             }
-            start += block;
+            // The anchors of three bytes at a position are visited with the one before.
+            start = (start + block).max(next.get().saturating_sub(1));
         }
     }
 
@@ -141,15 +166,17 @@ struct Heads {
     ends: Vec<u32>,
     /// By the hash of their head; those of one head in the order in which they were given.
     anchors: Vec<Anchor>,
+    /// Their keys, side by side.
+    keys: Vec<Key>,
 }
 
 impl Heads {
     fn new(mut anchors: Vec<Anchor>) -> Self {
         let mut table = vec![0_u64; 1 << (TABLE_BITS - WORD_BITS.ilog2())];
-        anchors.sort_by_key(|anchor| place(anchor.head));
+        anchors.sort_by_key(|anchor| place(anchor.key.head));
         let (mut ends, mut last) = (Vec::new(), None);
         for (index, anchor) in anchors.iter().enumerate() {
-            let place = place(anchor.head);
+            let place = place(anchor.key.head);
             if last.replace(place) != Some(place) {
                 ends.push(0);
             }
@@ -162,7 +189,8 @@ impl Heads {
             *bits += word.count_ones();
             Some(before)
         });
-        Self { bits_before: bits_before.collect(), table, ends, anchors }
+        let keys = anchors.iter().map(|anchor| anchor.key).collect();
+        Self { bits_before: bits_before.collect(), table, ends, anchors, keys }
     }
 
     #[inline]
@@ -171,17 +199,15 @@ impl Heads {
         self.table.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The anchors of a head for which there may be some, and of others with its hash.
+    /// The numbers of the anchors of a head for which there may be some, and of others with its hash.
     #[inline]
-    fn with_hash_of(&self, head: u32) -> &[Anchor] {
+    fn with_hash_of(&self, head: u32) -> Range<usize> {
         let (word, bit) = place(head);
         let in_word = self.table.get(word).map_or(0, |word| (word & (bit - 1)).count_ones());
         let number = (self.bits_before.get(word).copied().unwrap_or_default() + in_word) as usize;
         let end = self.ends.get(number).copied().unwrap_or_default();
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before));
-        self.anchors
-            .get(start.copied().unwrap_or_default() as usize..end as usize)
-            .unwrap_or_default()
+        start.copied().unwrap_or_default() as usize..end as usize
     }
 
     /// Visits the anchors with this head, of so many bytes, which ends at `at`.
@@ -197,11 +223,15 @@ impl Heads {
             return true;
         }
         let next = first_four(text.get(at..).unwrap_or_default());
-        self.with_hash_of(head).iter().all(|anchor| {
+        let numbers = self.with_hash_of(head);
+        let keys = self.keys.get(numbers.clone()).unwrap_or_default();
+        let same = keys.iter().zip(numbers);
+        let mut same = same.filter(|(key, _)| key.head == head && next & key.mask == key.next);
+        same.all(|(_, number)| {
+            let Some(anchor) = self.anchors.get(number) else { return true };
             let end = at + anchor.tail.len();
-            let is_there = anchor.head == head
-                && next & anchor.mask == anchor.next
-                && text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
+            let is_there =
+                text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
             !is_there || visit(at - length..end, anchor.number)
         })
     }

@@ -53,6 +53,7 @@ mod redaction;
 mod redactor;
 mod replacement;
 mod report;
+mod required;
 mod rules;
 #[cfg(test)]
 mod rules_tests;

@@ -181,17 +181,17 @@ impl Anchors {
         let mut skipped = Skipped::default();
         let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
-        self.set.visit(text.as_bytes(), part, |found, anchor| {
+        self.set.visit_from(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
             if skipped.contains(found.start) {
-                return true;
+                return Some(skipped.examined_from());
             }
             work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
                 let range = skipped.extend(text, &found, excess);
                 hits.push(Hit { range, rule: UNSCANNED });
-                return true;
+                return Some(skipped.examined_from());
             }
             for &seek in seeks {
                 match seek {
@@ -249,7 +249,7 @@ impl Anchors {
                     Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
-            true
+            Some(0)
         });
         work.finish(&whole);
     }
@@ -288,7 +288,8 @@ fn matched(
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
         let Some(whole) = expression.find(window) else {
-            let scanned = if rule.run { run(window) } else { likely_scanned(rule, window) };
+            let scanned =
+                if rule.run { run(window) } else { likely_scanned(rule, expression, window) };
             work::add(PATTERN_STEPS + STEPS_OF_BYTE * scanned);
             if rule.run && (scanned < window.len() || window_end == bytes.len()) {
                 *failed = at + scanned;
@@ -360,15 +361,19 @@ fn accepted(
 /// The bytes of a window that a search may have looked at before it gave up. An expression that begins
 /// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
 /// command line.
-fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
-    let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
+fn likely_scanned(rule: &PatternRule, expression: &Expression, window: &[u8]) -> usize {
+    let line = |window: &[u8]| memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {
         STEPS_BEFORE_ANCHOR * window.len()
-    } else if rule.pattern.contains(r"[^\r\n") {
-        line()
+    } else if expression.skips_words() {
+        line(window)
     } else {
         let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        window.iter().take_while(is_of_token).count().max(line().min(SOON))
+        window
+            .iter()
+            .take_while(is_of_token)
+            .count()
+            .max(line(window.get(..SOON).unwrap_or(window)))
     }
 }
 
