@@ -12,7 +12,9 @@ use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
     json_offsets::{Offsets, escaped},
+    known_keys::KnownKeys,
     names::{self, NameClass},
+    plain_strings::PlainStrings,
     private_key,
     split_key::{self, Part},
     value::{self, Look},
@@ -112,6 +114,8 @@ pub(super) fn edits(
         frames: Vec::new(),
         edits: Vec::new(),
         may_hold_keys: false,
+        plain: PlainStrings::new(redaction, text),
+        known_keys: KnownKeys::default(),
         failure: None,
         work,
     };
@@ -182,6 +186,8 @@ struct JsonWalker<'a> {
     edits: Vec<Edit>,
     /// Whether a string may be a line of a private key.
     may_hold_keys: bool,
+    plain: PlainStrings<'a>,
+    known_keys: KnownKeys<'a>,
     failure: Option<NotRedacted>,
     work: &'a mut Work,
 }
@@ -270,20 +276,64 @@ impl<'a> JsonWalker<'a> {
         token.as_ptr().addr() - self.text.as_ptr().addr()
     }
 
+    /// What the string says whose token is at an offset.
+    fn decoded(&self, raw: &'a [u8], at: usize) -> Cow<'a, str> {
+        let decoded = self.plain.decoded(&(at..at + raw.len()));
+        decoded.or_else(|| json_text::decode_string(raw)).unwrap_or_default()
+    }
+
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
+        let token = at..at + raw.len();
+        if let Some(text) = self.plain.text(&token) {
+            self.pass_plain(text);
+            self.set_key(Cow::Borrowed(text), NameClass::Plain);
+            return Ok(());
+        }
+        let content = self.plain.content(&token);
+        if let Some(text) = content
+            && let Some(class) = self.known_keys.class(text, self.work)
+        {
+            self.set_key(Cow::Borrowed(text), class);
+            return Ok(());
+        }
+        let (before, edits) = (self.work.now(), self.edits.len());
+        let (text, class) = self.examine_key(raw, at)?;
+        if let Some(text) = content
+            && edits == self.edits.len()
+            && let Some(cost) = self.work.since(&before)
+        {
+            self.known_keys.remember(text, class, cost);
+        }
+        self.set_key(text, class);
+        Ok(())
+    }
+
+    fn examine_key(
+        &mut self,
+        raw: &'a [u8],
+        at: usize,
+    ) -> Result<(Cow<'a, str>, NameClass), NotRedacted> {
+        let text = self.decoded(raw, at);
         // Names of packages and paths are no names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
         let found =
             if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
         // A key can hold a secret itself.
         self.text_edits(raw, at, &text)?;
+        Ok((text, found))
+    }
+
+    fn set_key(&mut self, text: Cow<'a, str>, found: NameClass) {
         if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
             *class = found;
             *key = text;
         }
-        Ok(())
+    }
+
+    /// Counts a text as scanned in which there is nothing to find.
+    fn pass_plain(&mut self, text: &str) {
+        self.work.finish(&(0..text.len()));
     }
 
     fn close_object(&mut self) -> Result<(), NotRedacted> {
@@ -302,11 +352,16 @@ impl<'a> JsonWalker<'a> {
     }
 
     fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
         let range = at..at + raw.len();
-        self.may_hold_keys = self.may_hold_keys || private_key::may_hold_part(&text);
-        let place = self.place(&text, &range);
+        let plain = self.plain.text(&range);
+        let text = match plain {
+            Some(text) => Cow::Borrowed(text),
+            None => self.decoded(raw, at),
+        };
+        self.may_hold_keys =
+            self.may_hold_keys || plain.is_none() && private_key::may_hold_part(&text);
+        let place = self.place(&text, plain.is_some(), &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {
             if let Some(rule) = redaction.private_key() {
@@ -334,6 +389,10 @@ impl<'a> JsonWalker<'a> {
             self.replace_whole(&text, &range, Some(rule));
             return Ok(());
         }
+        if plain.is_some() {
+            self.pass_plain(&text);
+            return Ok(());
+        }
         self.text_edits(raw, at, &text)
     }
 
@@ -350,8 +409,11 @@ impl<'a> JsonWalker<'a> {
     }
 
     /// Where the string stands; what it says about its neighbours is kept.
-    fn place(&mut self, text: &str, range: &Range<usize>) -> Place {
-        let redaction = self.redaction;
+    fn place(&mut self, text: &str, is_plain: bool, range: &Range<usize>) -> Place {
+        let class_of = |name: &str| {
+            // No name of a secret is in a plain text.
+            if is_plain { NameClass::Plain } else { self.redaction.key_class(name) }
+        };
         match self.frames.last_mut() {
             None => Place {
                 class: NameClass::Plain,
@@ -364,13 +426,13 @@ impl<'a> JsonWalker<'a> {
                 if key.eq_ignore_ascii_case(VALUE) {
                     *value = Some(range.clone());
                 } else if key.eq_ignore_ascii_case(PATH) {
-                    *named = (*named).max(redaction.key_class(pointed_at(text)));
+                    *named = (*named).max(class_of(pointed_at(text)));
                 } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
                     *flags = password_flags(text);
                 } else if text.len() <= MAX_NAME
                     && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
                 {
-                    *named = (*named).max(redaction.key_class(text));
+                    *named = (*named).max(class_of(text));
                 }
                 Place {
                     class: *class,
@@ -382,9 +444,9 @@ impl<'a> JsonWalker<'a> {
             }
             Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
                 let was_key = *in_private_key;
-                if text.contains("PRIVATE KEY") {
+                if !is_plain && text.contains("PRIVATE KEY") {
                     *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
-                } else if !is_key_line(text) {
+                } else if *in_private_key && !is_key_line(text) {
                     *in_private_key = false;
                 }
                 let place = Place {
@@ -396,7 +458,7 @@ impl<'a> JsonWalker<'a> {
                 };
                 let is_name = text.len() <= MAX_NAME
                     && !text.contains([' ', '='])
-                    && redaction.key_class(text.trim_start_matches('-')) >= NameClass::Secret;
+                    && class_of(text.trim_start_matches('-')) >= NameClass::Secret;
                 let flags = *flags.get_or_insert_with(|| password_flags(text));
                 *before = match (is_name, text.starts_with('-')) {
                     (false, true) if is_password_flag(flags, text) => Before::CommandFlag,

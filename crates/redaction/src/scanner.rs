@@ -156,6 +156,15 @@ impl Anchors {
         holds
     }
 
+    /// Visits the places in a text at which [`Anchors::find`] would look, in no particular order.
+    pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
+        dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
+        self.set.visit(text, 0..text.len(), |found, _| {
+            visit(found.start);
+            true
+        });
+    }
+
     /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
     /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
     /// `unpaired`.

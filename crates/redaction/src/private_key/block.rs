@@ -15,6 +15,8 @@ use super::{
 
 /// Characters of a line: of PEM and PGP, of OpenSSH, of MIME.
 const LENGTHS: [usize; 3] = [64, 70, 76];
+/// Lines are at least so long.
+pub(super) const SHORTEST_LINE: usize = LENGTHS[0];
 /// Characters of base64 that may stand before a line: signs of added lines and of comments.
 const MAX_SIGNS: usize = 3;
 /// So many lines in a row are a part of a key.

@@ -1,0 +1,81 @@
+//! Strings of a JSON text that no rule examines. What rules look for is searched in the text as it is, many strings at
+//! once, so that most of them are neither decoded nor redacted by themselves.
+
+use std::{borrow::Cow, ops::Range};
+
+use super::{Redaction, private_key, redaction::may_be_json, view};
+
+/// Bytes that are searched at once. Longer strings are redacted by themselves.
+const SEARCHED: usize = 4 << 10;
+
+/// The strings of a JSON text, which are asked for in order.
+pub(super) struct PlainStrings<'a> {
+    redaction: &'a Redaction,
+    /// `None` when it is no text.
+    json: Option<&'a str>,
+    /// Whether strings may be plain ones.
+    is_searched: bool,
+    /// The part of the text that was searched last.
+    searched: Range<usize>,
+    /// Where in it something begins that a rule would examine, in descending order.
+    places: Vec<usize>,
+}
+
+impl<'a> PlainStrings<'a> {
+    pub fn new(redaction: &'a Redaction, json: &'a [u8]) -> Self {
+        Self {
+            redaction,
+            json: std::str::from_utf8(json).ok(),
+            is_searched: redaction.has_own_rules_alone(),
+            searched: 0..0,
+            places: Vec::new(),
+        }
+    }
+
+    /// What stands between the quotes of a token, if it says nothing else.
+    pub fn content(&self, token: &Range<usize>) -> Option<&'a str> {
+        let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
+        memchr::memchr(b'\\', content.as_bytes()).is_none().then_some(content)
+    }
+
+    /// The text of any string, whose token with its quotes is at a range.
+    pub fn decoded(&self, token: &Range<usize>) -> Option<Cow<'a, str>> {
+        let content = self.json?.get(token.start + 1..token.end.checked_sub(1)?)?;
+        Some(json_text::decode_content(content))
+    }
+
+    /// The text of a string, whose token with its quotes is at a range, if redacting the text finds nothing and takes no
+    /// steps of work.
+    pub fn text(&mut self, token: &Range<usize>) -> Option<&'a str> {
+        let content = token.start + 1..token.end.checked_sub(1)?;
+        let text = self.json?.get(content.clone())?;
+        let is_alone = !self.is_searched
+            || text.len() > SEARCHED
+            || memchr::memchr(b'\\', text.as_bytes()).is_some()
+            || !matches!(text.bytes().next_back(), Some(b'!'..=b'Z' | b'a'..=b'z'))
+                && may_be_json(text);
+        if is_alone {
+            return None;
+        }
+        if content.start < self.searched.start || content.end > self.searched.end {
+            self.search(content.start)?;
+        }
+        while self.places.pop_if(|place| *place < content.start).is_some() {}
+        self.places.last().is_none_or(|place| *place >= content.end).then_some(text)
+    }
+
+    fn search(&mut self, start: usize) -> Option<()> {
+        let json = self.json?;
+        let end = json.ceil_char_boundary(start.saturating_add(SEARCHED));
+        let part = json.get(start..end)?;
+        self.searched = start..end;
+        self.places.clear();
+        let places = &mut self.places;
+        let mut add = |place: usize| places.push(start + place);
+        self.redaction.signs(part, &mut add);
+        private_key::signs(part.as_bytes(), &mut add);
+        view::hidden(part).for_each(|range| add(range.start));
+        places.sort_unstable_by(|one, other| other.cmp(one));
+        Some(())
+    }
+}
