@@ -12,6 +12,9 @@ use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
     json_offsets::{Offsets, escaped},
+    json_value_check::{
+        accepts_header, accepts_inherited, accepts_member, is_key_line, pointed_at,
+    },
     known_keys::KnownKeys,
     names::{self, NameClass},
     plain_strings::PlainStrings,
@@ -33,7 +36,7 @@ const PATH: &str = "path";
 const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
 const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
 /// Longer names say nothing about what follows.
-const MAX_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 
 /// A part of a text, and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -496,50 +499,4 @@ impl<'a> JsonWalker<'a> {
         }
         Ok(())
     }
-}
-
-/// The name that a pointer into JSON ends with: `/db/password`.
-fn pointed_at(pointer: &str) -> &str {
-    let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
-    name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
-}
-
-/// Whether the value of a member is the secret that its name speaks of.
-fn accepts_member(class: NameClass, text: &str) -> bool {
-    if class == NameClass::Plain {
-        return false;
-    }
-    match (class, value::look(text)) {
-        (_, Look::Nothing) | (NameClass::Plain, _) => false,
-        (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
-        (NameClass::Machine, look) => look == Look::Random,
-        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_prose(text),
-        (NameClass::Secret | NameClass::Password, _) => true,
-    }
-}
-
-/// Whether a string in an object under a secret name is part of the secret: `credentials` hold
-/// names as well.
-fn accepts_inherited(text: &str) -> bool {
-    match value::look(text) {
-        Look::Random => true,
-        Look::Chosen => text.len() >= 6 && !text.contains([' ', '@', '/', ':']),
-        Look::Words | Look::Nothing => false,
-    }
-}
-
-/// Whether the string after a header's name is its value.
-fn accepts_header(text: &str) -> bool {
-    let credential = text.rsplit(' ').next().unwrap_or_default();
-    let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
-    credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
-}
-
-/// Whether a line can be one of a key in armour.
-fn is_key_line(text: &str) -> bool {
-    let line = text.trim();
-    !line.is_empty()
-        && line
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }

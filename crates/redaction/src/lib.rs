@@ -43,6 +43,7 @@ mod expression;
 mod form_tests;
 mod hit;
 mod json_offsets;
+mod json_value_check;
 mod json_walker;
 mod known_keys;
 mod linear_regex;

@@ -79,3 +79,78 @@ impl<'a> PlainStrings<'a> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{EnvironmentValues, RedactionOptions, Redactor, work::Work};
+
+    fn redaction() -> Redaction {
+        let value = ("A_TOKEN".to_owned(), "kanto77!ab".to_owned());
+        let environment = EnvironmentValues::new([value]);
+        Redaction::new(Redactor::new(RedactionOptions::default()).unwrap(), Arc::new(environment))
+    }
+
+    /// Which of these are plain as strings of one array.
+    fn are_plain(redaction: &Redaction, texts: &[&str]) -> Vec<bool> {
+        let json = format!("[\"{}\"]", texts.join("\",\""));
+        let mut plain = PlainStrings::new(redaction, json.as_bytes());
+        let mut at = 1;
+        let mut is_plain = |text: &&str| {
+            let token = at..at + text.len() + 2;
+            at = token.end + 1;
+            let found = plain.text(&token);
+            assert!(found.is_none_or(|found| found == *text));
+            found.is_some()
+        };
+        texts.iter().map(&mut is_plain).collect()
+    }
+
+    #[test]
+    fn strings_with_something_to_examine_are_not_plain() {
+        let run = "Ab1".repeat(22);
+        let texts = [
+            ("two words", true),
+            ("", true),
+            ("password", false),
+            ("a kanto77!ab", false),
+            ("a -- b", false),
+            ("PRIVATE", false),
+            ("a\u{200b}b", false),
+            ("{}", false),
+            (" [1] ", false),
+            (r"a\nb", false),
+            ("a.b2c3d4.e", false),
+            (run.as_str(), false),
+            ("naïve", true),
+        ];
+        let (texts, expected): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
+        assert_eq!(are_plain(&redaction(), &texts), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_found_in_a_plain_string_and_no_step_is_taken(
+            texts in prop::collection::vec(prop::collection::vec(prop_oneof![
+                "[a-zA-Z0-9 .:=_-]{1,12}", Just("token".to_owned()), Just("key".to_owned()), Just("é".to_owned()),
+                Just("kanto77!ab".to_owned()), Just("--".to_owned()), Just("://".to_owned()), Just("{".to_owned()),
+                Just("}".to_owned()), Just("\u{ad}".to_owned()), "[A-Za-z0-9+/]{60,70}",
+            ], 0..4), 1..40),
+        ) {
+            let redaction = redaction();
+            let texts: Vec<String> = texts.iter().map(|pieces| pieces.concat()).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            for (text, is_plain) in texts.iter().zip(are_plain(&redaction, &texts)) {
+                let mut work = Work::of(text.len());
+                if is_plain {
+                    prop_assert_eq!(redaction.edits(text, 1, &mut work).unwrap(), []);
+                    prop_assert_eq!(work.steps(), 0);
+                }
+            }
+        }
+    }
+}
