@@ -46,4 +46,6 @@ pub use scan::{
     Members, ScanError, Token, skip_value, skip_whitespace, validate_document, walk_value,
 };
 pub use snapshot::MalformedSnapshot;
-pub use text::{append_separated, append_text, cut_arguments, decode_string, decode_utf16};
+pub use text::{
+    append_separated, append_text, cut_arguments, decode_content, decode_string, decode_utf16,
+};

@@ -24,6 +24,32 @@ pub fn decode_string(raw: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
+/// The text of the content of a well-formed string token, without its quotes. Lone surrogates become U+FFFD, as
+/// with [`decode_string`].
+pub fn decode_content(content: &str) -> Cow<'_, str> {
+    let Some(first) = memchr(b'\\', content.as_bytes()) else { return Cow::Borrowed(content) };
+    let mut text = String::with_capacity(content.len());
+    let (mut rest, mut escape) = (content, Some(first));
+    while let Some(at) = escape {
+        text.push_str(rest.get(..at).unwrap_or_default());
+        let escapes = rest.get(at..).unwrap_or_default();
+        let (character, length) = match escapes.as_bytes() {
+            [_, b'n', ..] => ('\n', 2),
+            [_, b't', ..] => ('\t', 2),
+            [_, character @ (b'"' | b'\\' | b'/'), ..] => (char::from(*character), 2),
+            escapes => match read_character(escapes) {
+                Some(character) => character,
+                None => return Cow::Owned(text),
+            },
+        };
+        text.push(character);
+        rest = escapes.get(length..).unwrap_or_default();
+        escape = memchr(b'\\', rest.as_bytes());
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
 /// The exact UTF-16 code units of a string token (with its quotes), lone surrogates included.
 /// A malformed token is decoded up to its first error.
 pub fn decode_utf16(raw: &[u8]) -> Vec<u16> {
@@ -321,6 +347,20 @@ mod tests {
 
     fn cut(json: &str, max_bytes: usize) -> String {
         String::from_utf8(cut_arguments(json.as_bytes(), max_bytes).0).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_content_of_a_token_is_decoded_as_the_token_is(
+            pieces in vec(prop::sample::select(&[
+                "a", "é", "🙂", "\\n", "\\t", "\\r", "\\b", "\\f", "\\\"", "\\\\", "\\/", "\\u00e9", "\\ud83d", "\\ude42",
+                "\\uD83D\\uDE42", "\\u000A", " ",
+            ][..]), 0..12),
+        ) {
+            let content = pieces.concat();
+            let token = format!("\"{content}\"");
+            prop_assert_eq!(Some(decode_content(&content)), decode_string(token.as_bytes()));
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! case. Small hash tables of the first three and four bytes decide where a text may begin. They fit in the L1 cache;
 //! the states of an automaton for as many texts do not.
 
-use std::ops::Range;
+use std::{cell::Cell, ops::Range};
+
+use super::anchor_filter::{AnchorFilter, BLOCK, LONG_IS_HERE, SHORT_IS_NEXT};
 
 /// Number of bytes that decide whether an anchor may begin.
 pub(super) const HEAD: usize = 3;
@@ -12,21 +14,27 @@ const WORD_BITS: u32 = u64::BITS;
 /// An anchor, split into its head (its first bytes) and the rest.
 #[derive(Debug)]
 struct Anchor {
-    head: u32,
-    /// The bytes after the head.
+    key: Key,
+    /// What follows the head.
     tail: Box<[u8]>,
-    /// The first four bytes of `tail`, in which most anchors with the same head differ, and a mask of the bits that
-    /// count.
+    number: usize,
+}
+
+/// What tells most anchors from a text.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    head: u32,
+    /// The first four bytes behind the head, which most anchors with the head differ in, and where they have bits.
     next: u32,
     mask: u32,
-    number: usize,
 }
 
 impl Anchor {
     fn new(head: &[u8], tail: &[u8], number: usize) -> Self {
         let head = head.iter().fold(0, |head, &byte| head << 8 | u32::from(byte));
         let mask = u32::MAX.checked_shr(32 - 8 * u32::try_from(tail.len().min(4)).unwrap_or(4));
-        Self { head, next: first_four(tail), mask: mask.unwrap_or(0), tail: tail.into(), number }
+        let key = Key { head, next: first_four(tail), mask: mask.unwrap_or(0) };
+        Self { key, tail: tail.into(), number }
     }
 }
 
@@ -41,7 +49,8 @@ fn first_four(text: &[u8]) -> u32 {
 /// The anchors to search for, numbered in the order in which they were given.
 #[derive(Debug)]
 pub(super) struct AnchorSet {
-    /// Anchors of three bytes.
+    filter: AnchorFilter,
+    /// Those of three bytes.
     short: Heads,
     /// Longer anchors, by their first four bytes: the first three occur in almost every text.
     long: Heads,
@@ -50,8 +59,11 @@ pub(super) struct AnchorSet {
 impl AnchorSet {
     /// Builds the search for anchors in lower case. Anchors with fewer than [`HEAD`] bytes are never found.
     pub fn new(anchors: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let anchors: Vec<_> = anchors.into_iter().collect();
+        let texts = anchors.iter().map(AsRef::as_ref).filter(|anchor| anchor.len() >= HEAD);
+        let filter = AnchorFilter::new(texts);
         let (mut short, mut long) = (Vec::new(), Vec::new());
-        for (number, anchor) in anchors.into_iter().enumerate() {
+        for (number, anchor) in anchors.iter().enumerate() {
             let anchor = anchor.as_ref();
             let is_long = anchor.len() > HEAD;
             let (anchors, length) =
@@ -60,7 +72,7 @@ impl AnchorSet {
                 anchors.push(Anchor::new(head, tail, number));
             }
         }
-        Self { short: Heads::new(short), long: Heads::new(long) }
+        Self { filter, short: Heads::new(short), long: Heads::new(long) }
     }
 
     /// Visits the anchors that begin in a part of the text, roughly in order of position, until `visit` returns that it
@@ -71,27 +83,73 @@ impl AnchorSet {
         part: Range<usize>,
         mut visit: impl FnMut(Range<usize>, usize) -> bool,
     ) {
-        let end = part.end.saturating_add(LONG_HEAD - 1).min(text.len());
-        let mut head = 0_u32;
-        for (offset, byte) in text.get(part.start..end).unwrap_or_default().iter().enumerate() {
-            head = head << 8 | u32::from(byte.to_ascii_lowercase());
-            let short = head & 0x00FF_FFFF;
-            let at = part.start + offset + 1;
-            if self.short.may_hold(short)
-                && offset + 1 >= HEAD
-                && at - HEAD < part.end
-                && !self.short.visit(short, text, at, HEAD, &mut visit)
-            {
-                return;
+        self.visit_from(text, part, |found, number| visit(found, number).then_some(0));
+    }
+
+    /// As [`AnchorSet::visit`]. Anchors that begin before the position that `visit` returns may be left out; `None` says
+    /// that it is enough.
+    pub fn visit_from(
+        &self,
+        text: &[u8],
+        part: Range<usize>,
+        mut visit: impl FnMut(Range<usize>, usize) -> Option<usize>,
+    ) {
+        let next = Cell::new(0);
+        let mut visit = |found, number| {
+            let position = visit(found, number);
+            next.set(position.unwrap_or_default());
+            position.is_some()
+        };
+        // Anchors of three bytes come before longer ones whose heads end at the same byte.
+        let first = text.get(part.start..).and_then(|rest| rest.first_chunk::<HEAD>());
+        if let Some(&bytes) = first.filter(|_| !part.is_empty())
+            && self.filter.may_begin_short(bytes)
+            && !self.short.visit(folded(&bytes), text, part.start + HEAD, HEAD, &mut visit)
+        {
+            return;
+        }
+        let end = part.end.min(text.len().saturating_sub(HEAD));
+        let mut start = part.start;
+        while let Some(rest) = text.get(start..end).filter(|rest| !rest.is_empty()) {
+            let block = rest.len().min(BLOCK);
+            let from_start = text.get(start..).unwrap_or_default();
+            let candidates = self.filter.candidates(from_start, block);
+            let mut positions = candidates.positions;
+            while positions != 0 {
+                let position = positions.trailing_zeros();
+                positions &= positions - 1;
+                let here = start + position as usize;
+                let kind = candidates.kind(position);
+                if !self.visit_at(text, (here, part.end), kind, &mut visit) {
+                    return;
+                }
             }
-            if self.long.may_hold(head)
-                && offset + 1 >= LONG_HEAD
-                && !self.long.visit(head, text, at, LONG_HEAD, &mut visit)
-            {
-                return;
-            }
+            // The anchors of three bytes at a position are visited with the one before.
+            start = (start + block).max(next.get().saturating_sub(1));
         }
     }
+
+    /// Visits what begins at a candidate, and the short anchors at the position behind it.
+    fn visit_at(
+        &self,
+        text: &[u8],
+        (here, part_end): (usize, usize),
+        kind: u8,
+        visit: &mut impl FnMut(Range<usize>, usize) -> bool,
+    ) -> bool {
+        let at = here + LONG_HEAD;
+        let head = folded(text.get(here..at).unwrap_or_default());
+        let has_short = kind & SHORT_IS_NEXT != 0 && here + 1 < part_end;
+        let has_long = kind & LONG_IS_HERE != 0;
+        (!has_short || self.short.visit(head & 0x00FF_FFFF, text, at, HEAD, visit))
+            && (!has_long || self.long.visit(head, text, at, LONG_HEAD, visit))
+    }
+}
+
+/// Bytes in lower case as one number.
+#[inline]
+fn folded(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |head, byte| head << 8 | u32::from(byte.to_ascii_lowercase()))
 }
 
 /// Number of bytes that decide whether an anchor of four or more bytes may begin.
@@ -108,15 +166,17 @@ struct Heads {
     ends: Vec<u32>,
     /// Anchors ordered by the hash of their head; anchors with the same head keep the order in which they were given.
     anchors: Vec<Anchor>,
+    /// Their keys, side by side.
+    keys: Vec<Key>,
 }
 
 impl Heads {
     fn new(mut anchors: Vec<Anchor>) -> Self {
         let mut table = vec![0_u64; 1 << (TABLE_BITS - WORD_BITS.ilog2())];
-        anchors.sort_by_key(|anchor| place(anchor.head));
+        anchors.sort_by_key(|anchor| place(anchor.key.head));
         let (mut ends, mut last) = (Vec::new(), None);
         for (index, anchor) in anchors.iter().enumerate() {
-            let place = place(anchor.head);
+            let place = place(anchor.key.head);
             if last.replace(place) != Some(place) {
                 ends.push(0);
             }
@@ -129,7 +189,8 @@ impl Heads {
             *bits += word.count_ones();
             Some(before)
         });
-        Self { bits_before: bits_before.collect(), table, ends, anchors }
+        let keys = anchors.iter().map(|anchor| anchor.key).collect();
+        Self { bits_before: bits_before.collect(), table, ends, anchors, keys }
     }
 
     #[inline]
@@ -138,17 +199,15 @@ impl Heads {
         self.table.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The anchors with the given head; anchors of another head with the same hash are included.
+    /// The numbers of the anchors of a head for which there may be some, and of others with its hash.
     #[inline]
-    fn with_hash_of(&self, head: u32) -> &[Anchor] {
+    fn with_hash_of(&self, head: u32) -> Range<usize> {
         let (word, bit) = place(head);
         let in_word = self.table.get(word).map_or(0, |word| (word & (bit - 1)).count_ones());
         let number = (self.bits_before.get(word).copied().unwrap_or_default() + in_word) as usize;
         let end = self.ends.get(number).copied().unwrap_or_default();
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before));
-        self.anchors
-            .get(start.copied().unwrap_or_default() as usize..end as usize)
-            .unwrap_or_default()
+        start.copied().unwrap_or_default() as usize..end as usize
     }
 
     /// Visits the anchors whose head is the `length` bytes that end at `at`.
@@ -160,12 +219,19 @@ impl Heads {
         length: usize,
         visit: &mut impl FnMut(Range<usize>, usize) -> bool,
     ) -> bool {
+        if !self.may_hold(head) {
+            return true;
+        }
         let next = first_four(text.get(at..).unwrap_or_default());
-        self.with_hash_of(head).iter().all(|anchor| {
+        let numbers = self.with_hash_of(head);
+        let keys = self.keys.get(numbers.clone()).unwrap_or_default();
+        let same = keys.iter().zip(numbers);
+        let mut same = same.filter(|(key, _)| key.head == head && next & key.mask == key.next);
+        same.all(|(_, number)| {
+            let Some(anchor) = self.anchors.get(number) else { return true };
             let end = at + anchor.tail.len();
-            let is_there = anchor.head == head
-                && next & anchor.mask == anchor.next
-                && text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
+            let is_there =
+                text.get(at..end).is_some_and(|found| found.eq_ignore_ascii_case(&anchor.tail));
             !is_there || visit(at - length..end, anchor.number)
         })
     }

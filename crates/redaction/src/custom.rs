@@ -89,7 +89,11 @@ impl CustomRules {
     /// can overlap.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] when the search exceeds its work budget.
+    /// [`ErrorKind::Failed`] when it would take too long to tell.
+    pub fn is_empty(&self) -> bool {
+        self.expressions.is_empty() && self.literals.is_none()
+    }
+
     pub fn find(&self, text: &str, hits: &mut Vec<(Range<usize>, usize)>) -> Result<()> {
         let mut found = Vec::new();
         for (rule, expression) in &self.expressions {

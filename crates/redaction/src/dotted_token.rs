@@ -10,14 +10,13 @@ const TIME: usize = 6;
 /// Length of the signature.
 const SIGNATURE: std::ops::RangeInclusive<usize> = 27..=40;
 
-/// Appends the tokens whose first dot is in the given part of a text.
+/// Bytes that are searched at once for two dots.
+const CHUNK: usize = 64;
+
+/// Appends the tokens whose first dot stands in a part of a text.
 pub(super) fn find(text: &str, part: Range<usize>, mut hit: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
-    for offset in memchr::memchr_iter(b'.', bytes.get(part.clone()).unwrap_or_default()) {
-        let dot = part.start + offset;
-        if bytes.get(dot + 1 + TIME) != Some(&b'.') {
-            continue;
-        }
+    for dot in pairs(bytes, part) {
         let run = |bytes: &[u8]| bytes.iter().take_while(|byte| is_of_token(**byte)).count();
         let time = bytes.get(dot + 1..dot + 1 + TIME).unwrap_or_default();
         let signature = run(bytes.get(dot + 2 + TIME..).unwrap_or_default());
@@ -33,6 +32,24 @@ pub(super) fn find(text: &str, part: Range<usize>, mut hit: impl FnMut(Range<usi
             hit(start..dot + 2 + TIME + signature);
         }
     }
+}
+
+/// The dots in a part of a text that another dot follows as in a token.
+pub(super) fn pairs(bytes: &[u8], part: Range<usize>) -> impl Iterator<Item = usize> {
+    let start = part.start;
+    let first = bytes.get(part).unwrap_or_default();
+    let second = bytes.get(start + 1 + TIME..).unwrap_or_default();
+    let chunks = first.chunks(CHUNK).zip(second.chunks(CHUNK)).enumerate();
+    let with_pairs = chunks.filter(|(_, (first, second))| {
+        // Without a branch for each byte, so that many are compared at once.
+        let is_pair = |(first, second)| u8::from(first == &b'.') & u8::from(second == &b'.');
+        first.iter().zip(*second).map(is_pair).fold(0, |any, is_pair| any | is_pair) != 0
+    });
+    with_pairs.flat_map(move |(number, (first, second))| {
+        let dots = first.iter().zip(second).enumerate();
+        let dots = dots.filter(|(_, (first, second))| **first == b'.' && **second == b'.');
+        dots.map(move |(offset, _)| start + number * CHUNK + offset)
+    })
 }
 
 const fn is_of_token(byte: u8) -> bool {

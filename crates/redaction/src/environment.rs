@@ -69,8 +69,21 @@ impl EnvironmentValues {
         self.literals.is_none()
     }
 
-    /// Appends the range of every value in a text, on character boundaries; overlapping ranges are merged. Text within
-    /// a replacement is ignored.
+    /// Visits the places in a text at which [`EnvironmentValues::find`] finds something, in no particular order, or all
+    /// of them where that fails.
+    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
+        match &self.literals {
+            None => {}
+            Some(Err(())) => (0..text.len()).for_each(visit),
+            Some(Ok(literals)) => literals.find(text, |found, _| {
+                visit(found.start);
+                true
+            }),
+        }
+    }
+
+    /// Appends the bytes of every value in a text, on boundaries of characters, those that overlap
+    /// as one. Nothing within what already stands in place of a secret.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`] when there are too many matches.

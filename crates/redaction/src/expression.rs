@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
-use super::{beginning::Beginning, work};
+use super::{beginning::Beginning, required, work};
 
 /// Names of the groups that contain the secret.
 pub(super) const SECRET_GROUPS: [&str; 3] = ["secret", "single", "plain"];
@@ -24,7 +24,11 @@ pub(super) struct Expression {
     whole: Regex,
     /// The bytes that matches begin with, if matches begin at the anchor.
     beginning: Beginning,
-    /// The expression before the secret, and the expression of the secret, if the secret ends the match.
+    /// Whether it skips the words of a command line.
+    skips_words: bool,
+    /// A rare sign that every match holds.
+    sign: Option<u8>,
+    /// What comes before the secret, and the secret, where it ends the match.
     parts: Option<[Regex; 2]>,
 }
 
@@ -44,7 +48,9 @@ impl Expression {
         let parts = parts();
         let beginning =
             if start.is_empty() { Beginning::default() } else { Beginning::of(expression) };
-        Some(Self { whole, beginning, parts })
+        let sign = required::rare_sign(expression);
+        let skips_words = expression.contains(r"[^\r\n");
+        Some(Self { whole, beginning, skips_words, sign, parts })
     }
 
     /// Whether a match may begin at the start of a text. Expressions that match anywhere allow every text.
@@ -52,9 +58,15 @@ impl Expression {
         self.beginning.allows(text)
     }
 
+    /// Whether it may skip the words of a line.
+    pub const fn skips_words(&self) -> bool {
+        self.skips_words
+    }
+
     /// The first match in a text.
     pub fn find<'t>(&self, text: &'t [u8]) -> Option<Match<'t>> {
-        self.whole.find(text)
+        let may_match = self.sign.is_none_or(|sign| memchr::memchr(sign, text).is_some());
+        if may_match { self.whole.find(text) } else { None }
     }
 
     /// The secret of a match, where the match is the complete text.

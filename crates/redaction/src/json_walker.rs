@@ -12,7 +12,12 @@ use super::{
     Redaction,
     commands::{is_password_flag, password_flags},
     json_offsets::{Offsets, escaped},
+    json_value_check::{
+        accepts_header, accepts_inherited, accepts_member, is_key_line, pointed_at,
+    },
+    known_keys::KnownKeys,
     names::{self, NameClass},
+    plain_strings::PlainStrings,
     private_key,
     split_key::{self, Part},
     value::{self, Look},
@@ -30,8 +35,8 @@ const PATH: &str = "path";
 /// Names of members that hold a command, and of those that hold its arguments.
 const COMMANDS: [&str; 5] = ["command", "cmd", "program", "executable", "file"];
 const ARGUMENTS: [&str; 4] = ["args", "argv", "arguments", "parameters"];
-/// Names longer than this are ignored.
-const MAX_NAME: usize = 64;
+/// Longer names say nothing about what follows.
+pub(super) const MAX_NAME: usize = 64;
 
 /// A range of a text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +117,8 @@ pub(super) fn edits(
         frames: Vec::new(),
         edits: Vec::new(),
         may_hold_keys: false,
+        plain: PlainStrings::new(redaction, text),
+        known_keys: KnownKeys::default(),
         failure: None,
         work,
     };
@@ -182,6 +189,8 @@ struct JsonWalker<'a> {
     edits: Vec<Edit>,
     /// Whether a string may be a line of a private key.
     may_hold_keys: bool,
+    plain: PlainStrings<'a>,
+    known_keys: KnownKeys<'a>,
     failure: Option<NotRedacted>,
     work: &'a mut Work,
 }
@@ -270,20 +279,64 @@ impl<'a> JsonWalker<'a> {
         token.as_ptr().addr() - self.text.as_ptr().addr()
     }
 
+    /// What the string says whose token is at an offset.
+    fn decoded(&self, raw: &'a [u8], at: usize) -> Cow<'a, str> {
+        let decoded = self.plain.decoded(&(at..at + raw.len()));
+        decoded.or_else(|| json_text::decode_string(raw)).unwrap_or_default()
+    }
+
     fn key(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
-        // Package names and paths are not names of values.
+        let token = at..at + raw.len();
+        if let Some(text) = self.plain.text(&token) {
+            self.pass_plain(text);
+            self.set_key(Cow::Borrowed(text), NameClass::Plain);
+            return Ok(());
+        }
+        let content = self.plain.content(&token);
+        if let Some(text) = content
+            && let Some(class) = self.known_keys.class(text, self.work)
+        {
+            self.set_key(Cow::Borrowed(text), class);
+            return Ok(());
+        }
+        let (before, edits) = (self.work.now(), self.edits.len());
+        let (text, class) = self.examine_key(raw, at)?;
+        if let Some(text) = content
+            && edits == self.edits.len()
+            && let Some(cost) = self.work.since(&before)
+        {
+            self.known_keys.remember(text, class, cost);
+        }
+        self.set_key(text, class);
+        Ok(())
+    }
+
+    fn examine_key(
+        &mut self,
+        raw: &'a [u8],
+        at: usize,
+    ) -> Result<(Cow<'a, str>, NameClass), NotRedacted> {
+        let text = self.decoded(raw, at);
+        // Names of packages and paths are no names of values.
         let is_path = text.contains(['/', '@']) || text.len() > MAX_NAME;
         let found =
             if is_path { NameClass::Plain } else { self.redaction.key_class(&visible(&text)) };
         // A key can contain a secret itself.
         self.text_edits(raw, at, &text)?;
+        Ok((text, found))
+    }
+
+    fn set_key(&mut self, text: Cow<'a, str>, found: NameClass) {
         if let Some(Frame::Object { key, class, .. }) = self.frames.last_mut() {
             *class = found;
             *key = text;
         }
-        Ok(())
+    }
+
+    /// Counts a text as scanned in which there is nothing to find.
+    fn pass_plain(&mut self, text: &str) {
+        self.work.finish(&(0..text.len()));
     }
 
     fn close_object(&mut self) -> Result<(), NotRedacted> {
@@ -302,11 +355,16 @@ impl<'a> JsonWalker<'a> {
     }
 
     fn string(&mut self, raw: &'a [u8]) -> Result<(), NotRedacted> {
-        let text = json_text::decode_string(raw).unwrap_or_default();
         let at = self.offset(raw);
         let range = at..at + raw.len();
-        self.may_hold_keys = self.may_hold_keys || private_key::may_hold_part(&text);
-        let place = self.place(&text, &range);
+        let plain = self.plain.text(&range);
+        let text = match plain {
+            Some(text) => Cow::Borrowed(text),
+            None => self.decoded(raw, at),
+        };
+        self.may_hold_keys =
+            self.may_hold_keys || plain.is_none() && private_key::may_hold_part(&text);
+        let place = self.place(&text, plain.is_some(), &range);
         let redaction = self.redaction;
         if place.in_private_key && is_key_line(&text) {
             if let Some(rule) = redaction.private_key() {
@@ -334,6 +392,10 @@ impl<'a> JsonWalker<'a> {
             self.replace_whole(&text, &range, Some(rule));
             return Ok(());
         }
+        if plain.is_some() {
+            self.pass_plain(&text);
+            return Ok(());
+        }
         self.text_edits(raw, at, &text)
     }
 
@@ -349,9 +411,12 @@ impl<'a> JsonWalker<'a> {
         matches!(self.frames.last(), Some(Frame::Object { key, .. }) if names::joined(key) == names::joined(text))
     }
 
-    /// Determines the position of the string, and records what it implies for its neighbours.
-    fn place(&mut self, text: &str, range: &Range<usize>) -> Place {
-        let redaction = self.redaction;
+    /// Where the string stands; what it says about its neighbours is kept.
+    fn place(&mut self, text: &str, is_plain: bool, range: &Range<usize>) -> Place {
+        let class_of = |name: &str| {
+            // No name of a secret is in a plain text.
+            if is_plain { NameClass::Plain } else { self.redaction.key_class(name) }
+        };
         match self.frames.last_mut() {
             None => Place {
                 class: NameClass::Plain,
@@ -364,13 +429,13 @@ impl<'a> JsonWalker<'a> {
                 if key.eq_ignore_ascii_case(VALUE) {
                     *value = Some(range.clone());
                 } else if key.eq_ignore_ascii_case(PATH) {
-                    *named = (*named).max(redaction.key_class(pointed_at(text)));
+                    *named = (*named).max(class_of(pointed_at(text)));
                 } else if COMMANDS.iter().any(|name| key.eq_ignore_ascii_case(name)) {
                     *flags = password_flags(text);
                 } else if text.len() <= MAX_NAME
                     && NAMING.iter().any(|naming| key.eq_ignore_ascii_case(naming))
                 {
-                    *named = (*named).max(redaction.key_class(text));
+                    *named = (*named).max(class_of(text));
                 }
                 Place {
                     class: *class,
@@ -382,9 +447,9 @@ impl<'a> JsonWalker<'a> {
             }
             Some(Frame::Array { inherits, class, before, in_private_key, flags }) => {
                 let was_key = *in_private_key;
-                if text.contains("PRIVATE KEY") {
+                if !is_plain && text.contains("PRIVATE KEY") {
                     *in_private_key = text.contains("-----BEGIN ") && !text.contains("-----END ");
-                } else if !is_key_line(text) {
+                } else if *in_private_key && !is_key_line(text) {
                     *in_private_key = false;
                 }
                 let place = Place {
@@ -396,7 +461,7 @@ impl<'a> JsonWalker<'a> {
                 };
                 let is_name = text.len() <= MAX_NAME
                     && !text.contains([' ', '='])
-                    && redaction.key_class(text.trim_start_matches('-')) >= NameClass::Secret;
+                    && class_of(text.trim_start_matches('-')) >= NameClass::Secret;
                 let flags = *flags.get_or_insert_with(|| password_flags(text));
                 *before = match (is_name, text.starts_with('-')) {
                     (false, true) if is_password_flag(flags, text) => Before::CommandFlag,
@@ -434,50 +499,4 @@ impl<'a> JsonWalker<'a> {
         }
         Ok(())
     }
-}
-
-/// The last segment of a JSON pointer: `/db/password` gives `password`.
-fn pointed_at(pointer: &str) -> &str {
-    let name = pointer.strip_prefix('/').and_then(|pointer| pointer.rsplit('/').next());
-    name.filter(|name| name.len() <= MAX_NAME).unwrap_or_default()
-}
-
-/// Whether the value of a member is accepted as the secret that its name denotes.
-fn accepts_member(class: NameClass, text: &str) -> bool {
-    if class == NameClass::Plain {
-        return false;
-    }
-    match (class, value::look(text)) {
-        (_, Look::Nothing) | (NameClass::Plain, _) => false,
-        (NameClass::Weak, look) => look == Look::Random && !value::is_digest(text),
-        (NameClass::Machine, look) => look == Look::Random,
-        (NameClass::Secret, Look::Words | Look::Chosen) => !value::is_prose(text),
-        (NameClass::Secret | NameClass::Password, _) => true,
-    }
-}
-
-/// Whether a string in a container under a secret name is accepted as a secret: an object `credentials` contains user
-/// names as well.
-fn accepts_inherited(text: &str) -> bool {
-    match value::look(text) {
-        Look::Random => true,
-        Look::Chosen => text.len() >= 6 && !text.contains([' ', '@', '/', ':']),
-        Look::Words | Look::Nothing => false,
-    }
-}
-
-/// Whether the string after a header's name is accepted as the header's value.
-fn accepts_header(text: &str) -> bool {
-    let credential = text.rsplit(' ').next().unwrap_or_default();
-    let has_digit = credential.bytes().any(|byte| byte.is_ascii_digit());
-    credential.len() >= 8 && has_digit && value::look(credential) >= Look::Chosen
-}
-
-/// Whether a text can be a line of an armoured key.
-fn is_key_line(text: &str) -> bool {
-    let line = text.trim();
-    !line.is_empty()
-        && line
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }

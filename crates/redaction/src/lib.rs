@@ -25,6 +25,7 @@
 )]
 
 mod allowed;
+mod anchor_filter;
 mod anchors;
 mod assignment;
 mod basic;
@@ -42,16 +43,20 @@ mod expression;
 mod form_tests;
 mod hit;
 mod json_offsets;
+mod json_value_check;
 mod json_walker;
+mod known_keys;
 mod linear_regex;
 mod literals;
 mod names;
 mod options;
+mod plain_strings;
 mod private_key;
 mod redaction;
 mod redactor;
 mod replacement;
 mod report;
+mod required;
 mod rules;
 #[cfg(test)]
 mod rules_tests;
@@ -65,6 +70,7 @@ mod text_stream;
 mod value;
 mod vendor;
 mod view;
+mod word_set;
 mod work;
 #[cfg(test)]
 mod work_tests;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{rules::NAMES, work};
+use super::{rules::NAMES, word_set::Lengths, word_set::WordSet, work};
 
 /// Of names longer than this, only the end is examined.
 pub(super) const MAX_NAME: usize = 96;
@@ -32,7 +32,7 @@ pub(super) enum NameClass {
 /// Classifies a name, in any case and joining of its words (`dbPassword`, `DB_PASSWORD`, `db.password`, `dbpassword`).
 /// `further` are the caller's own names in the form of [`joined`].
 pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
-    work::add(CLASSIFY_STEPS);
+    count();
     let words = Words::of(name).without_neutral();
     if words.starts.count_ones() > MAX_WORDS {
         return NameClass::Plain;
@@ -45,7 +45,12 @@ pub(super) fn classify(name: &str, further: &[String]) -> NameClass {
     if found.is_harmless { NameClass::Plain } else { found.class.unwrap_or(NameClass::Plain) }
 }
 
-/// The form in which names are compared: lower case, without separators.
+/// Counts the steps of telling the class of a name, also where it is known.
+pub(super) fn count() {
+    work::add(CLASSIFY_STEPS);
+}
+
+/// A phrase as names are compared: lower case, without separators.
 pub(super) fn joined(name: &str) -> String {
     String::from_utf8_lossy(Words::of(name).text()).into_owned()
 }
@@ -92,8 +97,10 @@ impl Found {
 struct Phrases {
     found: FxHashMap<Vec<u8>, Found>,
     longest: usize,
-    /// Words at the end of a name that do not change its class.
-    neutral: FxHashSet<&'static [u8]>,
+    /// Words that say nothing at the end of a name.
+    neutral: WordSet,
+    /// The lengths of phrases by their last byte.
+    lengths: Lengths,
 }
 
 fn phrases() -> &'static Phrases {
@@ -102,7 +109,8 @@ fn phrases() -> &'static Phrases {
         let mut phrases = Phrases {
             found: FxHashMap::default(),
             longest: 0,
-            neutral: NAMES.neutral.iter().map(|word| word.as_bytes()).collect(),
+            neutral: WordSet::new(NAMES.neutral),
+            lengths: Lengths::new(std::iter::empty(), |phrase| phrase.last()),
         };
         let classes = [
             (NAMES.passwords, Some(NameClass::Password)),
@@ -119,6 +127,8 @@ fn phrases() -> &'static Phrases {
                 *found = found.or(Found { class, is_harmless: class.is_none() });
             }
         }
+        let found = phrases.found.keys().map(Vec::as_slice);
+        phrases.lengths = Lengths::new(found, |phrase| phrase.last());
         phrases
     })
 }
@@ -170,7 +180,7 @@ impl Words {
             let start = (127 - (self.starts | 1).leading_zeros()) as usize;
             let last = self.text().get(start..).unwrap_or_default();
             let digits = last.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let is_neutral = digits == last.len() || phrases().neutral.contains(last);
+            let is_neutral = digits == last.len() || phrases().neutral.contains_bytes(last);
             if start > 0 && is_neutral {
                 self.length = start;
                 self.starts &= !(1 << start);
@@ -192,10 +202,12 @@ impl Words {
     fn found(&self) -> Found {
         let phrases = phrases();
         let text = self.text();
+        let last = text.last().copied().unwrap_or_default();
         let mut found = Found::default();
         for start in text.len().saturating_sub(phrases.longest)..text.len() {
             let end = text.get(start..).unwrap_or_default();
             if (end.len() > SHORT || self.is_start(start))
+                && phrases.lengths.hold(last, end.len())
                 && let Some(phrase) = phrases.found.get(end)
             {
                 found = found.or(*phrase);

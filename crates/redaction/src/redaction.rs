@@ -301,6 +301,17 @@ impl Redaction {
         Ok(hits)
     }
 
+    /// Whether a text may hold nothing but what the rules' file and the environment tell of.
+    pub(super) fn has_own_rules_alone(&self) -> bool {
+        self.redactor.custom.is_empty()
+    }
+
+    /// Visits the places in a text at which its rules and the environment's values would be looked for.
+    pub(super) fn signs(&self, text: &str, visit: &mut impl FnMut(usize)) {
+        self.redactor.anchors.signs(text.as_bytes(), visit);
+        self.environment.signs(text, visit);
+    }
+
     pub(super) fn key_class(&self, name: &str) -> NameClass {
         self.redactor.class(name)
     }
@@ -331,8 +342,8 @@ fn is_whole(json: &[u8], range: &Range<usize>) -> bool {
     (before, json.get(range.end)) == (Some(&b'"'), Some(&b'"'))
 }
 
-/// Whether a text may be JSON, so that walking it is worth trying.
-fn may_be_json(text: &str) -> bool {
+/// Whether it is worth trying to walk the text as JSON.
+pub(super) fn may_be_json(text: &str) -> bool {
     let text = text.trim();
     matches!(
         (text.bytes().next(), text.bytes().next_back()),

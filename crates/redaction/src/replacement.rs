@@ -12,12 +12,15 @@ static LAST: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new(STAR
 
 /// Whether a text contains the start of a label.
 pub(super) fn holds_label(text: &[u8]) -> bool {
-    FIRST.find(text).is_some()
+    memchr::memchr(b'[', text).is_some() && FIRST.find(text).is_some()
 }
 
 /// The start of the last label of a text.
 pub(super) fn last_label(text: &[u8]) -> Option<usize> {
-    LAST.rfind(text)
+    // Most texts hold no bracket, and single bytes are found sooner.
+    let last = memchr::memrchr(b'[', text)?;
+    let starts = text.get(last..)?.starts_with(START.as_bytes());
+    if starts { Some(last) } else { LAST.rfind(text) }
 }
 
 /// Appends the replacement of `secret`.

@@ -157,8 +157,18 @@ impl Anchors {
         holds
     }
 
-    /// Appends the secrets whose anchors are in the given part of the text, in no particular order. Rules in `disabled`
-    /// are skipped. Adds the positions of names without a value to `unpaired`.
+    /// Visits the places in a text at which [`Anchors::find`] would look, in no particular order.
+    pub fn signs(&self, text: &[u8], visit: &mut impl FnMut(usize)) {
+        dotted_token::pairs(text, 0..text.len()).for_each(&mut *visit);
+        self.set.visit(text, 0..text.len(), |found, _| {
+            visit(found.start);
+            true
+        });
+    }
+
+    /// Appends the secrets of a text whose anchors stand in a part of it, in no particular order.
+    /// Rules of `disabled` are left out. Positions of names that no value was found for are added to
+    /// `unpaired`.
     pub fn find(
         &self,
         text: &str,
@@ -181,17 +191,17 @@ impl Anchors {
         let mut skipped = Skipped::default();
         let whole = part.clone();
         let mut ends: Vec<usize> = Vec::new();
-        self.set.visit(text.as_bytes(), part, |found, anchor| {
+        self.set.visit_from(text.as_bytes(), part, |found, anchor| {
             let seeks = self.seeks.get(anchor).map_or(&[][..], Vec::as_slice);
             if skipped.contains(found.start) {
-                return true;
+                return Some(skipped.examined_from());
             }
             work::add(ANCHOR_STEPS);
             let excess = work.excess(found.start - whole.start);
             if excess > 0 {
                 let range = skipped.extend(text, &found, excess);
                 hits.push(Hit { range, rule: UNSCANNED });
-                return true;
+                return Some(skipped.examined_from());
             }
             for &seek in seeks {
                 match seek {
@@ -249,7 +259,7 @@ impl Anchors {
                     Seek::Basic(_) | Seek::Vendor(_) | Seek::Pattern(..) => {}
                 }
             }
-            true
+            Some(0)
         });
         work.finish(&whole);
     }
@@ -288,7 +298,8 @@ fn matched(
         let window_end = at.saturating_add(length).min(bytes.len());
         let window = bytes.get(at..window_end)?;
         let Some(whole) = expression.find(window) else {
-            let scanned = if rule.run { run(window) } else { likely_scanned(rule, window) };
+            let scanned =
+                if rule.run { run(window) } else { likely_scanned(rule, expression, window) };
             work::add(PATTERN_STEPS + STEPS_OF_BYTE * scanned);
             if rule.run && (scanned < window.len() || window_end == bytes.len()) {
                 *failed = at + scanned;
@@ -357,17 +368,22 @@ fn accepted(
     fits.then_some(secret)
 }
 
-/// An estimate of the bytes that a failed search has examined. An expression that begins with its anchor fails soon
-/// after the last token character, unless it skips the words of a command line.
-fn likely_scanned(rule: &PatternRule, window: &[u8]) -> usize {
-    let line = || memchr::memchr(b'\n', window).unwrap_or(window.len());
+/// The bytes of a window that a search may have looked at before it gave up. An expression that begins
+/// with its anchor gives up soon behind what tokens are made of, unless it skips the words of a
+/// command line.
+fn likely_scanned(rule: &PatternRule, expression: &Expression, window: &[u8]) -> usize {
+    let line = |window: &[u8]| memchr::memchr(b'\n', window).unwrap_or(window.len());
     if rule.reach > 0 {
         STEPS_BEFORE_ANCHOR * window.len()
-    } else if rule.pattern.contains(r"[^\r\n") {
-        line()
+    } else if expression.skips_words() {
+        line(window)
     } else {
         let is_of_token = |byte: &&u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'');
-        window.iter().take_while(is_of_token).count().max(line().min(SOON))
+        window
+            .iter()
+            .take_while(is_of_token)
+            .count()
+            .max(line(window.get(..SOON).unwrap_or(window)))
     }
 }
 

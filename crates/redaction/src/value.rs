@@ -2,9 +2,7 @@
 
 use std::{ops::Range, sync::OnceLock};
 
-use rustc_hash::FxHashSet;
-
-use super::{names, replacement, rules::NAMES, work};
+use super::{names, replacement, rules::NAMES, word_set::WordSet, work};
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,7 +154,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     }
     let lower = value.to_ascii_lowercase();
     let words = words();
-    if words.literals.contains(lower.as_str()) {
+    if words.literals.contains(&lower) {
         return true;
     }
     // Words such as `your` must be complete words. Digits may adjoin long words; short words such as `my` occur between
@@ -173,9 +171,9 @@ const LONGEST_PLACEHOLDER: usize = 64;
 
 /// The words of the rules' file, prepared for lookup.
 struct Words {
-    literals: FxHashSet<&'static str>,
-    placeholders: FxHashSet<&'static str>,
-    /// The bytes with which references begin.
+    literals: WordSet,
+    placeholders: WordSet,
+    /// Which bytes references begin with.
     begins_reference: [bool; 256],
 }
 
@@ -189,8 +187,8 @@ fn words() -> &'static Words {
             }
         }
         Words {
-            literals: NAMES.literals.iter().copied().collect(),
-            placeholders: NAMES.placeholders.iter().copied().collect(),
+            literals: WordSet::new(NAMES.literals),
+            placeholders: WordSet::new(NAMES.placeholders),
             begins_reference,
         }
     })

@@ -19,7 +19,22 @@ pub(super) fn add(steps: usize) {
     STEPS.set(STEPS.get().wrapping_add(steps));
 }
 
-/// The work of redacting one text, in all its strings, views and searches.
+/// The work that was done for a part of a text, and its bytes that were scanned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    steps: usize,
+    scanned: usize,
+}
+
+/// The work at some time.
+#[derive(Debug)]
+pub(super) struct Moment {
+    steps: usize,
+    scanned: usize,
+    length: usize,
+}
+
+/// The work of redacting a text, in all of its strings, views and passes.
 #[derive(Debug)]
 pub(super) struct Work {
     /// The thread's steps before this text.
@@ -52,6 +67,30 @@ impl Work {
     pub fn excess(&self, of_part: usize) -> usize {
         let bytes = self.scanned.saturating_add(of_part).saturating_add(AHEAD).min(self.length);
         self.steps().div_ceil(STEPS_PER_BYTE).saturating_sub(bytes.saturating_add(ADDED))
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment { steps: self.steps(), scanned: self.scanned, length: self.length }
+    }
+
+    /// What was done since then; `None` where more was allowed in between.
+    pub fn since(&self, then: &Moment) -> Option<Cost> {
+        let Moment { steps, scanned, length } = then;
+        (*length == self.length)
+            .then(|| Cost { steps: self.steps() - steps, scanned: self.scanned - scanned })
+    }
+
+    /// Counts work as if it were done again, for a text in which nothing was found. `false` where it has to be done: the
+    /// bound might be reached in the middle of it.
+    pub fn repeat(&mut self, cost: Cost) -> bool {
+        let bytes = self.scanned.saturating_add(AHEAD).min(self.length);
+        let steps = self.steps().saturating_add(cost.steps);
+        let fits = steps.div_ceil(STEPS_PER_BYTE) <= bytes.saturating_add(ADDED);
+        if fits {
+            add(cost.steps);
+            self.scanned = self.scanned.saturating_add(cost.scanned);
+        }
+        fits
     }
 
     /// The steps so far.

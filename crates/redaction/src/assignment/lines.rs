@@ -38,6 +38,9 @@ impl<'t> Lines<'t> {
         // In the last line of a string, which its quote ends.
         let Some(before) = any.previous_end(position, MAX_LINE) else { return of_text };
         let in_string = Self { text, escapes: any.escapes_of(before.start) };
+        if in_string.escapes == 0 {
+            return of_text;
+        }
         let line = position..next.map_or(text.len().min(position + MAX_LINE), |end| end.start);
         let rest = text.as_bytes().get(line).unwrap_or_default();
         let borders = memchr::memchr_iter(b'"', rest).map(|offset| position + offset);
@@ -110,6 +113,19 @@ impl<'t> Lines<'t> {
             before.iter().rev().take(MAX_ESCAPE).take_while(|&&byte| byte == b'\\').count()
         };
         let mut steps = 0;
+        let line_end = memchr::memrchr2(b'\n', b'\r', before);
+        let line_start = line_end.map_or(0, |end| end + 1);
+        let line = before.get(line_start..).unwrap_or_default();
+        let around = (from + line_start).saturating_sub(1)..position;
+        let is_escaped = self.escapes > 0
+            && memchr::memchr(b'\\', self.text.as_bytes().get(around).unwrap_or_default())
+                .is_some();
+        if !is_escaped {
+            // No letter in the line ends it: the steps are those of looking at each.
+            let signs = count(b'n', line) + usize::from(line_end.is_some());
+            work::add(STEPS_OF_SIGN * signs + line.len() / BYTES_OF_STEP);
+            return line_end.map(|end| from + end..from + end + 1);
+        }
         let mut signs = memchr::memchr3_iter(b'\n', b'\r', b'n', before).rev();
         let found = signs.find_map(|offset| {
             steps += STEPS_OF_SIGN;
@@ -142,8 +158,9 @@ impl<'t> Lines<'t> {
         let line_end = self.next_end(start, limit);
         let end = line_end.as_ref().map_or(length.min(start + limit), |end| end.start);
         let line = self.text.as_bytes().get(start..end)?;
-        let quotes = memchr::memchr_iter(b'"', line).map(|offset| start + offset);
-        let string_end = quotes.filter(|_| self.escapes > 0).find(|&at| self.is_border(at));
+        let mut quotes = memchr::memchr_iter(b'"', line).map(|offset| start + offset);
+        let string_end =
+            if self.escapes > 0 { quotes.find(|&at| self.is_border(at)) } else { None };
         if let Some(end) = string_end {
             let escapes = line.get(..end - start)?.iter().rev().take(MAX_ESCAPE);
             let escapes = escapes.take_while(|&&byte| byte == b'\\').count();
@@ -187,6 +204,14 @@ impl<'t> Lines<'t> {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'-');
         before.iter().all(is_space).then_some(position - start)
     }
+}
+
+/// How often a byte stands in a text.
+fn count(byte: u8, text: &[u8]) -> usize {
+    let count = |chunk: &[u8]| {
+        chunk.iter().fold(0_u8, |count, other| count.wrapping_add(u8::from(*other == byte)))
+    };
+    text.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum()
 }
 
 #[cfg(test)]

@@ -40,6 +40,41 @@ struct Name<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     plain: PlainRun,
+    classes: Classes,
+}
+
+/// The classes of the last few names of a text: many lines have the same ones.
+#[derive(Debug, Default)]
+struct Classes {
+    /// By a number that equal names have; empty before the first name.
+    known: Vec<(Range<usize>, NameClass)>,
+}
+
+/// So many classes are kept.
+const KNOWN_NAMES: usize = 32;
+
+impl Classes {
+    /// The class of the name at a range of the text.
+    fn of(&mut self, text: &str, name: &Name<'_>, further: &[String]) -> NameClass {
+        let bytes = name.text.as_bytes();
+        let sign = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());
+        let number = bytes.len() + sign(bytes.first()) * 3 + sign(bytes.last()) * 5;
+        if self.known.is_empty() {
+            self.known.resize(KNOWN_NAMES, (0..0, NameClass::Plain));
+        }
+        let known = self.known.get_mut(number % KNOWN_NAMES);
+        match known {
+            Some((range, class)) if text.get(range.clone()) == Some(name.text) => {
+                names::count();
+                *class
+            }
+            known => {
+                let class = names::classify(name.text, further);
+                known.into_iter().for_each(|known| *known = (name.range.clone(), class));
+                class
+            }
+        }
+    }
 }
 
 impl Values {
@@ -75,7 +110,7 @@ impl Values {
         {
             return None;
         }
-        name.class = names::classify(whole, further);
+        name.class = self.classes.of(text, &name, further);
         if name.class == NameClass::Plain {
             return None;
         }

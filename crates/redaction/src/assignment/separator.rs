@@ -52,10 +52,11 @@ pub(super) fn separator(text: &str, name: &Name<'_>) -> Option<(Separator, usize
     if is_flag && let Some(start) = next_element(text, name) {
         return Some((Separator::Flag, start));
     }
-    // A quote before the name may belong to a longer string: `-H "X-Api-Key: …"`.
-    let closed = text.get(position..)?.strip_prefix(name.quote).map(|rest| text.len() - rest.len());
-    let is_quoted = !name.quote.is_empty() && closed.is_some();
-    if let Some(closed) = closed.filter(|_| is_quoted) {
+    // A quote before the name need not be the name's: `-H "X-Api-Key: …"`.
+    let closed = || text.get(position..)?.strip_prefix(name.quote);
+    let closed = if name.quote.is_empty() { None } else { closed() };
+    let is_quoted = closed.is_some();
+    if let Some(closed) = closed.map(|rest| text.len() - rest.len()) {
         position = closed;
         if let Some(start) = sibling(text, position) {
             return Some((Separator::Sibling, start));

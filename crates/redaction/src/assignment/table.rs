@@ -68,6 +68,11 @@ fn separator_around(text: &str, name: &Range<usize>) -> Option<&'static str> {
     let before = before.trim_end_matches(is_of_cell);
     let after = text.get(name.end..text.floor_char_boundary(name.end + MAX_NAME))?;
     let after = after.trim_start_matches(is_around);
+    let may_separate = |byte: u8| matches!(byte, b',' | b'\t' | b';' | b'|') || !byte.is_ascii();
+    let around = [before.bytes().next_back(), after.bytes().next()];
+    if !around.into_iter().flatten().any(may_separate) {
+        return None;
+    }
     let is_separated =
         |separator: &&str| before.ends_with(*separator) || after.starts_with(*separator);
     SEPARATORS.into_iter().find(is_separated)

@@ -33,14 +33,14 @@ impl Iterator for Runs<'_> {
                 return None;
             }
             let unknown = self.bytes.get(self.known..=last)?;
-            if let Some(other) = unknown.iter().rposition(|&byte| !is_base64(byte)) {
+            if let Some(other) = unknown.iter().rposition(|&byte| !is_of_run(byte)) {
                 self.at = self.known + other + 1;
                 self.known = last + 1;
                 continue;
             }
             let start = self.at;
             let rest = self.bytes.get(last + 1..self.end)?;
-            let end = last + 1 + rest.iter().take_while(|&&byte| is_base64(byte)).count();
+            let end = last + 1 + rest.iter().take_while(|&&byte| is_of_run(byte)).count();
             (self.at, self.known) = (end, end);
             return Some(start..end);
         }
@@ -52,7 +52,22 @@ pub(super) const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// The range without the escape sequence of a line end at its start: the `n` of `\nMII…` is not base64.
+/// The same by a table: it is asked of many bytes.
+#[inline]
+fn is_of_run(byte: u8) -> bool {
+    #[expect(clippy::indexing_slicing, reason = "checked when the table is built")]
+    static IS_OF_RUN: [bool; 256] = {
+        let (mut is_of_run, mut byte) = ([false; 256], 0);
+        while byte < is_of_run.len() {
+            is_of_run[byte] = is_base64(byte as u8);
+            byte += 1;
+        }
+        is_of_run
+    };
+    IS_OF_RUN.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
+/// The range without the escape of a line end that it begins with: of `\nMII…` the `n` is no base64.
 pub(super) fn without_escape(bytes: &[u8], run: Range<usize>) -> Range<usize> {
     let hex = |from: usize, count: usize| {
         let digits = bytes.get(run.start + from..run.start + from + count);

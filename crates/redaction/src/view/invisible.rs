@@ -11,7 +11,9 @@ const BELL: u8 = 0x07;
 const MAX_PARAMETERS: usize = 64;
 /// Maximum length of a control string, such as a title or a link.
 const MAX_STRING: usize = 8 << 10;
-/// Last bytes of all spellings of the escape character, with the `[` after it.
+/// Bytes that are searched at once.
+const CHUNK: usize = 64;
+/// How programs spell the escape character before `[`. The last bytes of all spellings.
 const SPELT: [&str; 5] = ["1b[", "1B[", "33[", "\\e[", "^[["];
 /// All spellings of the escape character.
 const SPELLINGS: [&str; 8] =
@@ -23,7 +25,7 @@ static SEARCHER: LazyLock<Option<packed::Searcher>> =
     LazyLock::new(|| packed::Searcher::new(SPELT));
 
 /// The ranges that are not visible, in order.
-pub(super) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let is_ascii = text.is_ascii();
     let mut from = 0;
@@ -55,11 +57,7 @@ fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     let mut at = from;
     loop {
         let rest = bytes.get(at..)?;
-        at += if is_ascii {
-            memchr::memchr(ESCAPE, rest)?
-        } else {
-            rest.iter().position(|&byte| begins(byte))?
-        };
+        at += if is_ascii { memchr::memchr(ESCAPE, rest)? } else { first_beginning(rest)? };
         let length = length(bytes.get(at..).unwrap_or_default());
         if length > 0 {
             return Some(at..at + length);
@@ -68,7 +66,20 @@ fn hidden(bytes: &[u8], from: usize, is_ascii: bool) -> Option<Range<usize>> {
     }
 }
 
-/// Whether a byte may begin an invisible sequence or character.
+/// The first byte that may begin something invisible.
+fn first_beginning(bytes: &[u8]) -> Option<usize> {
+    let mut passed = 0;
+    for chunk in bytes.chunks(CHUNK) {
+        // Without a branch for each byte, so that many are compared at once.
+        if chunk.iter().fold(false, |any, &byte| any | begins(byte)) {
+            return chunk.iter().position(|&byte| begins(byte)).map(|at| passed + at);
+        }
+        passed += chunk.len();
+    }
+    None
+}
+
+/// Whether a byte may begin something invisible.
 const fn begins(byte: u8) -> bool {
     matches!(byte, ESCAPE | 0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3)
 }

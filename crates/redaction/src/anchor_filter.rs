@@ -1,0 +1,199 @@
+//! Rules out most positions of a text at which no anchor begins, 64 at once and without a branch for each. Every
+//! three bytes are looked up in one small table, whose entries say at which place of an anchor they may stand.
+
+/// Positions that are examined at once.
+pub(super) const BLOCK: usize = u64::BITS as usize;
+/// Bytes behind a block that take part: of three bytes at each of the next three positions, read as four.
+const BEHIND: usize = 7;
+const INPUT: usize = BLOCK + BEHIND + 1;
+/// Bytes that are looked up together.
+const LENGTH: usize = 3;
+const TABLE_BITS: u32 = 14;
+/// Anchors from this length on are recognised by their first six bytes, shorter ones by four or three.
+const LONG: usize = 6;
+
+/// An entry of the table: at which place three bytes may stand. The first of an anchor of three bytes, the first two
+/// places of one of four or five bytes, the first four of a longer one.
+const SHORT: u8 = 1;
+const FOUR: [u8; 2] = [1 << 1, 1 << 2];
+const SIX: [u8; 4] = [1 << 3, 1 << 4, 1 << 5, 1 << 6];
+
+/// What may begin at a position: an anchor of three bytes at the next one, one of four or five at this one, a longer
+/// one at this one.
+pub(super) const SHORT_IS_NEXT: u8 = 1;
+pub(super) const LONG_IS_HERE: u8 = 6;
+/// Beginnings of anchors by which candidates are confirmed: of three bytes, four, six, and eight.
+const BEGINNING: [u64; 4] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF, u64::MAX];
+const CONFIRMED_BITS: u32 = 15;
+/// More candidates of a block are likely to be anchors, and are not confirmed first.
+const FEW: u32 = 12;
+const CONFIRMED_WORDS: usize = 1 << (CONFIRMED_BITS - u64::BITS.ilog2());
+
+/// Positions of a block at which an anchor may begin.
+pub(super) struct Candidates {
+    /// A bit for each position.
+    pub positions: u64,
+    /// A byte for each position.
+    kinds: [u64; BLOCK / 8],
+}
+
+impl Candidates {
+    /// What may begin at a position.
+    #[inline]
+    pub fn kind(&self, position: u32) -> u8 {
+        let word = self.kinds.get(position as usize / 8).copied().unwrap_or_default();
+        (word >> (8 * (position % 8))) as u8
+    }
+}
+
+/// What the bytes of anchors are, without regard to ASCII case.
+pub(super) struct AnchorFilter {
+    table: Box<[u8; 1 << TABLE_BITS]>,
+    /// A bit for each hash of a beginning.
+    beginnings: Box<[u64; CONFIRMED_WORDS]>,
+}
+
+impl std::fmt::Debug for AnchorFilter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AnchorFilter").finish_non_exhaustive()
+    }
+}
+
+impl AnchorFilter {
+    /// Of anchors of at least three bytes.
+    pub fn new<'a>(anchors: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut table = Box::new([0_u8; 1 << TABLE_BITS]);
+        let mut beginnings = Box::new([0_u64; CONFIRMED_WORDS]);
+        for anchor in anchors {
+            let (places, mask): (&[u8], _) = match anchor.len() {
+                LENGTH => (&[SHORT], BEGINNING[0]),
+                8.. => (&SIX, BEGINNING[3]),
+                LONG.. => (&SIX, BEGINNING[2]),
+                _ => (&FOUR, BEGINNING[1]),
+            };
+            for (bytes, place) in anchor.windows(LENGTH).zip(places) {
+                let four = bytes.iter().rev().fold(0, |four, &byte| four << 8 | u32::from(byte));
+                table.get_mut(entry(four)).into_iter().for_each(|entry| *entry |= place);
+            }
+            let mut eight = [0; 8];
+            eight.iter_mut().zip(anchor).for_each(|(eight, byte)| *eight = *byte);
+            let (word, bit) = beginning(u64::from_le_bytes(eight) | SPACES, mask);
+            beginnings.get_mut(word).into_iter().for_each(|word| *word |= 1 << bit);
+        }
+        Self { table, beginnings }
+    }
+
+    /// Whether an anchor of three bytes may begin with these.
+    pub fn may_begin_short(&self, bytes: [u8; LENGTH]) -> bool {
+        let [first, second, third] = bytes;
+        self.look_up(u32::from_le_bytes([first, second, third, 0])) & SHORT != 0
+    }
+
+    /// The candidates of the first `count` positions of a text, of which at most [`BLOCK`] are examined.
+    #[inline]
+    pub fn candidates(&self, text: &[u8], count: usize) -> Candidates {
+        let mut entries = [0_u8; INPUT];
+        if count >= BLOCK
+            && let Some(input) = text.first_chunk::<INPUT>()
+        {
+            self.fill(&mut entries, input, INPUT);
+            return self.confirmed(input, candidates(&entries));
+        }
+        let count = count.min(BLOCK);
+        let mut input = [0; INPUT];
+        input.iter_mut().zip(text).for_each(|(input, byte)| *input = *byte);
+        self.fill(&mut entries, &input, count + BEHIND);
+        let mut candidates = candidates(&entries);
+        // What was looked up behind the positions says something of them, and not of itself.
+        let behind = u64::MAX.checked_shl(u32::try_from(count).unwrap_or(u64::BITS));
+        candidates.positions &= !behind.unwrap_or(0);
+        self.confirmed(&input, candidates)
+    }
+
+    /// Those of the candidates whose beginnings may be those of anchors.
+    #[inline]
+    fn confirmed(&self, input: &[u8; INPUT], candidates: Candidates) -> Candidates {
+        let (mut left, mut positions) = (candidates.positions, 0);
+        if left.count_ones() > FEW {
+            return candidates;
+        }
+        while left != 0 {
+            let position = left.trailing_zeros();
+            left &= left - 1;
+            let kind = u64::from(candidates.kind(position));
+            let text = eight(input, position as usize) | SPACES;
+            let may_begin = |text, mask| {
+                let (word, bit) = beginning(text, mask);
+                self.beginnings.get(word).copied().unwrap_or_default() >> bit
+            };
+            let [short, four, six, eight] = BEGINNING;
+            let is_confirmed = kind & may_begin(text >> 8, short)
+                | kind >> 1 & may_begin(text, four)
+                | kind >> 2 & (may_begin(text, six) | may_begin(text, eight));
+            positions |= (is_confirmed & 1) << position;
+        }
+        Candidates { positions, ..candidates }
+    }
+
+    /// The entries of the first positions of `input`.
+    #[inline]
+    fn fill(&self, entries: &mut [u8; INPUT], input: &[u8; INPUT], count: usize) {
+        for (entry, bytes) in entries.iter_mut().zip(input.windows(4)).take(count) {
+            let four = bytes.first_chunk().copied().unwrap_or_default();
+            *entry = self.look_up(u32::from_le_bytes(four));
+        }
+    }
+
+    #[inline]
+    fn look_up(&self, four: u32) -> u8 {
+        self.table.get(entry(four)).copied().unwrap_or_default()
+    }
+}
+
+/// Where in the table the first three of four bytes have their entry. Case is not told apart, and neither are some
+/// signs.
+#[inline]
+const fn entry(four: u32) -> usize {
+    const MULTIPLIER: u32 = 0x9E37_79B1 << 8;
+    ((four | 0x2020_2020).wrapping_mul(MULTIPLIER) >> (u32::BITS - TABLE_BITS)) as usize
+}
+
+/// Where the beginning of a text has its bit, of which this mask holds the bytes.
+#[inline]
+const fn beginning(text: u64, mask: u64) -> (usize, u32) {
+    let hash = (text & mask).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - CONFIRMED_BITS);
+    ((hash / u64::BITS as u64) as usize, (hash % u64::BITS as u64) as u32)
+}
+
+/// A byte of a word is set in all of its bytes.
+const fn every(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// The bit that lower case letters have.
+const SPACES: u64 = every(b' ');
+
+/// Of the entries of a block and of the positions behind it.
+#[inline]
+fn candidates(entries: &[u8; INPUT]) -> Candidates {
+    let mut candidates = Candidates { positions: 0, kinds: [0; BLOCK / 8] };
+    for (number, kinds) in candidates.kinds.iter_mut().enumerate() {
+        let [one, two, three, four] =
+            [0, 1, 2, 3].map(|offset| eight(entries, 8 * number + offset));
+        let short = two & every(SHORT);
+        let of_four = one & two >> 1 & every(FOUR[0]);
+        let of_six = one & two >> 1 & three >> 2 & four >> 3 & every(SIX[0]);
+        *kinds = short | of_four | of_six >> 1;
+        // The lowest bits of the bytes, side by side.
+        let bits = (*kinds | *kinds >> 1 | *kinds >> 2) & every(1);
+        let bits = bits.wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        candidates.positions |= bits << (8 * number);
+    }
+    candidates
+}
+
+#[inline]
+fn eight(bytes: &[u8; INPUT], offset: usize) -> u64 {
+    let eight = bytes.get(offset..).and_then(|bytes| bytes.first_chunk());
+    u64::from_le_bytes(eight.copied().unwrap_or_default())
+}
