@@ -231,6 +231,11 @@ interface RedactedValue<T = unknown> {
     /** By rule; empty where nothing was found. */
     findings: RedactionFinding[];
 }
+/** What `redactStream` gives: the stream without its secrets, to be read once. */
+interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
+    /** By rule. Empty until the stream has been read to its end. */
+    readonly findings: readonly RedactionFinding[];
+}
 
 /** Public types of the context history. */
 
@@ -1328,6 +1333,11 @@ interface SearchOptions extends ContextFilter, CancellationOptions {
      * @default 200
      */
     snippetLength?: number | null | undefined;
+    /**
+     * Say of each hit which terms counted, and in which fields they stand.
+     * @default false
+     */
+    explain?: boolean | null | undefined;
 }
 /** A stored output that a search found. */
 interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
@@ -1343,6 +1353,11 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
      * when the query has filters and exclusions only.
      */
     snippets: SearchSnippet[];
+    /**
+     * With `explain`: what counted, most first. The score is made of these terms alone; one `matchedBy` similar words is worth half, and
+     * no more than the worst of the other hits. Empty when the query has nothing but stop words, filters and exclusions.
+     */
+    explain?: MatchedTerm[];
 }
 /** A piece of a stored output around a match. */
 interface SearchSnippet {
@@ -1789,6 +1804,33 @@ declare class ContextManager<Task extends TaskId = number> {
 
 declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 declare const DEFAULT_PERSIST_THRESHOLD = 32768;
+
+/** Redaction of what comes piece by piece, off the JavaScript thread. */
+
+/**
+ * Takes the secrets out of a stream of text or bytes, in bounded memory and off the JavaScript thread: a log of any length, the
+ * output of a process, a file. Gives chunks of the kind that it is given, not of the same lengths. Bytes are UTF-8; those that are not
+ * pass unchanged, and half of a surrogate pair in a text becomes U+FFFD.
+ *
+ * Up to 4 MiB (UTF-8), all chunks together become what `redact` makes of the whole text. A longer stream is redacted in parts of
+ * about 2 MiB, not as JSON but as text. A cut between two parts is made only where redacting 72 KiB before it and 72 KiB behind it
+ * gives the same together as separately, so that it divides no secret of up to 64 KiB; the end of a line is preferred. Where a part
+ * has no such place, as within a secret of megabytes, nothing of it is passed on: `[REDACTED:unscanned]` takes the place of
+ * everything up to the next place for a cut.
+ *
+ * @param source read once, a chunk at a time. It is closed when the caller stops reading.
+ * @param options `false` gives the chunks as they are
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with that for a chunk of another kind than the first, with
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret, and with what the source throws; no more of the stream is passed on
+ * then.
+ * @example
+ * ```ts
+ * await pipeline(process.stdin, (source) => redactStream(source), process.stdout)
+ * ```
+ */
+declare function redactStream(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options?: RedactionOptions | false | null): RedactedStream<Uint8Array>;
+declare function redactStream(source: AsyncIterable<string> | Iterable<string>, options?: RedactionOptions | false | null): RedactedStream<string>;
+declare function redactStream<T extends string | Uint8Array>(source: AsyncIterable<T> | Iterable<T>, options?: RedactionOptions | false | null): RedactedStream<T>;
 
 /** Public types of the memory of repositories. */
 
@@ -3185,9 +3227,9 @@ type ToolResult<Value = unknown> = {
 };
 /** The JSON Schema of one parameter. */
 type ToolParameterSchema = {
-    type: 'string' | 'integer' | 'array';
+    type: 'string' | 'integer' | 'boolean' | 'array';
     description?: string;
-    default?: string | number;
+    default?: string | number | boolean;
     /** Of a text. */
     enum?: string[];
     minLength?: number;
@@ -3305,6 +3347,11 @@ interface SearchContextsParameters {
      * @default 5
      */
     limit?: number;
+    /**
+     * Say why each was found.
+     * @default false
+     */
+    explain?: boolean;
 }
 /** What `search_contexts` needs of a manager. */
 interface SearchSource {
@@ -3645,5 +3692,5 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
  */
 declare function toText({ success, value, message }: ToolResult): string;
 
-export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

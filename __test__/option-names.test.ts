@@ -16,6 +16,7 @@ import {
   RepoMemory,
   readContextTool,
   redact,
+  redactStream,
   redactValue,
   StateStore,
   summariseStep,
@@ -96,6 +97,7 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   RedactionOptions: [
     call((given) => redact('text', given)),
     call((given) => redactValue({}, given)),
+    call((given) => redactStream([], given)),
     at('redaction.', (redaction) => new ContextManager({ redaction })),
     at('redaction.', (redaction) => new ContextHistory({ redaction })),
     at('redaction.', (redaction) => new ContextStore({ agent: 'tester', redaction })),

@@ -44,6 +44,7 @@ const DOCUMENTED = [
   'createToolRecorder',
   'readContextTool',
   'redact',
+  'redactStream',
   'redactValue',
   'summariseStep',
   'toText',

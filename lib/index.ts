@@ -62,8 +62,10 @@ export type {
   ToolOutcome,
 } from './manager/types.ts'
 export type { IFileSystem } from './native/types.ts'
+export { redactStream } from './redaction/redact-stream.ts'
 export { redact, redactValue } from './redaction/redaction.ts'
 export type {
+  RedactedStream,
   RedactedText,
   RedactedValue,
   RedactionFinding,

@@ -29,6 +29,7 @@ mod numbers;
 mod outbox;
 mod pointers;
 mod redaction;
+mod redaction_stream;
 mod repo_memory;
 mod request;
 mod runtime;
