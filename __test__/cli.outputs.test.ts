@@ -128,6 +128,15 @@ describe('commands on outputs', () => {
         'refused',
       ])
       assert.deepEqual(schemaProblems(found, 'search'), [])
+      const explained = await agentContextJson<{ items: { explain: { term: string }[] }[] }>(directory, [
+        'search',
+        '"connection refused"',
+        '--explain',
+      ])
+      assert.deepEqual(schemaProblems(explained, 'search'), [])
+      holds(explained.items[0]?.explain.some(({ term }) => term === 'refus') === true, JSON.stringify(explained))
+      const lines = await agentContextOk(directory, ['search', 'refused', '--explain'])
+      holds(/::score \d\.\d\d: refus 100 % in /.test(lines), lines)
       assert.deepEqual(
         found.items.map(({ toolName }) => toolName),
         ['npm_test'],

@@ -153,6 +153,7 @@ export const searchOptions = knownOptions<SearchOptions>('SearchOptions', {
   limit: true,
   snippets: true,
   snippetLength: true,
+  explain: true,
 })
 
 export const sliceOptions = knownOptions<SliceOptions>('SliceOptions', {

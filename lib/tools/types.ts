@@ -9,9 +9,9 @@ export type ToolResult<Value = unknown> =
 
 /** The JSON Schema of one parameter. */
 export type ToolParameterSchema = {
-  type: 'string' | 'integer' | 'array'
+  type: 'string' | 'integer' | 'boolean' | 'array'
   description?: string
-  default?: string | number
+  default?: string | number | boolean
   /** Of a text. */
   enum?: string[]
   minLength?: number
