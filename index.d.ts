@@ -655,6 +655,15 @@ interface ContextPointer<Task extends TaskId = number> {
     mediaType?: string;
     /** The result is the beginning of what the tool gave. */
     cut?: boolean;
+    /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+    redactions?: RedactionFinding[];
+    /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+    outputBytes?: number;
+    /**
+     * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
+     * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+     */
+    shownBytes?: number;
 }
 /** A stored tool output, whole. */
 interface StoredContext<T = unknown, Task extends TaskId = number> {
@@ -687,6 +696,12 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     mediaType?: string;
     /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
     cut?: boolean;
+    /** See {@link ContextPointer.redactions}. */
+    redactions?: RedactionFinding[];
+    /** See {@link ContextPointer.outputBytes}. */
+    outputBytes?: number;
+    /** See {@link ContextPointer.shownBytes}. */
+    shownBytes?: number;
     /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
     result: T;
 }
@@ -2030,7 +2045,7 @@ interface NoteInput {
     /** @default 'manual' */
     source?: NoteSource | null | undefined;
 }
-/** Options of `buildContextFromMemory`. `undefined` and `null` mean the default. */
+/** Options of `buildContextFromMemory` and `contextPack`. `undefined` and `null` mean the default. */
 interface ContextPackOptions extends CancellationOptions {
     /** What the model is about to do: what shares a word with it comes first. */
     query?: string | null | undefined;
@@ -2050,6 +2065,31 @@ interface ContextPackOptions extends CancellationOptions {
     /** Counts the tokens of a text, with your model's tokeniser; needed with `maxTokens`, and called a few times. */
     countTokens?: ((text: string) => number) | null | undefined;
 }
+/** A pack of what is remembered, and what it could not hold. */
+interface ContextPack {
+    /** Markdown, as `buildContextFromMemory` gives it. */
+    text: string;
+    /** The records in it, most useful first. */
+    included: PackedRecord[];
+    /** Those of them of which only the beginning is in it: they are larger than the whole budget. */
+    cut: PackedRecord[];
+    /** The records that came into question and are not in it, most useful first. */
+    leftOut: PackedRecord[];
+    /** A map of the repository is in it. */
+    hasRepoMap: boolean;
+    /** There is a map, and no room for it. */
+    lacksRepoMap: boolean;
+}
+/** Which record a pack holds, or leaves out. */
+type PackedRecord = {
+    kind: RecordKind;
+    id: string;
+} | {
+    kind: 'summary';
+    runId: string;
+    stepId: string;
+    timestamp: string;
+};
 /** What a map is drawn around. */
 interface RepoMapFocus {
     /** What it is about: paths of files and folders below the workspace, names, words. */
@@ -2282,6 +2322,16 @@ declare class RepoMemory {
      * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
      */
     buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
+    /**
+     * As {@link RepoMemory.buildContextFromMemory}, with the records that the text holds and those that it leaves out.
+     *
+     * @throws (rejects) as {@link RepoMemory.buildContextFromMemory}
+     * @example
+     * ```ts
+     * const { text, leftOut } = await memory.contextPack(4000, { query: 'add a login' })
+     * ```
+     */
+    contextPack(maxChars: number, options?: ContextPackOptions | null): Promise<ContextPack>;
     /**
      * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
      * kept in `indexes/`.
@@ -3693,4 +3743,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

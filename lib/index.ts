@@ -79,6 +79,7 @@ export { summariseStep } from './repo/step-summary.ts'
 export type {
   AppendSummaryOptions,
   BranchScope,
+  ContextPack,
   ContextPackOptions,
   Convention,
   ConventionInput,
@@ -88,6 +89,7 @@ export type {
   Note,
   NoteInput,
   NoteSource,
+  PackedRecord,
   RecordKind,
   RepoHashOptions,
   RepoMap,
