@@ -228,6 +228,42 @@ describe('commands on outputs', () => {
   )
 
   test(
+    'what was redacted, and what the conversation got, is shown by show and counted by stats',
+    PATIENT,
+    inDirectory(async (directory) => {
+      const manager = new ContextManager({ contextDir: placesIn(directory).dir })
+      const secrets = `password=${'hunter2'.repeat(2)}\ntoken=${['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')}\n`
+      const { text, filepath = '' } = await manager.offload('cat', {}, secrets + 'a line of a log\n'.repeat(5000))
+      await manager.saveContext('cat', { file: 'b' }, secrets)
+      await manager.saveContext('ls', {}, 'nothing')
+      await manager.close()
+      type Findings = { rule: string; count: number }[]
+      const shown = await agentContextJson<{ redactions: Findings; outputBytes: number; shownBytes: number }>(
+        directory,
+        ['show', filepath],
+      )
+      assert.deepEqual(schemaProblems(shown, 'show'), [])
+      assert.equal(shown.shownBytes, Buffer.byteLength(text))
+      assert.match(await agentContextOk(directory, ['show', filepath]), /^redacted +1 assignment, 1 github-token$/m)
+      const stats = await agentContextJson<{ items: { group: string; redactions: Findings }[] }>(directory, ['stats'])
+      assert.deepEqual(schemaProblems(stats, 'stats'), [])
+      assert.deepEqual(
+        stats.items.map(({ group, redactions }) => [group, redactions]),
+        [
+          ['cat', shown.redactions.map(({ rule, count }) => ({ rule, count: 2 * count }))],
+          ['ls', []],
+        ],
+      )
+      const savings = await agentContextJson<{ items: Record<string, unknown>[] }>(directory, ['stats', '--savings'])
+      assert.deepEqual(schemaProblems(savings, 'stats'), [])
+      assert.deepEqual(
+        savings.items.map(({ group, outputs, bytes, shownBytes }) => [group, outputs, bytes, shownBytes]),
+        [['cat', 1, shown.outputBytes, shown.shownBytes]],
+      )
+    }),
+  )
+
+  test(
     'what a stored text hides is shown, in text and in JSON',
     PATIENT,
     inDirectory(async (directory) => {

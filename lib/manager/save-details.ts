@@ -15,6 +15,8 @@ export interface ShownRequest {
   readonly kind: ContextKind
   readonly prefix: string
   readonly showsRaw: boolean
+  /** Bytes of the output in the conversation, where its placeholder takes its place unless it is as long. */
+  readonly outputBytes?: number | undefined
   /** Of texts within it. */
   readonly leaves?: readonly ShownLeaf[]
 }

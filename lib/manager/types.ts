@@ -2,7 +2,7 @@
 
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
-import type { RedactionOptions } from '../redaction/types.ts'
+import type { RedactionFinding, RedactionOptions } from '../redaction/types.ts'
 import type { OffloadPolicy } from './offload-types.ts'
 
 /** A light handle of one stored tool output. A deep copy: changing it changes nothing inside. */
@@ -53,6 +53,15 @@ export interface ContextPointer<Task extends TaskId = number> {
   mediaType?: string
   /** The result is the beginning of what the tool gave. */
   cut?: boolean
+  /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+  redactions?: RedactionFinding[]
+  /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+  outputBytes?: number
+  /**
+   * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
+   * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+   */
+  shownBytes?: number
 }
 
 /** A stored tool output, whole. */
@@ -86,6 +95,12 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   mediaType?: string
   /** The result is the beginning of what the tool gave: a stream was longer than `maxResultBytes`, failed or was abandoned. */
   cut?: boolean
+  /** See {@link ContextPointer.redactions}. */
+  redactions?: RedactionFinding[]
+  /** See {@link ContextPointer.outputBytes}. */
+  outputBytes?: number
+  /** See {@link ContextPointer.shownBytes}. */
+  shownBytes?: number
   /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
   result: T
 }

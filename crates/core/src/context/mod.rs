@@ -36,6 +36,7 @@ mod load;
 mod location;
 mod long_texts;
 mod manager;
+mod noted;
 mod options;
 mod outcome;
 mod outline;
