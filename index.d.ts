@@ -705,6 +705,34 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
     result: T;
 }
+/** The files of a stored output, as another directory has them. */
+interface ContextFiles {
+    /** The name of the record's file. */
+    filename: string;
+    /** The text of that file. */
+    record: string;
+    /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+    bytes?: Uint8Array | null | undefined;
+}
+/** Options of `importRecord`. `undefined` and `null` mean the default. */
+interface ImportRecordOptions extends CancellationOptions {
+    /**
+     * Say what would be stored, and store nothing.
+     * @default false
+     */
+    dryRun?: boolean | null | undefined;
+}
+/** What came of `importRecord`. */
+interface ImportedRecord {
+    /** Where it is stored. */
+    filepath: string;
+    /** Its handle, made of its content again. */
+    handle: string;
+    /** It was not there before. */
+    isNew: boolean;
+    /** What was redacted in it, by rule. */
+    redactions: RedactionFinding[];
+}
 /** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 interface SelectablePointer {
     filepath: string;
@@ -1751,6 +1779,15 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     forget(filepath: string): Promise<boolean>;
     /**
+     * Stores an output that another directory has, under the name of its file and with its session: redacted again, with the handle of its
+     * content whatever the record says. Its session is over, so that the retention of this directory applies to it. Nothing is replaced.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` for what is no record or no name of one; `ERR_CONTEXT_CORRUPT` when its bytes are
+     * missing or not those that it says; `ERR_CONTEXT_CONFLICT` when another file has the name; `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
+     */
+    importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord>;
+    /**
      * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
      * knows of it, other processes of the session do not.
      *
@@ -2479,6 +2516,8 @@ interface StateItem<Value extends StateValue = StateValue> {
 interface StateValueOptions {
     /** When the item expires: ms from now, or a duration such as `'12h'`. Without it the item stays. */
     ttl?: string | number | null | undefined;
+    /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+    expiresAt?: Time | null | undefined;
     /** What the value is, to its readers; this package does not look at it. */
     mediaType?: string | null | undefined;
 }
@@ -3743,4 +3782,4 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
 declare function toText({ success, value, message }: ToolResult): string;
 
 export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

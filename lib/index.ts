@@ -53,8 +53,11 @@ export type {
   SliceRange,
 } from './manager/retrieval-types.ts'
 export type {
+  ContextFiles,
   ContextManagerOptions,
   ContextPointer,
+  ImportedRecord,
+  ImportRecordOptions,
   RecordStreamOptions,
   RetentionOptions,
   SelectablePointer,

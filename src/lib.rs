@@ -18,6 +18,7 @@ mod answers;
 mod context_bytes;
 mod context_grep;
 mod context_history;
+mod context_import;
 mod context_manager;
 mod context_slices;
 mod context_store;

@@ -13,10 +13,12 @@ import type {
   SliceRange,
 } from './retrieval-types.ts'
 import type {
+  ContextFiles,
   ContextManagerOptions,
   FindOptions,
   ForgetFilter,
   ForgetOptions,
+  ImportRecordOptions,
   RecordStreamOptions,
   RetentionOptions,
   SweepOptions,
@@ -118,6 +120,17 @@ export const recordStreamOptions = knownOptions<RecordStreamOptions>('RecordStre
   startedAt: true,
   mediaType: true,
   ifAbsent: true,
+})
+
+export const contextFiles = knownOptions<ContextFiles>('ContextFiles', {
+  filename: true,
+  record: true,
+  bytes: true,
+})
+
+export const importRecordOptions = knownOptions<ImportRecordOptions>('ImportRecordOptions', {
+  ...CANCELLATION,
+  dryRun: true,
 })
 
 export const latestOptions = knownOptions<LatestOptions>('LatestOptions', {

@@ -105,6 +105,37 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   result: T
 }
 
+/** The files of a stored output, as another directory has them. */
+export interface ContextFiles {
+  /** The name of the record's file. */
+  filename: string
+  /** The text of that file. */
+  record: string
+  /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+  bytes?: Uint8Array | null | undefined
+}
+
+/** Options of `importRecord`. `undefined` and `null` mean the default. */
+export interface ImportRecordOptions extends CancellationOptions {
+  /**
+   * Say what would be stored, and store nothing.
+   * @default false
+   */
+  dryRun?: boolean | null | undefined
+}
+
+/** What came of `importRecord`. */
+export interface ImportedRecord {
+  /** Where it is stored. */
+  filepath: string
+  /** Its handle, made of its content again. */
+  handle: string
+  /** It was not there before. */
+  isNew: boolean
+  /** What was redacted in it, by rule. */
+  redactions: RedactionFinding[]
+}
+
 /** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 export interface SelectablePointer {
   filepath: string

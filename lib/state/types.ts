@@ -1,6 +1,6 @@
 /** Public types of the state store. */
 
-import type { CancellationOptions, JsonValue } from '../arguments/types.ts'
+import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /** Options of a state store. `undefined` and `null` mean the default. */
@@ -89,6 +89,8 @@ export interface StateItem<Value extends StateValue = StateValue> {
 export interface StateValueOptions {
   /** When the item expires: ms from now, or a duration such as `'12h'`. Without it the item stays. */
   ttl?: string | number | null | undefined
+  /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+  expiresAt?: Time | null | undefined
   /** What the value is, to its readers; this package does not look at it. */
   mediaType?: string | null | undefined
 }

@@ -15,6 +15,7 @@ use super::{
     found,
     grep::{self, GrepRequest, Grepped},
     held::Held,
+    import::{self, ImportRequest, Imported},
     lifecycle::{self, Cleared, Clearing},
     list::{self, Listing},
     load,
@@ -301,6 +302,16 @@ impl Manager {
     #[must_use]
     pub fn pointers_for_task(&self, task: &str) -> (Vec<u64>, String) {
         self.session.pointers.rows_of_task(task)
+    }
+
+    /// Stores a record that another directory had, under its name; its handle becomes that of its content.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no record or no name of one, `Corrupt` where its bytes are not those that it says, `Conflict` where
+    /// another file has its name, `Redaction`, `UnsafeDirectory` or `Io`.
+    pub async fn import(&self, request: ImportRequest) -> Result<Redacted<Imported>> {
+        self.resumed().await;
+        import::import(&self.session, request).await
     }
 
     /// Forgets one context: memory, index, file. `false` when there is none.

@@ -168,7 +168,7 @@ pub(super) async fn content_handle(
 }
 
 /// The handle of a whole record, and the parts of its bytes; `None` when it is none.
-fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
+pub(super) fn of_record(record: &[u8]) -> Option<(u64, Vec<Part>)> {
     let result = record::check(record).ok()?;
     let head = record::parse_head(record).ok()?;
     let part = |range: std::ops::Range<usize>| record.get(range);
