@@ -84,7 +84,7 @@ fn assemble(
         let is_included = has_entries && selection.numbers.contains(&number);
         let list = if is_included { &mut filled.included } else { &mut filled.left_out };
         list.push(entry.record.clone());
-        if is_included && selection.is_cut(entry) {
+        if is_included && selection.cut.contains(&number) {
             filled.cut.push(entry.record.clone());
         }
     }
@@ -98,11 +98,17 @@ struct Selection {
     chosen: Vec<Entry>,
     /// Their places among all.
     numbers: HashSet<usize>,
+    /// The places of those of which only the beginning was chosen.
+    cut: HashSet<usize>,
 }
 
 impl Selection {
     fn of(entries: &[Entry]) -> Self {
-        Self { chosen: entries.to_vec(), numbers: (0..entries.len()).collect() }
+        Self {
+            chosen: entries.to_vec(),
+            numbers: (0..entries.len()).collect(),
+            cut: HashSet::new(),
+        }
     }
 
     /// The most useful entries that fit into `room` of a budget of `most`.
@@ -110,29 +116,26 @@ impl Selection {
         let mut selection = Self::default();
         let mut length = 0;
         let is_alone = entries.len() == 1;
-        for (number, entry) in entries.iter().enumerate() {
-            let added = selection.cost(entry.part);
+        for (number, whole) in entries.iter().enumerate() {
+            let added = selection.cost(whole.part);
             let left = room.saturating_sub(length + added);
-            let entry = if entry.length + entry.part.heading().len() >= most {
+            let entry = if whole.length + whole.part.heading().len() >= most {
                 let share = if is_alone { left } else { left.min(most / LARGE_SHARE) };
-                entry.cut(share)
+                whole.cut(share)
             } else {
-                Some(entry.clone())
+                Some(whole.clone())
             };
             let Some(entry) = entry.filter(|entry| entry.length <= left && left > 0) else {
                 continue;
             };
+            if entry.length < whole.length {
+                selection.cut.insert(number);
+            }
             length += added + entry.length;
             selection.chosen.push(entry);
             selection.numbers.insert(number);
         }
         selection
-    }
-
-    /// Whether only the beginning of an entry was chosen.
-    fn is_cut(&self, whole: &Entry) -> bool {
-        let mut chosen = self.chosen.iter();
-        chosen.any(|entry| entry.record == whole.record && entry.length < whole.length)
     }
 
     fn is_empty(&self) -> bool {
