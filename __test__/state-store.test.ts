@@ -358,11 +358,7 @@ describe('expiry', () => {
       await store.batch([{ type: 'put', namespace: ['a'], key: 'at', value: 1, expiresAt: Date.now() - 1 }])
       assert.equal(await store.get(['a'], 'at'), undefined)
       for (const options of [{ expiresAt: 'soon' }, { expiresAt: time, ttl: 1 }, { expiresAt: Number.NaN }]) {
-        await rejectsWith(
-          () => store.put(['a'], 'k', 1, wrong(options)),
-          'ERR_CONTEXT_INVALID_ARGUMENT',
-          /^expiresAt/,
-        )
+        await rejectsWith(() => store.put(['a'], 'k', 1, wrong(options)), 'ERR_CONTEXT_INVALID_ARGUMENT', /^expiresAt/)
       }
       for (const ttl of [0, -1, 1.5, Number.NaN, 'soon', '0s', {}]) {
         await rejectsWith(() => store.put(['a'], 'k', 1, { ttl: wrong(ttl) }), 'ERR_CONTEXT_INVALID_ARGUMENT', /^ttl/)
