@@ -232,6 +232,11 @@ interface RedactedValue<T = unknown> {
     /** The findings by rule; empty if the input contains no secret. */
     findings: RedactionFinding[];
 }
+/** What `redactStream` gives: the stream without its secrets, to be read once. */
+interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
+    /** By rule. Empty until the stream has been read to its end. */
+    readonly findings: readonly RedactionFinding[];
+}
 
 /** Public types of the context history. */
 
@@ -660,6 +665,15 @@ interface ContextPointer<Task extends TaskId = number> {
     mediaType?: string;
     /** `true` where the stored result is only the beginning of the tool's output. */
     cut?: boolean;
+    /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+    redactions?: RedactionFinding[];
+    /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+    outputBytes?: number;
+    /**
+     * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
+     * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+     */
+    shownBytes?: number;
 }
 /** A stored tool output, complete with its arguments and result. */
 interface StoredContext<T = unknown, Task extends TaskId = number> {
@@ -692,10 +706,44 @@ interface StoredContext<T = unknown, Task extends TaskId = number> {
     mediaType?: string;
     /** `true` where the result is incomplete: a stream was longer than `maxResultBytes`, failed, or was not read to its end. */
     cut?: boolean;
-    /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
+    /** See {@link ContextPointer.redactions}. */
+    redactions?: RedactionFinding[];
+    /** See {@link ContextPointer.outputBytes}. */
+    outputBytes?: number;
+    /** See {@link ContextPointer.shownBytes}. */
+    shownBytes?: number;
+    /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
     result: T;
 }
-/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
+/** The files of a stored output, as another directory has them. */
+interface ContextFiles {
+    /** The name of the record's file. */
+    filename: string;
+    /** The text of that file. */
+    record: string;
+    /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+    bytes?: Uint8Array | null | undefined;
+}
+/** Options of `importRecord`. `undefined` and `null` mean the default. */
+interface ImportRecordOptions extends CancellationOptions {
+    /**
+     * Say what would be stored, and store nothing.
+     * @default false
+     */
+    dryRun?: boolean | null | undefined;
+}
+/** What came of `importRecord`. */
+interface ImportedRecord {
+    /** Where it is stored. */
+    filepath: string;
+    /** Its handle, made of its content again. */
+    handle: string;
+    /** It was not there before. */
+    isNew: boolean;
+    /** What was redacted in it, by rule. */
+    redactions: RedactionFinding[];
+}
+/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 interface SelectablePointer {
     filepath: string;
     toolName?: string | null | undefined;
@@ -1360,6 +1408,11 @@ interface SearchOptions extends ContextFilter, CancellationOptions {
      * @default 200
      */
     snippetLength?: number | null | undefined;
+    /**
+     * Say of each hit which terms counted, and in which fields they stand.
+     * @default false
+     */
+    explain?: boolean | null | undefined;
 }
 /** A stored output that a search found. */
 interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
@@ -1376,6 +1429,11 @@ interface SearchHit<Task extends TaskId = number> extends ContextPointer<Task> {
      * only filters and exclusions.
      */
     snippets: SearchSnippet[];
+    /**
+     * With `explain`: what counted, most first. The score is made of these terms alone; one `matchedBy` similar words is worth half, and
+     * no more than the worst of the other hits. Empty when the query has nothing but stop words, filters and exclusions.
+     */
+    explain?: MatchedTerm[];
 }
 /** A piece of a stored output around a match. */
 interface SearchSnippet {
@@ -1769,8 +1827,17 @@ declare class ContextManager<Task extends TaskId = number> {
      */
     forget(filepath: string): Promise<boolean>;
     /**
-     * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
-     * called. The pin is in this manager's memory: other processes of the session do not see it.
+     * Stores an output that another directory has, under the name of its file and with its session: redacted again, with the handle of its
+     * content whatever the record says. Its session is over, so that the retention of this directory applies to it. Nothing is replaced.
+     *
+     * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` for what is no record or no name of one; `ERR_CONTEXT_CORRUPT` when its bytes are
+     * missing or not those that it says; `ERR_CONTEXT_CONFLICT` when another file has the name; `ERR_CONTEXT_REDACTION`,
+     * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
+     */
+    importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord>;
+    /**
+     * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
+     * knows of it, other processes of the session do not.
      *
      * @returns whether this manager has such a context
      */
@@ -1840,7 +1907,34 @@ declare class ContextManager<Task extends TaskId = number> {
 declare const DEFAULT_CONTEXT_DIRECTORY = "~/.agent/context";
 declare const DEFAULT_PERSIST_THRESHOLD = 32768;
 
-/** Public types of the repository memory. */
+/** Redaction of what comes piece by piece, off the JavaScript thread. */
+
+/**
+ * Takes the secrets out of a stream of text or bytes, in bounded memory and off the JavaScript thread: a log of any length, the
+ * output of a process, a file. Gives chunks of the kind that it is given, not of the same lengths. Bytes are UTF-8; those that are not
+ * pass unchanged, and half of a surrogate pair in a text becomes U+FFFD.
+ *
+ * Up to 4 MiB (UTF-8), all chunks together become what `redact` makes of the whole text. A longer stream is redacted in parts of
+ * about 2 MiB, not as JSON but as text. A cut between two parts is made only where redacting 72 KiB before it and 72 KiB behind it
+ * gives the same together as separately, so that it divides no secret of up to 64 KiB; the end of a line is preferred. Where a part
+ * has no such place, as within a secret of megabytes, nothing of it is passed on: `[REDACTED:unscanned]` takes the place of
+ * everything up to the next place for a cut.
+ *
+ * @param source read once, a chunk at a time. It is closed when the caller stops reading.
+ * @param options `false` gives the chunks as they are
+ * @throws `ERR_CONTEXT_INVALID_ARGUMENT`. Reading rejects with that for a chunk of another kind than the first, with
+ * `ERR_CONTEXT_REDACTION` when it cannot be told what is secret, and with what the source throws; no more of the stream is passed on
+ * then.
+ * @example
+ * ```ts
+ * await pipeline(process.stdin, (source) => redactStream(source), process.stdout)
+ * ```
+ */
+declare function redactStream(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options?: RedactionOptions | false | null): RedactedStream<Uint8Array>;
+declare function redactStream(source: AsyncIterable<string> | Iterable<string>, options?: RedactionOptions | false | null): RedactedStream<string>;
+declare function redactStream<T extends string | Uint8Array>(source: AsyncIterable<T> | Iterable<T>, options?: RedactionOptions | false | null): RedactedStream<T>;
+
+/** Public types of the memory of repositories. */
 
 /**
  * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
@@ -2038,7 +2132,7 @@ interface NoteInput {
     /** @default 'manual' */
     source?: NoteSource | null | undefined;
 }
-/** Options of `buildContextFromMemory`. An option that is `undefined` or `null` has its default. */
+/** Options of `buildContextFromMemory` and `contextPack`. `undefined` and `null` mean the default. */
 interface ContextPackOptions extends CancellationOptions {
     /** The task of the model: records that share a word with it come first. */
     query?: string | null | undefined;
@@ -2058,7 +2152,32 @@ interface ContextPackOptions extends CancellationOptions {
     /** Returns the number of tokens of a text, by your model's tokeniser. Required with `maxTokens`; called up to eight times. */
     countTokens?: ((text: string) => number) | null | undefined;
 }
-/** The focus of a map. */
+/** A pack of what is remembered, and what it could not hold. */
+interface ContextPack {
+    /** Markdown, as `buildContextFromMemory` gives it. */
+    text: string;
+    /** The records in it, most useful first. */
+    included: PackedRecord[];
+    /** Those of them of which only the beginning is in it: they are larger than the whole budget. */
+    cut: PackedRecord[];
+    /** The records that came into question and are not in it, most useful first. */
+    leftOut: PackedRecord[];
+    /** A map of the repository is in it. */
+    hasRepoMap: boolean;
+    /** There is a map, and no room for it. */
+    lacksRepoMap: boolean;
+}
+/** Which record a pack holds, or leaves out. */
+type PackedRecord = {
+    kind: RecordKind;
+    id: string;
+} | {
+    kind: 'summary';
+    runId: string;
+    stepId: string;
+    timestamp: string;
+};
+/** What a map is drawn around. */
 interface RepoMapFocus {
     /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
     focus?: readonly string[] | null | undefined;
@@ -2294,8 +2413,18 @@ declare class RepoMemory {
      */
     buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string>;
     /**
-     * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only after
-     * it has changed; the symbols are cached in `indexes/`.
+     * As {@link RepoMemory.buildContextFromMemory}, with the records that the text holds and those that it leaves out.
+     *
+     * @throws (rejects) as {@link RepoMemory.buildContextFromMemory}
+     * @example
+     * ```ts
+     * const { text, leftOut } = await memory.contextPack(4000, { query: 'add a login' })
+     * ```
+     */
+    contextPack(maxChars: number, options?: ContextPackOptions | null): Promise<ContextPack>;
+    /**
+     * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
+     * kept in `indexes/`.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
      * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's
@@ -2443,7 +2572,9 @@ interface StateItem<Value extends StateValue = StateValue> {
 interface StateValueOptions {
     /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
     ttl?: string | number | null | undefined;
-    /** The media type of the value, for its readers; this package does not use it. */
+    /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+    expiresAt?: Time | null | undefined;
+    /** What the value is, to its readers; this package does not look at it. */
     mediaType?: string | null | undefined;
 }
 /** Options of `put()`. */
@@ -3258,10 +3389,10 @@ type ToolResult<Value = unknown> = {
 };
 /** The JSON Schema of one parameter. */
 type ToolParameterSchema = {
-    type: 'string' | 'integer' | 'array';
+    type: 'string' | 'integer' | 'boolean' | 'array';
     description?: string;
-    default?: string | number;
-    /** The allowed values of a text. */
+    default?: string | number | boolean;
+    /** Of a text. */
     enum?: string[];
     minLength?: number;
     maxLength?: number;
@@ -3378,6 +3509,11 @@ interface SearchContextsParameters {
      * @default 5
      */
     limit?: number;
+    /**
+     * Say why each was found.
+     * @default false
+     */
+    explain?: boolean;
 }
 /** The methods of a manager that `search_contexts` uses. */
 interface SearchSource {
@@ -3719,5 +3855,5 @@ declare function createToolRecorder<Task extends TaskId = number>(target: Contex
  */
 declare function toText({ success, value, message }: ToolResult): string;
 
-export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactValue, summariseStep, toText };
-export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };
+export { ContextHistory, ContextManager, ContextStore, DEFAULT_CONTEXT_DIRECTORY, DEFAULT_CONTEXT_STORE, DEFAULT_HISTORY_PATH, DEFAULT_PERSIST_THRESHOLD, DEFAULT_REPO_MEMORY_ROOT, DEFAULT_STATE_PATH, RepoMemory, StateStore, autoRecord, contextStoreTools, contextTools, createToolRecorder, readContextTool, redact, redactStream, redactValue, summariseStep, toText };
+export type { AppendOptions, AppendSummaryOptions, AutoRecordOptions, AutoRecorder, BranchScope, CancellationOptions, CompactPolicy, CompactReport, ContextEntry, ContextEntryInput, ContextError, ContextErrorCode, ContextFiles, ContextFilter, ContextHistoryOptions, ContextKind, ContextManagerOptions, ContextPack, ContextPackOptions, ContextPointer, ContextReadParameters, ContextSearchParameters, ContextSelector, ContextSlice, ContextStats, ContextStoreConfig, ContextStoreOptions, ContextStoreTools, ContextStoreToolsOptions, ContextStoreToolsSource, ContextSupersedeParameters, ContextTool, ContextTools, ContextToolsOptions, ContextToolsSource, ContextType, ContextUpdateParameters, ContextWriteParameters, Convention, ConventionInput, Decision, DecisionInput, Embed, GrepContextsHit, GrepContextsOptions, GrepContextsResult, GrepLine, GrepMatch, GrepOptions, HistoryFilter, HousekeepingPolicy, HousekeepingReport, IFileSystem, ImportRecordOptions, ImportedRecord, JsonValue, LatestOptions, ListContextsParameters, MatchedTerm, MigrateReport, NewStoreEntry, Note, NoteInput, NoteSource, OffloadAllOptions, OffloadOptions, OffloadPolicy, OffloadValueOptions, OffloadedContext, OffloadedValue, PackedRecord, ReadContextOptions, ReadContextParameters, ReadContextSliceParameters, ReadOptions, RecordKind, RecordStreamOptions, RecordedCall, RecordedStream, RedactedStream, RedactedText, RedactedValue, RedactionFinding, RedactionOptions, RedactionPattern, RedactionReport, RelatedOptions, RepoHashOptions, RepoMap, RepoMapFocus, RepoMapOptions, RepoMapProgress, RepoMemoryContents, RepoMemoryLocation, RepoMemoryMigration, RepoMemoryOptions, RetentionOptions, ScoreParts, SearchContextsParameters, SearchHit, SearchOptions, SearchSnippet, SelectOptions, SelectablePointer, SelectedContext, SelectorRequest, SliceOptions, SliceRange, StateChange, StateComparison, StateDeleteOptions, StateFilter, StateHit, StateItem, StateListOptions, StateNamespacesOptions, StateNamespacesPage, StateOperation, StateOperationResult, StatePage, StatePutOptions, StateSearchOptions, StateStats, StateStoreOptions, StateSweepReport, StateTransactionOptions, StateValue, StateValueOptions, StateVerifyReport, StateView, StateWatchOptions, StepSummary, StoreEntry, StoreEntryChange, StoreEntryChangelogLine, StoreEntrySummary, StoreFilter, StoreQuery, StoreTagFilter, StoreVerifyReport, StoredContext, Summary, SweepReport, SymbolKind, SymbolSummary, TailOptions, TaskId, Time, ToolCallContext, ToolCallbacks, ToolDefinition, ToolExecutionResult, ToolInvoked, ToolOutcome, ToolOutput, ToolParameterSchema, ToolParametersSchema, ToolRecorder, ToolRecorderOptions, ToolResponse, ToolResult, ToolStandardSchema, UpdateOptions, VerifyReport, Workflow, WorkflowStep, WorkflowStepOptions };

@@ -128,6 +128,15 @@ describe('commands on outputs', () => {
         'refused',
       ])
       assert.deepEqual(schemaProblems(found, 'search'), [])
+      const explained = await agentContextJson<{ items: { explain: { term: string }[] }[] }>(directory, [
+        'search',
+        '"connection refused"',
+        '--explain',
+      ])
+      assert.deepEqual(schemaProblems(explained, 'search'), [])
+      holds(explained.items[0]?.explain.some(({ term }) => term === 'refus') === true, JSON.stringify(explained))
+      const lines = await agentContextOk(directory, ['search', 'refused', '--explain'])
+      holds(/::score \d\.\d\d: refus 100 % in /.test(lines), lines)
       assert.deepEqual(
         found.items.map(({ toolName }) => toolName),
         ['npm_test'],
@@ -215,6 +224,42 @@ describe('commands on outputs', () => {
       const disk = await agentContextJson<{ items: { place: string; files: number }[] }>(directory, ['disk'])
       assert.deepEqual(schemaProblems(disk, 'disk'), [])
       assert.equal(disk.items.find(({ place }) => place === 'contexts')?.files, 3)
+    }),
+  )
+
+  test(
+    'what was redacted, and what the conversation got, is shown by show and counted by stats',
+    PATIENT,
+    inDirectory(async (directory) => {
+      const manager = new ContextManager({ contextDir: placesIn(directory).dir })
+      const secrets = `password=${'hunter2'.repeat(2)}\ntoken=${['gh', 'p_', 'Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq'].join('')}\n`
+      const { text, filepath = '' } = await manager.offload('cat', {}, secrets + 'a line of a log\n'.repeat(5000))
+      await manager.saveContext('cat', { file: 'b' }, secrets)
+      await manager.saveContext('ls', {}, 'nothing')
+      await manager.close()
+      type Findings = { rule: string; count: number }[]
+      const shown = await agentContextJson<{ redactions: Findings; outputBytes: number; shownBytes: number }>(
+        directory,
+        ['show', filepath],
+      )
+      assert.deepEqual(schemaProblems(shown, 'show'), [])
+      assert.equal(shown.shownBytes, Buffer.byteLength(text))
+      assert.match(await agentContextOk(directory, ['show', filepath]), /^redacted +1 assignment, 1 github-token$/m)
+      const stats = await agentContextJson<{ items: { group: string; redactions: Findings }[] }>(directory, ['stats'])
+      assert.deepEqual(schemaProblems(stats, 'stats'), [])
+      assert.deepEqual(
+        stats.items.map(({ group, redactions }) => [group, redactions]),
+        [
+          ['cat', shown.redactions.map(({ rule, count }) => ({ rule, count: 2 * count }))],
+          ['ls', []],
+        ],
+      )
+      const savings = await agentContextJson<{ items: Record<string, unknown>[] }>(directory, ['stats', '--savings'])
+      assert.deepEqual(schemaProblems(savings, 'stats'), [])
+      assert.deepEqual(
+        savings.items.map(({ group, outputs, bytes, shownBytes }) => [group, outputs, bytes, shownBytes]),
+        [['cat', 1, shown.outputBytes, shown.shownBytes]],
+      )
     }),
   )
 

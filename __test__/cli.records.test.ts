@@ -180,8 +180,22 @@ describe('commands on the memory', () => {
       )
       assert.equal(list.items[0]?.content, 'node:test alone')
       assert.equal((await agentContext(directory, ['memory', 'add', 'note', '--title', 'x', '--content', 'y'])).code, 2)
-      const pack = await agentContextJson<{ text: string }>(directory, ['pack', '--max-chars', '500'])
+      interface Pack {
+        text: string
+        included: { kind: string }[]
+        leftOut: { kind: string; id: string }[]
+      }
+      const pack = await agentContextJson<Pack>(directory, ['pack', '--max-chars', '500'])
       assert.deepEqual(schemaProblems(pack, 'pack'), [])
+      assert.deepEqual([pack.included.length, pack.leftOut], [3, []])
+      const small = await agentContextJson<Pack>(directory, ['pack', '--max-chars', '110', '--query', 'tests'])
+      assert.deepEqual(schemaProblems(small, 'pack'), [])
+      assert.equal(small.included[0]?.kind, 'convention')
+      assert.deepEqual(
+        new Set([...small.included, ...small.leftOut].map(({ kind }) => kind)),
+        new Set(['convention', 'decision', 'note']),
+      )
+      holds(small.leftOut.length > 0 && small.leftOut.every(({ id }) => list.items.some((item) => item.id === id)))
       holds(pack.text.includes('node:test alone') && pack.text.length <= 500, pack.text)
       const remove = ['memory', 'remove', 'convention', added.id]
       assert.equal((await agentContext(directory, remove)).code, 4)

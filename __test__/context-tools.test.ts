@@ -313,6 +313,22 @@ describe('search_contexts', () => {
     assert.deepEqual([query, options.toolName, options.limit], ['match', 'read_file', 7])
   })
 
+  test('says why an output was found where that is asked for', async () => {
+    const made = stub()
+    const [, search] = made.toolsOf()
+    await made.manager.offload('read_file', { path: 'a.ts' }, 'text')
+    const pointer = only(made.manager.getAllPointers())
+    const explain = [{ term: 'match', fields: ['name', 'result'], share: 0.75 } as const]
+    made.hits = () => [{ ...hitOf(pointer, 'match'), score: 0.5, matchedBy: 'fuzzy', explain: wrong(explain) }]
+    const shown = storedIn(givenBy(await search.execute({ query: 'match', explain: true }))).split('\n')
+    assert.equal(shown[1], '  why: score 0.50, by similar words: match 75 % (name, result)')
+    assert.equal((only(made.asked) as [string, SearchOptions])[1].explain, true)
+    assert.match(
+      messageOf(await search.execute(wrong({ query: 'x', explain: 'yes' }))),
+      /^explain must be true or false, not "yes"\./,
+    )
+  })
+
   test('says what to do when nothing is found or the search fails', async () => {
     const made = stub()
     const [, search] = made.toolsOf()

@@ -16,6 +16,7 @@ import {
   RepoMemory,
   readContextTool,
   redact,
+  redactStream,
   redactValue,
   StateStore,
   summariseStep,
@@ -60,6 +61,12 @@ async function searched(promise: Promise<unknown>): Promise<void> {
   }
 }
 
+/** An output of another directory. */
+const FILES = {
+  filename: 'tool_0123456789ab_1_1_0123456789abcdef.json',
+  record: '{"toolName":"tool","args":{},"result":1}',
+}
+
 /** Every options object, and all calls that take it. */
 const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   ContextManagerOptions: [call((given, { directory }) => new ContextManager({ contextDir: directory, ...given }))],
@@ -82,6 +89,8 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   FindOptions: [call((given, { manager }) => manager.findContext('tool', {}, given))],
   ForgetFilter: [call((given, { manager }) => manager.forget({ toolName: 'none', queryId: 'none', ...given }))],
   ForgetOptions: [call((given, { manager }) => manager.forget({ toolName: 'none' }, given))],
+  ContextFiles: [at('files.', (files, { manager }) => manager.importRecord({ ...FILES, ...files }, { dryRun: true }))],
+  ImportRecordOptions: [call((given, { manager }) => manager.importRecord(FILES, { dryRun: true, ...given }))],
   SweepOptions: [call((given, { manager }) => manager.sweep({ dryRun: true, ...given }))],
   SliceOptions: [call((given, { manager, saved }) => manager.readContext(saved, given))],
   SliceRange: [
@@ -96,6 +105,7 @@ const OPTIONS: Readonly<Record<string, readonly Call[]>> = {
   RedactionOptions: [
     call((given) => redact('text', given)),
     call((given) => redactValue({}, given)),
+    call((given) => redactStream([], given)),
     at('redaction.', (redaction) => new ContextManager({ redaction })),
     at('redaction.', (redaction) => new ContextHistory({ redaction })),
     at('redaction.', (redaction) => new ContextStore({ agent: 'tester', redaction })),

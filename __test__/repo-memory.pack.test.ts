@@ -89,10 +89,14 @@ describe('a context pack', () => {
           whole.length + 1,
         ]
         for (const maxChars of budgets) {
-          const text = await memory.buildContextFromMemory(maxChars, { latestSummaries: 100 })
+          const pack = await memory.contextPack(maxChars, { latestSummaries: 100 })
+          const { text } = pack
+          assert.equal(pack.included.length + pack.leftOut.length, records)
           holds(text.length <= maxChars, `${text.length} of ${maxChars}`)
           holds(text.isWellFormed(), `a cut character within ${maxChars}`)
           const { items, headings, leftOut } = takeApart(text)
+          assert.equal(pack.included.length, items.length, `${maxChars}: ${text}`)
+          assert.equal(pack.cut.length, items.filter((item) => !known.has(item)).length)
           assert.equal(new Set(headings).size, headings.length, 'a heading twice')
           for (const heading of headings) {
             holds(HEADINGS.includes(heading), `heading ${JSON.stringify(heading)} within ${maxChars}`)
@@ -110,6 +114,48 @@ describe('a context pack', () => {
         }
       }))
   }
+
+  it('names the records that it holds and those that it leaves out', () =>
+    inDirectory(async (root) => {
+      const memory = await memoryIn(root)
+      const convention = await memory.upsertConvention({ title: 'Tests', content: 'node:test, no mocks' })
+      const decision = await memory.upsertDecision({ summary: 'Rust', rationale: 'fast '.repeat(40) })
+      const note = await memory.upsertNote({ content: 'The deployment runs on Fridays' })
+      const { timestamp } = await memory.appendSummary('run', 'step', 'done '.repeat(40))
+      const summary = { kind: 'summary', runId: 'run', stepId: 'step', timestamp } as const
+      const records = {
+        convention: { kind: 'convention', id: convention.id } as const,
+        decision: { kind: 'decision', id: decision.id } as const,
+        note: { kind: 'note', id: note.id } as const,
+      }
+      const options = { repoMap: false }
+      const whole = await memory.contextPack(Number.POSITIVE_INFINITY, options)
+      assert.deepEqual(whole, {
+        text: await memory.buildContextFromMemory(Number.POSITIVE_INFINITY, options),
+        included: [records.convention, summary, records.decision, records.note],
+        cut: [],
+        leftOut: [],
+        hasRepoMap: false,
+        lacksRepoMap: false,
+      })
+      const small = await memory.contextPack(300, { ...options, query: 'deployment' })
+      assert.equal(small.text, await memory.buildContextFromMemory(300, { ...options, query: 'deployment' }))
+      assert.deepEqual(small.included, [records.note, records.convention])
+      assert.deepEqual(small.leftOut, [summary, records.decision])
+      const least = await memory.contextPack(4000, { ...options, maxTokens: 1, countTokens: (text) => text.length })
+      assert.deepEqual([least.text, least.included.length, least.leftOut.length], ['', 0, 4])
+      const cut = await memory.contextPack(200, { ...options, query: 'done' })
+      assert.deepEqual([cut.cut, cut.included[0]], [[summary], summary])
+    }))
+
+  it('says whether the map is in it', () =>
+    inDirectory(async (root) => {
+      const memory = await memoryIn(root)
+      await memory.upsertNote({ content: 'a note '.repeat(30) })
+      const withMap = await memory.contextPack(4000)
+      assert.equal(withMap.hasRepoMap, withMap.text.includes('## Repository map'))
+      holds(!withMap.lacksRepoMap)
+    }))
 
   it('is the same for the same memory', () =>
     inDirectory(async (root) => {
@@ -289,11 +335,14 @@ describe('a context pack within a budget of tokens', () => {
     // Any length can be made, a token per character: what is found is near the edge.
     for (const maxTokens of [1, 10, 99, 500, 999, 1000, 5000]) {
       const renderings: number[] = []
-      const render = async (maxChars: number): Promise<string> => {
+      const render = async (maxChars: number): Promise<{ text: string }> => {
         renderings.push(maxChars)
-        return 'x'.repeat(Math.min(maxChars, 1000))
+        return { text: 'x'.repeat(Math.min(maxChars, 1000)) }
       }
-      const text = await fitTokens(render, Number.POSITIVE_INFINITY, { maxTokens, countTokens: (text) => text.length })
+      const { text } = await fitTokens(render, Number.POSITIVE_INFINITY, {
+        maxTokens,
+        countTokens: (text) => text.length,
+      })
       const best = Math.min(maxTokens, 1000)
       holds(text.length <= best && text.length >= Math.floor(best * 0.97), `${text.length} of ${best}`)
       holds(renderings.length <= 8, `${renderings.length} renderings`)

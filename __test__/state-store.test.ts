@@ -352,6 +352,15 @@ describe('expiry', () => {
       assert.deepEqual([left.items, left.expiredItems], [1, 0])
       const kept = await store.put(['a'], 'k', 2, { ifRevision: null })
       assert.equal(kept.expiresAt, undefined)
+      const time = new Date(Date.now() + 60_000)
+      for (const expiresAt of [time, time.getTime(), time.toISOString()]) {
+        assert.equal((await store.put(['a'], 'at', 1, { expiresAt })).expiresAt, time.toISOString())
+      }
+      await store.batch([{ type: 'put', namespace: ['a'], key: 'at', value: 1, expiresAt: Date.now() - 1 }])
+      assert.equal(await store.get(['a'], 'at'), undefined)
+      for (const options of [{ expiresAt: 'soon' }, { expiresAt: time, ttl: 1 }, { expiresAt: Number.NaN }]) {
+        await rejectsWith(() => store.put(['a'], 'k', 1, wrong(options)), 'ERR_CONTEXT_INVALID_ARGUMENT', /^expiresAt/)
+      }
       for (const ttl of [0, -1, 1.5, Number.NaN, 'soon', '0s', {}]) {
         await rejectsWith(() => store.put(['a'], 'k', 1, { ttl: wrong(ttl) }), 'ERR_CONTEXT_INVALID_ARGUMENT', /^ttl/)
       }

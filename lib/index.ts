@@ -53,8 +53,11 @@ export type {
   SliceRange,
 } from './manager/retrieval-types.ts'
 export type {
+  ContextFiles,
   ContextManagerOptions,
   ContextPointer,
+  ImportedRecord,
+  ImportRecordOptions,
   RecordStreamOptions,
   RetentionOptions,
   SelectablePointer,
@@ -62,8 +65,10 @@ export type {
   ToolOutcome,
 } from './manager/types.ts'
 export type { IFileSystem } from './native/types.ts'
+export { redactStream } from './redaction/redact-stream.ts'
 export { redact, redactValue } from './redaction/redaction.ts'
 export type {
+  RedactedStream,
   RedactedText,
   RedactedValue,
   RedactionFinding,
@@ -77,6 +82,7 @@ export { summariseStep } from './repo/step-summary.ts'
 export type {
   AppendSummaryOptions,
   BranchScope,
+  ContextPack,
   ContextPackOptions,
   Convention,
   ConventionInput,
@@ -86,6 +92,7 @@ export type {
   Note,
   NoteInput,
   NoteSource,
+  PackedRecord,
   RecordKind,
   RepoHashOptions,
   RepoMap,

@@ -55,7 +55,7 @@ const PAGES = [
   {
     file: 'redaction',
     title: 'Redaction',
-    roots: ['redact', 'redactValue', 'RedactionOptions', 'RedactionReport'],
+    roots: ['redact', 'redactStream', 'redactValue', 'RedactionOptions', 'RedactionReport'],
     guide: ['Redaction', '../guides/redaction.md'],
   },
 ]

@@ -294,7 +294,7 @@ impl NativeRepoMemory {
         })
     }
 
-    /// Renders a pack in at most this many UTF-16 code units.
+    /// Answers with a pack of at most so many UTF-16 code units: its text, and what it holds and leaves out, as JSON.
     #[napi]
     pub fn render_pack(&self, operation: u32, pack: u32, max_chars: f64) -> Result<()> {
         let packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -303,8 +303,10 @@ impl NativeRepoMemory {
         let most = usize::try_from(whole(max_chars)).unwrap_or(usize::MAX);
         self.run(operation, move |_| async move {
             let pack = pack.ok_or_else(|| Error::internal("the pack was released"))?;
-            let text = agent_context_core::run_blocking(move |_| Ok(pack.render(most))).await?;
-            Ok(Answer::Texts(vec![Payload::new(text.into_bytes())]))
+            let filled = agent_context_core::run_blocking(move |_| Ok(pack.fill(most))).await?;
+            let contents =
+                serde_json::to_vec(&filled).map_err(|error| Error::internal(error.to_string()))?;
+            Ok(Answer::Texts(vec![Payload::new(filled.text.into_bytes()), Payload::new(contents)]))
         })
     }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     context_bytes::{NativeBytes, read_given},
-    numbers::size,
+    numbers::{size, whole},
     request::parse,
     text::Utf8,
 };
@@ -41,6 +41,7 @@ struct NativeOffload {
     prefix: String,
     leaves: Vec<NativeLeaf>,
     shows_raw: bool,
+    output_bytes: Option<f64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -70,7 +71,8 @@ enum NativeStep {
 
 impl From<NativeOffload> for OffloadRequest {
     fn from(offload: NativeOffload) -> Self {
-        let NativeOffload { preview_bytes, kind, prefix, leaves, shows_raw } = offload;
+        let NativeOffload { preview_bytes, kind, prefix, leaves, shows_raw, output_bytes } =
+            offload;
         let kind = match kind {
             NativeKind::Output => Kind::Output,
             NativeKind::Message => Kind::Message,
@@ -86,7 +88,8 @@ impl From<NativeOffload> for OffloadRequest {
             preview: size(leaf.preview_bytes),
         });
         let preview = preview_bytes.map(size);
-        Self { preview, kind, prefix, leaves: leaves.collect(), shows_raw }
+        let output_bytes = output_bytes.map(whole);
+        Self { preview, kind, prefix, leaves: leaves.collect(), shows_raw, output_bytes }
     }
 }
 

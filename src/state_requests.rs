@@ -12,6 +12,7 @@ pub(super) struct NativeOperation {
     #[serde(default)]
     pub expected: Option<NativeExpected>,
     pub ttl: Option<i64>,
+    pub expires_at: Option<i64>,
     pub media_type: Option<String>,
 }
 
@@ -37,6 +38,7 @@ pub(super) struct NativeConditions {
     #[serde(default)]
     pub expected: Option<NativeExpected>,
     pub ttl: Option<i64>,
+    pub expires_at: Option<i64>,
     pub media_type: Option<String>,
 }
 

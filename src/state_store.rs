@@ -79,7 +79,7 @@ fn bytes_of(env: &Env, text: &Unknown<'_>) -> Result<Vec<u8>> {
 
 /// JSON text, or the bytes of a `Uint8Array`.
 fn put(env: &Env, place: Place, given: &Unknown<'_>, conditions: NativeConditions) -> Result<Put> {
-    let NativeConditions { expected, ttl, media_type } = conditions;
+    let NativeConditions { expected, ttl, expires_at, media_type } = conditions;
     let mut put = Put {
         place,
         kind: Kind::Json,
@@ -87,6 +87,7 @@ fn put(env: &Env, place: Place, given: &Unknown<'_>, conditions: NativeCondition
         encoded: None,
         expected: expected.map(Expected::from),
         ttl,
+        expires_at,
         media_type,
         report: Report::default(),
     };
@@ -269,13 +270,13 @@ impl NativeState {
         for (number, request) in (0_u32..).zip(requests) {
             let at: Unknown<'_> = places.get(number)?.ok_or_else(missing)?;
             let place = place(env, &at)?;
-            let NativeOperation { kind, expected, ttl, media_type } = request;
+            let NativeOperation { kind, expected, ttl, expires_at, media_type } = request;
             operations.push(match kind {
                 NativeOperationKind::Get => Operation::Get(place),
                 NativeOperationKind::Put => {
                     let given: Unknown<'_> = values.get(next_value)?.ok_or_else(missing)?;
                     next_value += 1;
-                    let conditions = NativeConditions { expected, ttl, media_type };
+                    let conditions = NativeConditions { expected, ttl, expires_at, media_type };
                     Operation::Put(put(env, place, &given, conditions)?)
                 }
                 NativeOperationKind::Delete => {

@@ -9,6 +9,7 @@ import {
   type RedactionPattern,
   type RedactionReport,
   redact,
+  redactStream,
   redactValue,
 } from '../../dist/index.js'
 
@@ -51,6 +52,9 @@ export const same: string = redact('x', false).text
 export const counts: number[] = redact('x', everything).findings.map(({ count }) => count)
 export const unknown: unknown = redactValue({ a: 1 }).value
 export const typed: { a: number } = redactValue<{ a: number }>({ a: 1 }, everything).value
+export const texts: AsyncIterable<string> = redactStream(['a'], everything)
+export const bytes: AsyncIterable<Uint8Array> = redactStream(process.stdin as AsyncIterable<Buffer>)
+export const streamCounts: number[] = redactStream(['a']).findings.map(({ count }) => count)
 
 // @ts-expect-error a pattern needs a name
 redact('x', { patterns: [{ pattern: /x/ }] })
@@ -60,5 +64,7 @@ redact('x', { patterns: [{ name: 'x' }] })
 redact('x', { replacement: 'stars' })
 // @ts-expect-error only texts
 redact({ a: 1 })
+// @ts-expect-error only texts and bytes
+redactStream([1])
 // @ts-expect-error on is the default, and needs no word
 export const on = new ContextManager({ redaction: true })

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { ContextManager, ContextPointer, TaskId } from '../index.ts'
+import type { ContextManager, ContextPointer, RedactionFinding, TaskId } from '../index.ts'
 import { EXIT, type Invocation } from './command-types.ts'
 import { CliError } from './failures.ts'
 import type { Output } from './output/output.ts'
@@ -62,6 +62,10 @@ export async function selectPointers({ options, signal }: Invocation, manager: C
     )
     .reverse()
 }
+
+/** `3 github-token, 1 assignment`. */
+export const findingsText = (findings: readonly RedactionFinding[]): string =>
+  findings.map(({ rule, count }) => `${count} ${rule}`).join(', ')
 
 /** A point in time, in ms since 1970. */
 export function timeOf(text: string | undefined): number | undefined {

@@ -82,14 +82,17 @@ async function afterTool(
   const history = new ContextHistory({ path: options.history ?? places.history })
   const result = output?.text ?? call.response ?? null
   const { callId } = call
+  // A placeholder is made, and noted in the record, only where the client takes it.
+  const mayReplace =
+    output !== undefined && !NEVER_REPLACED.test(call.tool) && client.replace(call, output.with(''), '') !== undefined
   const offloaded = await manager.offload(call.tool, { ...call.args }, result, {
-    threshold: options.threshold,
+    threshold: mayReplace ? options.threshold : Number.POSITIVE_INFINITY,
     ...(callId === undefined ? {} : { callId }),
   })
   // The output is stored from here on, so that the answer may refer to it.
   const { handle, filepath, isOffloaded, sizeBytes, error } = offloaded
   const isStored = error === undefined && filepath !== undefined
-  const isReplaced = isStored && isOffloaded && output !== undefined && !NEVER_REPLACED.test(call.tool)
+  const isReplaced = isStored && isOffloaded && mayReplace
   const answer = isReplaced ? client.replace(call, output.with(offloaded.text), offloaded.text) : undefined
   // What the conversation gets of it: `stats --savings` counts that.
   const shownBytes = answer === undefined ? sizeBytes : Buffer.byteLength(offloaded.text)

@@ -10,6 +10,7 @@ import type { IFileSystem } from '../native/types.ts'
 import { checkRedaction } from '../redaction/redaction.ts'
 import { AnswerMarks, registerMarks } from './answer-marks.ts'
 import { grepContexts } from './grep-contexts.ts'
+import { importRecord } from './import-record.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
 import { Offloading } from './offload.ts'
 import { CheckedPolicy } from './offload-policy.ts'
@@ -43,12 +44,15 @@ import { Selecting } from './select-contexts.ts'
 import { Sessions } from './sessions.ts'
 import { checkSlice, readSlice } from './slices.ts'
 import type {
+  ContextFiles,
   ContextManagerOptions,
   ContextPointer,
   FindOptions,
   ForgetFilter,
   ForgetOptions,
   ForgetReport,
+  ImportedRecord,
+  ImportRecordOptions,
   RecordStreamOptions,
   SaveOptions,
   SelectablePointer,
@@ -385,8 +389,20 @@ export class ContextManager<Task extends TaskId = number> {
   }
 
   /**
-   * Exempts a context, given by its path or handle, from `retention.maxLiveBytes` and `retention.maxLiveFiles` until `unpin` is
-   * called. The pin is in this manager's memory: other processes of the session do not see it.
+   * Stores an output that another directory has, under the name of its file and with its session: redacted again, with the handle of its
+   * content whatever the record says. Its session is over, so that the retention of this directory applies to it. Nothing is replaced.
+   *
+   * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT` for what is no record or no name of one; `ERR_CONTEXT_CORRUPT` when its bytes are
+   * missing or not those that it says; `ERR_CONTEXT_CONFLICT` when another file has the name; `ERR_CONTEXT_REDACTION`,
+   * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
+   */
+  async importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord> {
+    return importRecord(this.#hooks, this.#native, files, options)
+  }
+
+  /**
+   * Keeps a context, by its path or handle, whatever `retention.maxLiveBytes` and `maxLiveFiles` say, until `unpin`. This manager
+   * knows of it, other processes of the session do not.
    *
    * @returns whether this manager has such a context
    */

@@ -113,7 +113,8 @@ export class Offloading {
     const outcomes = await Promise.all(
       outputs.map((output, index) => {
         const isMeant = mayReplace && (sizes[index]?.isLarge === true || !isWithinBudget)
-        return this.#store(output, isMeant && !this.policy.exemptTools.has(output.toolName))
+        const mayGiveWay = isMeant && !this.policy.exemptTools.has(output.toolName)
+        return this.#store(output, mayGiveWay, mayGiveWay && sizes[index]?.isLarge === true)
       }),
     )
     const isReplaced = choose(
@@ -131,9 +132,14 @@ export class Offloading {
     return sizeOfBytes(hiddenBytes, threshold.unit) >= threshold.least || this.policy.isLarge(text, threshold)
   }
 
-  /** Stores an output and returns the result or the error; `undefined` if it is not to be stored. */
-  async #store(output: Output, isMeant: boolean): Promise<Outcome | undefined> {
-    const { toolName, args, result, options, encoded, unreadable, text, spooled } = output
+  /**
+   * Stores an output, whatever comes of it; `undefined` when it is not meant to be stored.
+   *
+   * @param isMeant it may be replaced by a placeholder
+   * @param isCertain it is replaced where the placeholder is shorter
+   */
+  async #store(output: Output, isMeant: boolean, isCertain: boolean): Promise<Outcome | undefined> {
+    const { toolName, args, result, options, encoded, unreadable, text, spooled, sizeBytes } = output
     const { kind, saved } = options
     const prefix = options.prefix ?? this.policy.prefix
     if (isRetrievalTool(toolName, prefix)) {
@@ -155,6 +161,7 @@ export class Offloading {
           kind,
           prefix,
           showsRaw: this.policy.showsRaw,
+          outputBytes: isCertain ? sizeBytes : undefined,
         },
       })
     } catch (thrown) {

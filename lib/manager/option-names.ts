@@ -13,10 +13,12 @@ import type {
   SliceRange,
 } from './retrieval-types.ts'
 import type {
+  ContextFiles,
   ContextManagerOptions,
   FindOptions,
   ForgetFilter,
   ForgetOptions,
+  ImportRecordOptions,
   RecordStreamOptions,
   RetentionOptions,
   SweepOptions,
@@ -120,6 +122,17 @@ export const recordStreamOptions = knownOptions<RecordStreamOptions>('RecordStre
   ifAbsent: true,
 })
 
+export const contextFiles = knownOptions<ContextFiles>('ContextFiles', {
+  filename: true,
+  record: true,
+  bytes: true,
+})
+
+export const importRecordOptions = knownOptions<ImportRecordOptions>('ImportRecordOptions', {
+  ...CANCELLATION,
+  dryRun: true,
+})
+
 export const latestOptions = knownOptions<LatestOptions>('LatestOptions', {
   toolName: true,
   before: true,
@@ -153,6 +166,7 @@ export const searchOptions = knownOptions<SearchOptions>('SearchOptions', {
   limit: true,
   snippets: true,
   snippetLength: true,
+  explain: true,
 })
 
 export const sliceOptions = knownOptions<SliceOptions>('SliceOptions', {

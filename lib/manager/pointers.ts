@@ -61,7 +61,16 @@ export type Row<Task> = [
 /** Details of a call and its outcome that few calls have. */
 type CallDetails = Pick<
   ContextPointer,
-  'error' | 'message' | 'callId' | 'durationMs' | 'exitCode' | 'mediaType' | 'cut'
+  | 'error'
+  | 'message'
+  | 'callId'
+  | 'durationMs'
+  | 'exitCode'
+  | 'mediaType'
+  | 'cut'
+  | 'redactions'
+  | 'outputBytes'
+  | 'shownBytes'
 >
 
 /** Builds the pointers of a JSON array of rows. */
@@ -167,6 +176,13 @@ function build<Task extends TaskId>(
   }
   if (call?.cut === true) {
     pointer.cut = true
+  }
+  if (call?.redactions !== undefined) {
+    pointer.redactions = call.redactions.map(({ rule, count }) => ({ rule, count }))
+  }
+  if (call?.shownBytes !== undefined) {
+    pointer.outputBytes = call.outputBytes as number
+    pointer.shownBytes = call.shownBytes
   }
   return pointer
 }

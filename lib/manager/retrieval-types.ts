@@ -192,6 +192,11 @@ export interface SearchOptions extends ContextFilter, CancellationOptions {
    * @default 200
    */
   snippetLength?: number | null | undefined
+  /**
+   * Say of each hit which terms counted, and in which fields they stand.
+   * @default false
+   */
+  explain?: boolean | null | undefined
 }
 
 /** A stored output that a search found. */
@@ -209,6 +214,11 @@ export interface SearchHit<Task extends TaskId = number> extends ContextPointer<
    * only filters and exclusions.
    */
   snippets: SearchSnippet[]
+  /**
+   * With `explain`: what counted, most first. The score is made of these terms alone; one `matchedBy` similar words is worth half, and
+   * no more than the worst of the other hits. Empty when the query has nothing but stop words, filters and exclusions.
+   */
+  explain?: MatchedTerm[]
 }
 
 /** A piece of a stored output around a match. */

@@ -15,7 +15,9 @@ export interface ShownRequest {
   readonly kind: ContextKind
   readonly prefix: string
   readonly showsRaw: boolean
-  /** The texts in the output that get placeholders. */
+  /** Bytes of the output in the conversation, where its placeholder takes its place unless it is as long. */
+  readonly outputBytes?: number | undefined
+  /** Of texts within it. */
   readonly leaves?: readonly ShownLeaf[]
 }
 

@@ -1,7 +1,7 @@
 /** Searching the texts of stored outputs. */
 
 import type { NativeManager } from '#addon'
-import { checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
+import { checkBoolean, checkText, checkWhole, optional, readSignal, wholeUpTo } from '../arguments/checks.ts'
 import { invalidArgument } from '../arguments/errors.ts'
 import type { TaskId } from '../arguments/types.ts'
 import { cancellable, type Hooks } from '../native/border.ts'
@@ -33,6 +33,7 @@ export async function search<Task extends TaskId>(
     limit: optional(given.limit, 'options.limit', checkWhole) ?? DEFAULT_LIMIT,
     snippets: optional(given.snippets, 'options.snippets', wholeUpTo(MAXIMUM_SNIPPETS)) ?? DEFAULT_SNIPPETS,
     snippetLength: optional(given.snippetLength, 'options.snippetLength', checkSnippetLength) ?? DEFAULT_SNIPPET_LENGTH,
+    explain: optional(given.explain, 'options.explain', checkBoolean) ?? false,
     filter: {
       ...checkContextFilter(given, 'options'),
       sessions: scope === 'own' ? undefined : sessionTokens(sessions),

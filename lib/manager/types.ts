@@ -2,7 +2,7 @@
 
 import type { CancellationOptions, TaskId, Time } from '../arguments/types.ts'
 import type { IFileSystem } from '../native/types.ts'
-import type { RedactionOptions } from '../redaction/types.ts'
+import type { RedactionFinding, RedactionOptions } from '../redaction/types.ts'
 import type { OffloadPolicy } from './offload-types.ts'
 
 /** A small description of one stored tool output, with the path to load it. Pointers are deep copies: changing one does not affect the manager. */
@@ -54,6 +54,15 @@ export interface ContextPointer<Task extends TaskId = number> {
   mediaType?: string
   /** `true` where the stored result is only the beginning of the tool's output. */
   cut?: boolean
+  /** How many secrets were replaced in the record when it was stored, by rule; absent where there were none, and in records of earlier releases. */
+  redactions?: RedactionFinding[]
+  /** With `shownBytes`: how many bytes the output would have taken in the conversation. */
+  outputBytes?: number
+  /**
+   * How many bytes the placeholder has that `offload` gave in place of the output. Absent where the conversation got the output itself, where
+   * `offloadAll` replaced the output for the sake of the others, and where `offloadValue` replaced parts of it.
+   */
+  shownBytes?: number
 }
 
 /** A stored tool output, complete with its arguments and result. */
@@ -87,11 +96,48 @@ export interface StoredContext<T = unknown, Task extends TaskId = number> {
   mediaType?: string
   /** `true` where the result is incomplete: a stream was longer than `maxResultBytes`, failed, or was not read to its end. */
   cut?: boolean
-  /** The tool's output, as `JSON.parse(JSON.stringify(output))` returns it; binary data as `Uint8Array`. */
+  /** See {@link ContextPointer.redactions}. */
+  redactions?: RedactionFinding[]
+  /** See {@link ContextPointer.outputBytes}. */
+  outputBytes?: number
+  /** See {@link ContextPointer.shownBytes}. */
+  shownBytes?: number
+  /** The tool's output, as `JSON.parse(JSON.stringify(output))` gives it. */
   result: T
 }
 
-/** The members of a pointer that `selectRelevantContexts` reads. Every `ContextPointer` has them. */
+/** The files of a stored output, as another directory has them. */
+export interface ContextFiles {
+  /** The name of the record's file. */
+  filename: string
+  /** The text of that file. */
+  record: string
+  /** What is in the file beside it that ends in `.bin`, where the output holds bytes. */
+  bytes?: Uint8Array | null | undefined
+}
+
+/** Options of `importRecord`. `undefined` and `null` mean the default. */
+export interface ImportRecordOptions extends CancellationOptions {
+  /**
+   * Say what would be stored, and store nothing.
+   * @default false
+   */
+  dryRun?: boolean | null | undefined
+}
+
+/** What came of `importRecord`. */
+export interface ImportedRecord {
+  /** Where it is stored. */
+  filepath: string
+  /** Its handle, made of its content again. */
+  handle: string
+  /** It was not there before. */
+  isNew: boolean
+  /** What was redacted in it, by rule. */
+  redactions: RedactionFinding[]
+}
+
+/** What `selectRelevantContexts` needs of a pointer. Every `ContextPointer` is one. */
 export interface SelectablePointer {
   filepath: string
   toolName?: string | null | undefined

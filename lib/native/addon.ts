@@ -17,6 +17,7 @@ export const {
   NativeHistory,
   NativeHistoryTail,
   NativeManager,
+  NativeRedactionStream,
   NativeRedactor,
   NativeRepoMemory,
   NativeState,

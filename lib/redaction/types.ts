@@ -94,3 +94,9 @@ export interface RedactedValue<T = unknown> {
   /** The findings by rule; empty if the input contains no secret. */
   findings: RedactionFinding[]
 }
+
+/** What `redactStream` gives: the stream without its secrets, to be read once. */
+export interface RedactedStream<T extends string | Uint8Array> extends AsyncIterableIterator<T> {
+  /** By rule. Empty until the stream has been read to its end. */
+  readonly findings: readonly RedactionFinding[]
+}

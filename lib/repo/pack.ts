@@ -92,37 +92,39 @@ function checkTokens({ maxTokens, countTokens }: ContextPackOptions): TokenBudge
 }
 
 /**
- * Renders texts of different lengths, and returns the longest one within the token budget; empty if none fits.
+ * The pack with the longest text, of those that were tried, that takes no more than so many tokens; an empty one when none does.
  *
- * @param render returns the text of at most the given number of UTF-16 code units
+ * @param render makes the pack of at most so many UTF-16 code units
  */
-export async function fitTokens(
-  render: (maxChars: number) => Promise<string>,
+export async function fitTokens<Pack extends { text: string }>(
+  render: (maxChars: number) => Promise<Pack>,
   maxChars: number,
   { maxTokens, countTokens }: TokenBudget,
-): Promise<string> {
-  let best = ''
-  // `low` is the largest length known to fit, `high` the smallest known not to fit, in UTF-16 code units.
+): Promise<Pack> {
+  let best: Pack | undefined
+  // What fits, and what does not, in UTF-16 code units.
   let [low, high] = [0, maxChars]
   let budget = maxChars
   for (let rendering = 1; rendering <= MAXIMUM_RENDERINGS; rendering++) {
-    const text = await render(budget)
+    const pack = await render(budget)
+    const { text } = pack
     const tokens = text === '' ? 0 : tokensOf(countTokens, text, 'countTokens')
     if (tokens > maxTokens) {
       high = Math.min(budget, text.length)
     } else {
-      best = text.length > best.length ? text : best
+      best = best === undefined || text.length > best.text.length ? pack : best
       low = budget
       if (budget === maxChars || tokens >= maxTokens * FULL) {
         break
       }
     }
     budget = nextBudget(low, high, (text.length * maxTokens) / tokens)
-    if (budget <= low) {
+    // The last rendering is that of an empty pack, where no other fits.
+    if (budget <= low || (best === undefined && rendering === MAXIMUM_RENDERINGS - 1)) {
       break
     }
   }
-  return best
+  return best ?? render(0)
 }
 
 /** The next length to try: the estimate from the last text's tokens if it is between the bounds, otherwise their middle. */

@@ -28,6 +28,7 @@ import { checkMaxChars, checkPack, fitTokens, type PackRequest } from './pack.ts
 import { type CheckedSummary, checkConvention, checkDecision, checkKind, checkNote, checkSummary } from './records.ts'
 import type {
   AppendSummaryOptions,
+  ContextPack,
   ContextPackOptions,
   Convention,
   ConventionInput,
@@ -287,13 +288,20 @@ export class RepoMemory {
    * `ERR_CONTEXT_TOO_LARGE`, `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's reason
    */
   async buildContextFromMemory(maxChars: number, options?: ContextPackOptions | null): Promise<string> {
-    const { most, request, tokens, signal } = reading('buildContextFromMemory', () => ({
-      most: checkMaxChars(maxChars, 'maxChars'),
-      ...checkPack(options),
-    }))
-    return this.#withPack(request, signal, (render) =>
-      tokens === undefined ? render(most) : fitTokens(render, most, tokens),
-    )
+    return (await this.#pack('buildContextFromMemory', maxChars, options)).text
+  }
+
+  /**
+   * As {@link RepoMemory.buildContextFromMemory}, with the records that the text holds and those that it leaves out.
+   *
+   * @throws (rejects) as {@link RepoMemory.buildContextFromMemory}
+   * @example
+   * ```ts
+   * const { text, leftOut } = await memory.contextPack(4000, { query: 'add a login' })
+   * ```
+   */
+  async contextPack(maxChars: number, options?: ContextPackOptions | null): Promise<ContextPack> {
+    return this.#pack('contextPack', maxChars, options)
   }
 
   /**
@@ -418,13 +426,24 @@ export class RepoMemory {
     }
   }
 
-  /** Prepares a context pack once, calls `use` to render it, and releases it even if `use` fails. */
+  async #pack(call: string, maxChars: number, options: ContextPackOptions | null | undefined): Promise<ContextPack> {
+    const { most, request, tokens, signal } = reading(call, () => ({
+      most: checkMaxChars(maxChars, 'maxChars'),
+      ...checkPack(options),
+    }))
+    return this.#withPack(call, request, signal, (render) =>
+      tokens === undefined ? render(most) : fitTokens(render, most, tokens),
+    )
+  }
+
+  /** Prepares a pack once, lets `use` render it, and forgets it in any case. */
   async #withPack(
+    call: string,
     request: PackRequest,
     signal: AbortSignal | undefined,
-    use: (render: (maxChars: number) => Promise<string>) => Promise<string>,
-  ): Promise<string> {
-    const asked = this.#request('buildContextFromMemory', () => request)
+    use: (render: (maxChars: number) => Promise<ContextPack>) => Promise<ContextPack>,
+  ): Promise<ContextPack> {
+    const asked = this.#request(call, () => request)
     let pack = 0
     try {
       await cancellable(
@@ -438,13 +457,13 @@ export class RepoMemory {
         () => {},
       )
       return await use(async (maxChars) => {
-        const text = await operate(
+        const rendered = await operate(
           this.#hooks,
           (operation) => this.#native.renderPack(operation, pack, maxChars),
-          (_, [rendered = '']) => rendered,
+          (_, [text = '', contents = '']) => ({ text, ...(JSON.parse(contents) as Omit<ContextPack, 'text'>) }),
         )
         signal?.throwIfAborted()
-        return text
+        return rendered
       })
     } finally {
       this.#native.releasePack(pack)

@@ -214,7 +214,7 @@ export interface NoteInput {
   source?: NoteSource | null | undefined
 }
 
-/** Options of `buildContextFromMemory`. An option that is `undefined` or `null` has its default. */
+/** Options of `buildContextFromMemory` and `contextPack`. `undefined` and `null` mean the default. */
 export interface ContextPackOptions extends CancellationOptions {
   /** The task of the model: records that share a word with it come first. */
   query?: string | null | undefined
@@ -235,7 +235,28 @@ export interface ContextPackOptions extends CancellationOptions {
   countTokens?: ((text: string) => number) | null | undefined
 }
 
-/** The focus of a map. */
+/** A pack of what is remembered, and what it could not hold. */
+export interface ContextPack {
+  /** Markdown, as `buildContextFromMemory` gives it. */
+  text: string
+  /** The records in it, most useful first. */
+  included: PackedRecord[]
+  /** Those of them of which only the beginning is in it: they are larger than the whole budget. */
+  cut: PackedRecord[]
+  /** The records that came into question and are not in it, most useful first. */
+  leftOut: PackedRecord[]
+  /** A map of the repository is in it. */
+  hasRepoMap: boolean
+  /** There is a map, and no room for it. */
+  lacksRepoMap: boolean
+}
+
+/** Which record a pack holds, or leaves out. */
+export type PackedRecord =
+  | { kind: RecordKind; id: string }
+  | { kind: 'summary'; runId: string; stepId: string; timestamp: string }
+
+/** What a map is drawn around. */
 export interface RepoMapFocus {
   /** What the map focuses on: paths of files and folders below the workspace, names of symbols, and words. */
   focus?: readonly string[] | null | undefined

@@ -70,10 +70,9 @@ function checkOperation(
   }
   const namespace = checkNamespace(given.namespace, `${name}.namespace`, redaction)
   const key = checkKey(given.key, `${name}.key`, redaction)
-  const { ifRevision, ttl, mediaType, value } = given as Partial<Extract<StateOperation, { type: 'put' }>>
-  const unused = { get: { ifRevision, ttl, mediaType, value }, delete: { ttl, mediaType, value }, put: {}, check: {} }[
-    type
-  ]
+  const { ifRevision, ttl, expiresAt, mediaType, value } = given as Partial<Extract<StateOperation, { type: 'put' }>>
+  const written = { ttl, expiresAt, mediaType, value }
+  const unused = { get: { ifRevision, ...written }, delete: written, put: {}, check: {} }[type]
   const wrong = Object.entries(unused).find(([, value]) => (value ?? undefined) !== undefined)
   if (wrong !== undefined) {
     throw contextError(
@@ -81,7 +80,7 @@ function checkOperation(
       `${name}.${wrong[0]} must be absent of a '${type}', not ${inspect(wrong[1])}`,
     )
   }
-  const conditions = conditionsOf({ ifRevision, ttl, mediaType })
+  const conditions = conditionsOf({ ifRevision, ttl, expiresAt, mediaType })
   return {
     request: { type, ...conditions },
     place: placeOf(root, namespace, key),

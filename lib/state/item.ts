@@ -3,6 +3,7 @@
 import { isUint8Array } from 'node:util/types'
 import { duration } from '../arguments/checks.ts'
 import { contextError, invalidArgument } from '../arguments/errors.ts'
+import { checkTime } from '../arguments/timestamps.ts'
 import type { RedactionFinding } from '../redaction/types.ts'
 import type { StateItem, StatePutOptions, StateValue } from './types.ts'
 
@@ -34,10 +35,14 @@ export function conditionsOf(options: StatePutOptions | undefined): Record<strin
   if (options === undefined) {
     return undefined
   }
-  const { ifRevision, ttl, mediaType } = options
+  const { ifRevision, ttl, expiresAt, mediaType } = options
+  if ((ttl ?? undefined) !== undefined && (expiresAt ?? undefined) !== undefined) {
+    throw invalidArgument('expiresAt', 'absent beside ttl', expiresAt)
+  }
   return {
     ...(ifRevision === undefined ? {} : { expected: { revision: checkRevision(ifRevision) } }),
     ...(ttl === undefined || ttl === null ? {} : { ttl: checkTtl(ttl) }),
+    ...(expiresAt === undefined || expiresAt === null ? {} : { expiresAt: checkTime(expiresAt, 'expiresAt') }),
     ...(mediaType === undefined || mediaType === null ? {} : { mediaType: checkMediaType(mediaType) }),
   }
 }

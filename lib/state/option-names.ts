@@ -29,7 +29,7 @@ export const stateStoreOptions = knownOptions<StateStoreOptions>('StateStoreOpti
   onDebug: true,
 })
 
-const VALUE: Names<StateValueOptions> = { ttl: true, mediaType: true }
+const VALUE: Names<StateValueOptions> = { ttl: true, expiresAt: true, mediaType: true }
 
 export const stateValueOptions = knownOptions<StateValueOptions>('StateValueOptions', VALUE)
 
@@ -49,6 +49,7 @@ export const stateOperation = knownOptions<StateOperation>('StateOperation', {
   value: true,
   ifRevision: true,
   ttl: true,
+  expiresAt: true,
   mediaType: true,
 })
 

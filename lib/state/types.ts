@@ -1,6 +1,6 @@
 /** Public types of the state store. */
 
-import type { CancellationOptions, JsonValue } from '../arguments/types.ts'
+import type { CancellationOptions, JsonValue, Time } from '../arguments/types.ts'
 import type { RedactionOptions } from '../redaction/types.ts'
 
 /** Options of a state store. An option that is `undefined` or `null` has its default. */
@@ -91,7 +91,9 @@ export interface StateItem<Value extends StateValue = StateValue> {
 export interface StateValueOptions {
   /** The time to live: ms, or a duration such as `'12h'`. Without it, the item does not expire. */
   ttl?: string | number | null | undefined
-  /** The media type of the value, for its readers; this package does not use it. */
+  /** When the item expires, in place of `ttl`. One whose time is past is not there. */
+  expiresAt?: Time | null | undefined
+  /** What the value is, to its readers; this package does not look at it. */
   mediaType?: string | null | undefined
 }
 

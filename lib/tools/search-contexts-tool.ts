@@ -5,7 +5,15 @@ import type { TaskId } from '../arguments/types.ts'
 import type { SearchHit, SearchOptions, SearchSnippet } from '../manager/retrieval-types.ts'
 import { defineTool } from './define-tool.ts'
 import { describePointer, explainFailure, fit, frame, given, inLine } from './stored-text.ts'
-import { execute, failure, readParameters, readText, readWhole, WrongParameters } from './tool-parameters.ts'
+import {
+  execute,
+  failure,
+  readBoolean,
+  readParameters,
+  readText,
+  readWhole,
+  WrongParameters,
+} from './tool-parameters.ts'
 import type { ToolSettings } from './tool-settings.ts'
 import type { ToolDefinition, ToolResult } from './types.ts'
 
@@ -28,6 +36,11 @@ export interface SearchContextsParameters {
    * @default 5
    */
   limit?: number
+  /**
+   * Say why each was found.
+   * @default false
+   */
+  explain?: boolean
 }
 
 /** The methods of a manager that `search_contexts` uses. */
@@ -54,6 +67,7 @@ export function searchContextsTool<Prefix extends string>(
           default: DEFAULT_LIMIT,
           description: 'How many outputs to find at most.',
         },
+        explain: { type: 'boolean', default: false, description: 'Say which words counted, and where.' },
       },
       required: ['query'],
       additionalProperties: false,
@@ -73,7 +87,7 @@ export function searchContextsTool<Prefix extends string>(
           const read = readParameters<SearchContextsParameters>(
             `${prefix}search_contexts`,
             parameters,
-            ['query', 'tool', 'limit'],
+            ['query', 'tool', 'limit', 'explain'],
             '{"query": "refresh token"}',
           )
           const query = readText(read.query, 'query', 'refresh token', MAXIMUM_TEXT)
@@ -84,7 +98,8 @@ export function searchContextsTool<Prefix extends string>(
           }
           const toolName = readText(read.tool, 'tool', 'read_file', MAXIMUM_TEXT)
           const limit = readWhole(read.limit, 'limit', 1, MAXIMUM_LIMIT) ?? DEFAULT_LIMIT
-          return search(source, { maxBytes, sessions, prefix }, { query, toolName, limit, signal })
+          const explain = readBoolean(read.explain, 'explain') ?? false
+          return search(source, { maxBytes, sessions, prefix }, { query, toolName, limit, explain, signal })
         },
         (error) => explainFailure(error, undefined, `Call ${prefix}search_contexts with other words.`, prefix),
       )
@@ -97,13 +112,14 @@ interface SearchCall {
   readonly query: string
   readonly toolName: string | undefined
   readonly limit: number
+  readonly explain: boolean
   readonly signal: AbortSignal | undefined
 }
 
 async function search(
   source: SearchSource,
   { maxBytes, sessions, prefix }: ToolSettings,
-  { query, toolName, limit, signal }: SearchCall,
+  { query, toolName, limit, explain, signal }: SearchCall,
 ): Promise<ToolResult<string>> {
   const options: SearchOptions = { limit, snippets: SNIPPETS, snippetLength: SNIPPET_LENGTH }
   if (signal !== undefined) {
@@ -114,6 +130,9 @@ async function search(
   }
   if (toolName !== undefined) {
     options.toolName = toolName
+  }
+  if (explain) {
+    options.explain = true
   }
   const hits = await source.search(query, options)
   if (hits.length === 0) {
@@ -139,7 +158,20 @@ function found(count: number): string {
 }
 
 function describeHit(hit: SearchHit<TaskId>): string {
-  return [describePointer(hit), ...hit.snippets.slice(0, SNIPPETS).map(describeSnippet)].join('\n')
+  return [describePointer(hit), ...describeReason(hit), ...hit.snippets.slice(0, SNIPPETS).map(describeSnippet)].join(
+    '\n',
+  )
+}
+
+function describeReason({ score, matchedBy, explain }: SearchHit<TaskId>): string[] {
+  if (explain === undefined) {
+    return []
+  }
+  const terms = explain.map(
+    ({ term, fields, share }) => `${inLine(term, SNIPPET_BYTES)} ${Math.round(100 * share)} % (${fields.join(', ')})`,
+  )
+  const similar = matchedBy === 'fuzzy' ? ', by similar words' : ''
+  return [`  why: score ${score.toFixed(2)}${similar}${terms.length === 0 ? '' : `: ${terms.join(', ')}`}`]
 }
 
 function describeSnippet({ field, text, line, byteOffset }: SearchSnippet): string {

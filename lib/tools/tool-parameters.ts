@@ -57,7 +57,18 @@ export function readWhole(value: unknown, name: string, minimum: number, maximum
   return value as number
 }
 
-/** Runs a tool's work; any error becomes a failed result. */
+/** A yes or no; `undefined` when it is absent. */
+export function readBoolean(value: unknown, name: string): boolean | undefined {
+  if (value === undefined || value === null) {
+    return undefined
+  }
+  if (typeof value !== 'boolean') {
+    throw new WrongParameters(`${name} must be true or false, not ${inspect(value)}.`)
+  }
+  return value
+}
+
+/** Does a tool's work; whatever it throws becomes a failure. */
 export async function execute<T>(
   options: CancellationOptions | null | undefined,
   work: (signal: AbortSignal | undefined) => Promise<ToolResult<T>>,

@@ -9,10 +9,10 @@ export type ToolResult<Value = unknown> =
 
 /** The JSON Schema of one parameter. */
 export type ToolParameterSchema = {
-  type: 'string' | 'integer' | 'array'
+  type: 'string' | 'integer' | 'boolean' | 'array'
   description?: string
-  default?: string | number
-  /** The allowed values of a text. */
+  default?: string | number | boolean
+  /** Of a text. */
   enum?: string[]
   minLength?: number
   maxLength?: number

@@ -116,6 +116,7 @@ async fn a_context_holds_no_secret_anywhere() {
         limit: 10,
         snippets: 1,
         snippet_length: 100,
+        explain: false,
         filter: ContextFilter::default(),
     };
     let hits = manager.search(&found(secret(9))).await.unwrap();

@@ -82,6 +82,7 @@ async fn put(state: &State, key: &str, length: usize) -> Result<()> {
         encoded: None,
         expected: None,
         ttl: None,
+        expires_at: None,
         media_type: None,
         report: Report::default(),
     };

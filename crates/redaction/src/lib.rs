@@ -15,7 +15,7 @@
 //! - *hit*: the byte range of a secret and the rule that found it.
 //! - [`Redactor`]: the compiled rules. [`Redaction`]: a redactor and the environment's values.
 //! - [`RedactionSession`]: redacts all parts of one record and counts what it finds in one [`Report`].
-//! - [`TextStream`], [`ElementStream`]: redact a text that comes in pieces, and an array that comes in batches, in bounded memory.
+//! - [`TextStream`], [`ByteStream`], [`ElementStream`]: redact a text that comes in pieces, as bytes, and an array that comes in batches, in bounded memory.
 //! - *view*: the text that a reader sees, without escape sequences and characters of no width.
 //! - *custom rule*: a rule of the caller; its expressions are matched by `linear_regex`.
 
@@ -30,6 +30,7 @@ mod anchors;
 mod assignment;
 mod basic;
 mod beginning;
+mod byte_stream;
 mod command_line;
 mod commands;
 mod common_values;
@@ -75,6 +76,7 @@ mod work;
 #[cfg(test)]
 mod work_tests;
 
+pub use byte_stream::ByteStream;
 pub use element_stream::ElementStream;
 pub use environment::EnvironmentValues;
 pub use error::{Error, ErrorKind, Result};

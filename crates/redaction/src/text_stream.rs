@@ -22,6 +22,9 @@ struct Sizes {
 }
 
 const SIZES: Sizes = Sizes { most: 768 * 1024, part: 512 * 1024, surroundings: 72 * 1024 };
+/// A document is redacted at once up to `most`.
+const DOCUMENT_SIZES: Sizes =
+    Sizes { most: 4 * 1024 * 1024, part: 2 * 1024 * 1024, surroundings: 72 * 1024 };
 
 /// Redacts a text that arrives in pieces. A secret of up to 64 KiB is found even if it spans several pieces. A text
 /// that is JSON is examined as plain text.
@@ -35,6 +38,8 @@ pub struct TextStream {
     pending: String,
     /// Whether text is being replaced up to the next place for a cut.
     is_withholding: bool,
+    /// `pending` is the document from its beginning: it is redacted as one text if nothing follows.
+    is_whole: bool,
 }
 
 impl TextStream {
@@ -42,6 +47,12 @@ impl TextStream {
     #[must_use]
     pub fn new(redaction: Option<Redaction>) -> Self {
         Self::with_sizes(redaction, SIZES)
+    }
+
+    /// As [`TextStream::new`], for a document: up to 4 MiB it is redacted as [`Redaction::text`] redacts it, JSON included.
+    #[must_use]
+    pub fn of_document(redaction: Option<Redaction>) -> Self {
+        Self { is_whole: true, ..Self::with_sizes(redaction, DOCUMENT_SIZES) }
     }
 
     fn with_sizes(redaction: Option<Redaction>, sizes: Sizes) -> Self {
@@ -52,6 +63,7 @@ impl TextStream {
             sizes,
             pending: String::new(),
             is_withholding: false,
+            is_whole: false,
         }
     }
 
@@ -83,8 +95,11 @@ impl TextStream {
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed), as [`TextStream::push`].
     pub fn finish(&mut self, out: &mut String) -> Result<()> {
-        let part = std::mem::take(&mut self.pending);
-        if !std::mem::take(&mut self.is_withholding) {
+        let mut part = std::mem::take(&mut self.pending);
+        if std::mem::take(&mut self.is_whole) {
+            self.session.text(&mut part)?;
+            out.push_str(&part);
+        } else if !std::mem::take(&mut self.is_withholding) {
             out.push_str(&guarded(&mut self.session, &[&part])?);
         }
         Ok(())
@@ -97,6 +112,7 @@ impl TextStream {
     }
 
     fn take_part(&mut self, out: &mut String) -> Result<()> {
+        self.is_whole = false;
         let Some(end) = self.cut()? else {
             if !std::mem::replace(&mut self.is_withholding, true) {
                 out.push_str("[REDACTED:");
@@ -222,6 +238,34 @@ mod tests {
         assert!(out.contains("[REDACTED:unscanned]"), "{out}");
         assert!(report.findings().iter().any(|finding| &*finding.rule == UNSCANNED));
         assert!(out.starts_with("a line of words\n") && out.ends_with("a line of words\n"));
+    }
+
+    #[test]
+    fn a_short_document_is_redacted_as_one_text() {
+        let redaction = redaction(RedactionOptions::default());
+        let json = format!("{{\"password\":\"{}\",\"a\":[1.0]}}", secret());
+        let mut stream = TextStream::of_document(Some(redaction.clone()));
+        let mut out = String::new();
+        for piece in json.as_bytes().chunks(10) {
+            stream.push(std::str::from_utf8(piece).unwrap(), &mut out).unwrap();
+        }
+        assert_eq!(out, "");
+        stream.finish(&mut out).unwrap();
+        assert_eq!(out, whole(&redaction, &json));
+    }
+
+    #[test]
+    fn a_long_document_is_redacted_in_parts() {
+        let redaction = redaction(RedactionOptions::default());
+        let mut stream = TextStream::of_document(Some(redaction.clone()));
+        stream.sizes = SMALL;
+        let text = format!("a line of words\nexport A={}\n", secret()).repeat(300);
+        let mut out = String::new();
+        stream.push(&text, &mut out).unwrap();
+        assert!(out.len() > SMALL.part / 2);
+        stream.finish(&mut out).unwrap();
+        assert_eq!(out, whole(&redaction, &text));
+        assert_eq!(stream.report().total(), 300);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 /** Imports the lines of an export. Secrets are redacted, and existing data is never replaced. */
 
-import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ContextEntryInput, ContextHistory, StateStore, StateValue } from '../../index.ts'
 import type { Invocation } from '../command-types.ts'
@@ -8,11 +7,9 @@ import { failureOf } from '../failures.ts'
 import { library, openHistory, openManager, openMemory, openState, openStore } from '../places.ts'
 import { isThere, namespaceText } from '../state-items.ts'
 import type { PlaceName } from './chosen-places.ts'
-import { type ArchivedState, bytesFileOf, MEMORY_FILES } from './lines.ts'
-import { type Written, writeNewFile } from './new-file.ts'
+import { type ArchivedState, MEMORY_FILES } from './lines.ts'
+import { writeNewFile } from './new-file.ts'
 
-/** The names that the library gives to files of contexts. */
-const CONTEXT_NAME = /^[\w-]{1,160}_[0-9a-f]{12}_\d{1,16}_\d{1,16}_[0-9a-f]{16}\.json$/
 /** `agent/entry.md` or `agent/session/entry.md`, without hidden parts. */
 const STORE_PATH = /^(?:[^/\\.:\0][^/\\:\0]{0,99}\/){1,2}[^/\\.:\0][^/\\:\0]{0,200}\.md$/
 /** The number of concurrent appends. */
@@ -52,15 +49,11 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
     report.redacted += findings.length > 0 ? 1 : 0
     return findings.length > 0 ? JSON.stringify(value) : text
   }
-  const write = async (root: string, path: string, name: string, content: string | Uint8Array): Promise<Written> => {
-    const outcome = await writeNewFile(root, path, content, isDryRun)
+  const place = async (root: string, path: string, name: string, text: string): Promise<boolean> => {
+    const outcome = await writeNewFile(root, path, text, isDryRun)
     if (outcome === 'different') {
       skip(name, 'there is another file of this name')
     }
-    return outcome
-  }
-  const place = async (root: string, path: string, name: string, text: string): Promise<boolean> => {
-    const outcome = await write(root, path, name, text)
     report.alreadyThere += outcome === 'same' ? 1 : 0
     return outcome === 'written'
   }
@@ -76,30 +69,14 @@ export async function createImporters(invocation: Invocation, chosen: ReadonlySe
       if (manager === undefined) {
         return
       }
-      if (!CONTEXT_NAME.test(name)) {
-        return skip(name, 'this is no name of a stored output')
-      }
-      const root = manager.getContextDir()
-      const path = join(root, name)
-      let redacted: string
       try {
-        redacted = redactJson(text)
+        const files = { filename: name, record: text, bytes: bytes === undefined ? null : Buffer.from(bytes, 'base64') }
+        const { isNew, redactions } = await manager.importRecord(files, { dryRun: isDryRun, signal: invocation.signal })
+        report.imported.contexts += isNew ? 1 : 0
+        report.alreadyThere += isNew ? 0 : 1
+        report.redacted += redactions.length > 0 ? 1 : 0
       } catch (error) {
-        return skip(name, failureOf(error).message)
-      }
-      // Written before the record, which must not exist without its bytes.
-      const content = bytes === undefined ? undefined : Buffer.from(bytes, 'base64')
-      const written = content === undefined ? undefined : await write(root, bytesFileOf(path), name, content)
-      if (written === 'different' || !(await place(root, path, name, redacted))) {
-        return
-      }
-      try {
-        // The library decides whether it is a whole record.
-        await (isDryRun ? undefined : manager.readContext(path, { maxBytes: 4 }))
-        report.imported.contexts++
-      } catch (error) {
-        await unlink(path)
-        await (written === 'written' ? unlink(bytesFileOf(path)) : undefined)
+        invocation.signal.throwIfAborted()
         skip(name, failureOf(error).message)
       }
     },
@@ -194,8 +171,7 @@ function createStateImporter(
   return {
     async add({ namespace, key, text, isBinary, mediaType, expiresAt }) {
       const name = `state ${namespaceText(namespace)}/${key}`
-      const ttl = expiresAt === undefined ? undefined : Date.parse(expiresAt) - Date.now()
-      if (ttl !== undefined && !(ttl >= 1)) {
+      if (expiresAt !== undefined && !(Date.parse(expiresAt) > Date.now())) {
         report.skipped.push({ name, reason: 'it has expired' })
         return
       }
@@ -203,7 +179,7 @@ function createStateImporter(
         const value = isBinary === true ? new Uint8Array(Buffer.from(text, 'base64')) : (JSON.parse(text) as StateValue)
         const there = isDryRun && !(await isThere(store)) ? undefined : await store.get(namespace, key)
         if (there === undefined) {
-          await (isDryRun ? undefined : store.put(namespace, key, value, { mediaType, ttl, ifRevision: null }))
+          await (isDryRun ? undefined : store.put(namespace, key, value, { mediaType, expiresAt, ifRevision: null }))
           report.imported.state++
         } else if (isEqual(there.value, value) && there.mediaType === mediaType) {
           report.alreadyThere++

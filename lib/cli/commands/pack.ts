@@ -11,13 +11,14 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
   const memory = await openMemory(invocation)
   const hasMap = options.map === true || options.focus !== undefined
   const maxChars = options.maxChars ?? DEFAULT_MAX_CHARS
-  const text = await memory.buildContextFromMemory(maxChars, {
+  const { text, ...contents } = await memory.contextPack(maxChars, {
     query: options.query,
     latestSummaries: options.summaries,
     repoMap: hasMap ? { focus: options.focus } : false,
     signal,
   })
-  await output.document({ text, chars: text.length, maxChars, repoHash: memory.repoHash }, () =>
+  const document = { text, chars: text.length, maxChars, repoHash: memory.repoHash, ...contents }
+  await output.document(document, () =>
     text === ''
       ? Promise.resolve(output.note('Nothing is known about this repository yet.'))
       : output.line(visible(text.trimEnd())),

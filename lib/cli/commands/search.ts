@@ -24,6 +24,7 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
     since: timeOf(options.since),
     until: timeOf(options.until),
     limit,
+    explain: options.explain,
     signal,
   })
   if (output.mode !== 'text') {
@@ -38,12 +39,13 @@ export async function run(invocation: Invocation): Promise<0 | 1> {
   return items.length === 0 ? EXIT.nothing : EXIT.done
 }
 
-/** `id:line:text`, as ripgrep: of a hit without a place in the result, the description. */
+/** `id:line:text`, as ripgrep: of a hit without a place in the result, the description. Explanations have no line number. */
 function plainLines(hit: Hit): string[] {
   const id = identifierOf(hit)
+  const reason = hit.explain === undefined ? [] : [`${id}::${reasonOf(hit)}`]
   return hit.snippets.length === 0
-    ? [`${id}::${visibleLine(hit.toolDescription)}`]
-    : hit.snippets.map(({ line, text }) => `${id}:${line ?? ''}:${visibleLine(text.trim())}`)
+    ? [...reason, `${id}::${visibleLine(hit.toolDescription)}`]
+    : [...reason, ...hit.snippets.map(({ line, text }) => `${id}:${line ?? ''}:${visibleLine(text.trim())}`)]
 }
 
 async function printForPeople({ output }: Invocation, hits: readonly Hit[]): Promise<void> {
@@ -51,12 +53,24 @@ async function printForPeople({ output }: Invocation, hits: readonly Hit[]): Pro
   for (const hit of hits) {
     const time = formatTime(hit.timestamp, true)
     await output.line(`${cyan(identifierOf(hit))}  ${bold(visibleLine(hit.toolDescription))}  ${dim(time)}`)
+    if (hit.explain !== undefined) {
+      await output.line(dim(reasonOf(hit)))
+    }
     for (const snippet of hit.snippets) {
       const place = snippet.line === undefined ? snippet.field : String(snippet.line)
       await output.line(`${green(place)}: ${marked(snippet, output.style)}`)
     }
     await output.line()
   }
+}
+
+/** `score 0.62: token 80 % in name and result, expire 20 % in result`. */
+function reasonOf({ score, matchedBy, explain = [] }: Hit): string {
+  const terms = explain.map(
+    ({ term, fields, share }) => `${visibleLine(term)} ${Math.round(100 * share)} % in ${fields.join(' and ')}`,
+  )
+  const similar = matchedBy === 'fuzzy' ? ' by similar words' : ''
+  return `score ${score.toFixed(2)}${similar}${terms.length === 0 ? '' : `: ${terms.join(', ')}`}`
 }
 
 function marked({ text, matches }: SearchSnippet, style: Style): string {

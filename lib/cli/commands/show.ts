@@ -3,7 +3,7 @@
 import type { Invocation } from '../command-types.ts'
 import { formatBytes, formatTime } from '../output/units.ts'
 import { visible, visibleLine } from '../output/visible-text.ts'
-import { locateOutput } from '../outputs.ts'
+import { findingsText, locateOutput } from '../outputs.ts'
 import { openManager } from '../places.ts'
 
 const HEAD_LINES = 20
@@ -38,6 +38,13 @@ export async function run(invocation: Invocation): Promise<undefined> {
     await row('outcome', call.success === undefined ? undefined : call.success ? 'succeeded' : red('failed'))
     await row('error', call.error === undefined ? undefined : visibleLine(call.error))
     await row('message', call.message === undefined ? undefined : visibleLine(call.message))
+    await row('redacted', call.redactions === undefined ? undefined : visibleLine(findingsText(call.redactions)))
+    await row(
+      'shown',
+      call.shownBytes === undefined
+        ? undefined
+        : `a placeholder of ${formatBytes(call.shownBytes)} in place of ${formatBytes(call.outputBytes ?? 0)}`,
+    )
     await row('result', `${formatBytes(head.totalBytes)}, ${head.totalLines} lines`)
     await output.line()
     await output.line(visible(head.text))

@@ -1,11 +1,12 @@
 /** `stats`: how many outputs there are, and how many bytes. */
 
-import type { ContextEntry } from '../../index.ts'
+import type { ContextEntry, RedactionFinding } from '../../index.ts'
 import type { Invocation } from '../command-types.ts'
 import type { Output } from '../output/output.ts'
 import type { Column } from '../output/table.ts'
 import { formatBytes } from '../output/units.ts'
-import { type Pointer, selectPointers, timeOf } from '../outputs.ts'
+import { visibleLine } from '../output/visible-text.ts'
+import { findingsText, type Pointer, selectPointers, timeOf } from '../outputs.ts'
 import { openHistory, openManager, shortPath } from '../places.ts'
 
 /** What a model's tokeniser makes of usual text: an estimate, and said to be one. */
@@ -18,6 +19,11 @@ interface Row {
   readonly bytes: number
   /** `bytes` ÷ 4. */
   readonly estimatedTokens: number
+}
+
+interface OutputsRow extends Row {
+  /** Secrets that were replaced when the outputs were stored, by rule. */
+  readonly redactions: readonly RedactionFinding[]
 }
 
 const GROUPS: Readonly<Record<'tool' | 'session' | 'day', (pointer: Pointer) => string>> = {
@@ -37,7 +43,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const rows = rowsOf(pointers, GROUPS[by])
   const order =
     by === 'day' ? compareGroups : (one: Row, other: Row) => other.bytes - one.bytes || compareGroups(one, other)
-  const total = rowsOf(pointers, () => 'total')[0] ?? row('total')
+  const total = rowsOf(pointers, () => 'total')[0] ?? { ...row('total'), redactions: [] }
   await output.list({
     items: rows.sort(order),
     columns: columns(output, by),
@@ -45,6 +51,9 @@ export async function run(invocation: Invocation): Promise<undefined> {
     empty: `No such outputs in ${shortPath(manager.getContextDir())}.`,
   })
   if (rows.length > 0) {
+    if (total.redactions.length > 0) {
+      output.note(`Replaced when they were stored: ${visibleLine(findingsText(total.redactions))}`)
+    }
     output.note(
       `${total.outputs} outputs, ${formatBytes(total.bytes)}, about ${total.estimatedTokens.toLocaleString('en-US')} tokens (estimated: bytes ÷ ${BYTES_PER_TOKEN})`,
     )
@@ -53,11 +62,11 @@ export async function run(invocation: Invocation): Promise<undefined> {
 
 const row = (group: string): Row => ({ group, outputs: 0, failed: 0, bytes: 0, estimatedTokens: 0 })
 
-function rowsOf(pointers: readonly Pointer[], groupOf: (pointer: Pointer) => string): Row[] {
-  const rows = new Map<string, Row>()
+function rowsOf(pointers: readonly Pointer[], groupOf: (pointer: Pointer) => string): OutputsRow[] {
+  const rows = new Map<string, OutputsRow>()
   for (const pointer of pointers) {
     const group = groupOf(pointer)
-    const before = rows.get(group) ?? row(group)
+    const before = rows.get(group) ?? { ...row(group), redactions: [] }
     const bytes = before.bytes + pointer.sizeBytes
     rows.set(group, {
       group,
@@ -65,14 +74,23 @@ function rowsOf(pointers: readonly Pointer[], groupOf: (pointer: Pointer) => str
       failed: before.failed + (pointer.success === false ? 1 : 0),
       bytes,
       estimatedTokens: Math.round(bytes / BYTES_PER_TOKEN),
+      redactions: withFindings(before.redactions, pointer.redactions ?? []),
     })
   }
   return [...rows.values()]
 }
 
+function withFindings(some: readonly RedactionFinding[], others: readonly RedactionFinding[]): RedactionFinding[] {
+  const counts = new Map(some.map(({ rule, count }) => [rule, count]))
+  for (const { rule, count } of others) {
+    counts.set(rule, (counts.get(rule) ?? 0) + count)
+  }
+  return Array.from(counts, ([rule, count]) => ({ rule, count }))
+}
+
 const compareGroups = (one: Row, other: Row): number => (one.group < other.group ? -1 : 1)
 
-function columns(output: Output, by: string): readonly Column<Row>[] {
+function columns(output: Output, by: string): readonly Column<OutputsRow>[] {
   const number = (value: number): string => (output.isTerminal ? value.toLocaleString('en-US') : String(value))
   return [
     { title: by.toUpperCase(), cell: ({ group }) => group, isFlexible: true },
@@ -80,6 +98,11 @@ function columns(output: Output, by: string): readonly Column<Row>[] {
     { title: 'FAILED', cell: ({ failed }) => number(failed), align: 'right' },
     { title: 'BYTES', cell: ({ bytes }) => (output.isTerminal ? formatBytes(bytes) : String(bytes)), align: 'right' },
     { title: '~TOKENS', cell: ({ estimatedTokens }) => number(estimatedTokens), align: 'right' },
+    {
+      title: 'REDACTED',
+      cell: ({ redactions }) => number(redactions.reduce((sum, { count }) => sum + count, 0)),
+      align: 'right',
+    },
   ]
 }
 
@@ -91,7 +114,10 @@ interface SavingsRow extends Row {
   readonly estimatedSavedTokens: number
 }
 
-/** Sums up the sizes that hooks record for each call: of its output, and of the text in the conversation. */
+/**
+ * Hooks append with each call how large its output was, and what the conversation got of it. The records of other outputs say
+ * what placeholders took their places.
+ */
 async function savings(invocation: Invocation): Promise<undefined> {
   const { options, output, signal } = invocation
   const history = await openHistory(invocation)
@@ -110,14 +136,24 @@ async function savings(invocation: Invocation): Promise<undefined> {
   }
   const rows = new Map<string, SavingsRow>()
   let total = savingsRow('total')
+  const add = (group: string, call: Call): void => {
+    rows.set(group, withCall(rows.get(group) ?? savingsRow(group), call))
+    total = withCall(total, call)
+  }
+  /** Outputs by session and handle. */
+  const counted = new Set<string>()
   for (const entry of entries) {
-    const { sizeBytes, shownBytes } = (entry.result ?? {}) as { sizeBytes?: unknown; shownBytes?: unknown }
+    const { sizeBytes, shownBytes, handle } = (entry.result ?? {}) as Record<string, unknown>
     const isOfSession = options.session === undefined || entry.sessionId === options.session
     if (isOfSession && typeof sizeBytes === 'number' && typeof shownBytes === 'number') {
-      const group = groups[by](entry)
-      const call = { failed: entry.success === false ? 1 : 0, sizeBytes, shownBytes }
-      rows.set(group, withCall(rows.get(group) ?? savingsRow(group), call))
-      total = withCall(total, call)
+      add(groups[by](entry), { failed: entry.success === false ? 1 : 0, sizeBytes, shownBytes })
+      counted.add(`${entry.sessionId ?? ''} ${String(handle)}`)
+    }
+  }
+  for (const pointer of await selectPointers(invocation, await openManager(invocation))) {
+    const { outputBytes, shownBytes, sessionId = '', handle } = pointer
+    if (outputBytes !== undefined && shownBytes !== undefined && !counted.has(`${sessionId} ${handle}`)) {
+      add(GROUPS[by](pointer), { failed: pointer.success === false ? 1 : 0, sizeBytes: outputBytes, shownBytes })
     }
   }
   const items = [...rows.values()].sort((one, other) =>
@@ -135,7 +171,7 @@ async function savings(invocation: Invocation): Promise<undefined> {
     items,
     columns: savingsColumns,
     beside: { by, total },
-    empty: `No outputs that hooks stored are in ${shortPath(history.path)}.`,
+    empty: `No outputs were replaced by placeholders, and none that hooks stored are in ${shortPath(history.path)}.`,
   })
   if (items.length > 0) {
     output.note(
@@ -151,10 +187,13 @@ const savingsRow = (group: string): SavingsRow => ({
   estimatedSavedTokens: 0,
 })
 
-function withCall(
-  before: SavingsRow,
-  { failed, sizeBytes, shownBytes }: { failed: number; sizeBytes: number; shownBytes: number },
-): SavingsRow {
+interface Call {
+  readonly failed: number
+  readonly sizeBytes: number
+  readonly shownBytes: number
+}
+
+function withCall(before: SavingsRow, { failed, sizeBytes, shownBytes }: Call): SavingsRow {
   const bytes = before.bytes + sizeBytes
   const shown = before.shownBytes + shownBytes
   return {

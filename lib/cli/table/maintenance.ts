@@ -7,7 +7,7 @@ export const MAINTENANCE_COMMANDS: readonly CommandRow[] = [
     name: 'stats',
     summary: 'Count the stored outputs and their bytes',
     details:
-      'With --savings, the calls of the history whose outputs hooks stored: their bytes, and those that the conversation got.',
+      'With --savings, outputs that placeholders replaced and the calls whose outputs hooks stored: their bytes, and those that the conversation got.',
     options: ['dir', 'history', 'session', 'tool', 'since', 'until', { name: 'by', fallback: 'tool' }, 'savings'],
     output: 'items',
     examples: [

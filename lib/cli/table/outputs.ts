@@ -65,7 +65,7 @@ export const OUTPUT_COMMANDS: readonly CommandRow[] = [
     details:
       'Words (any may match), "exact phrases", prefix*, -excluded, tool:name, after:2026-11-01, before:2026-11-01. Put -- before a query that begins with -. Exits with 1 when nothing is found.',
     arguments: [{ name: 'words', description: 'what to look for', isVariadic: true }],
-    options: ['dir', 'session', 'tool', 'since', 'until', { name: 'limit', fallback: '20' }],
+    options: ['dir', 'session', 'tool', 'since', 'until', { name: 'limit', fallback: '20' }, 'explain'],
     output: 'items',
     examples: [
       ['search connection refused', 'outputs with any of the words, the best first'],

@@ -7,6 +7,7 @@ use storage::{FileEntry, FileError, FileSystem, layout};
 
 use super::{
     bytes, handle,
+    noted::Noted,
     outcome::Outcome,
     pointer::{CallDetails, Pointer, PointerParts},
     record::{self, Head, MAX_POINTER_ARGUMENTS, NoRecord},
@@ -172,6 +173,7 @@ pub(super) fn from_head(entry: &FileEntry, file: &FileHead) -> Pointer {
         file.token(head.cut.as_ref()) == Some("true"),
     )
     .map(Box::new);
+    pointer.note_stored(Noted::of_record(&file.text, head));
     pointer.arguments_truncated = truncated;
     pointer.on_disk = true;
     pointer

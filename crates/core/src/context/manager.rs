@@ -16,6 +16,7 @@ use super::{
     found,
     grep::{self, GrepRequest, Grepped},
     held::Held,
+    import::{self, ImportRequest, Imported},
     lifecycle::{self, Cleared, Clearing},
     list::{self, Listing},
     load,
@@ -299,7 +300,17 @@ impl Manager {
         self.session.pointers.rows_of_task(task)
     }
 
-    /// Removes one context from memory, index and disk; returns `false` if it does not exist.
+    /// Stores a record that another directory had, under its name; its handle becomes that of its content.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no record or no name of one, `Corrupt` where its bytes are not those that it says, `Conflict` where
+    /// another file has its name, `Redaction`, `UnsafeDirectory` or `Io`.
+    pub async fn import(&self, request: ImportRequest) -> Result<Redacted<Imported>> {
+        self.resumed().await;
+        import::import(&self.session, request).await
+    }
+
+    /// Forgets one context: memory, index, file. `false` when there is none.
     ///
     /// # Errors
     /// `OutsideDirectory`, `Conflict` if it belongs to a session that is live in another process, or `Io`.

@@ -9,7 +9,7 @@ use std::{
 
 use rustc_hash::FxBuildHasher;
 
-use super::{handle, outcome::Outcome};
+use super::{handle, noted::Noted, outcome::Outcome};
 
 /// The parts of a pointer that JavaScript gets, as JSON tokens unless noted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +39,8 @@ pub struct CallDetails {
     pub media_type: Option<Box<str>>,
     /// Whether the result is only the beginning of what the tool returned.
     pub is_cut: bool,
+    /// What the record says of how it was stored.
+    pub noted: Noted,
 }
 
 impl CallDetails {
@@ -57,6 +59,7 @@ impl CallDetails {
             exit_code,
             media_type: media_type.map(String::into_boxed_str),
             is_cut,
+            noted: Noted::default(),
         };
         (details != Self::default()).then_some(details)
     }
@@ -71,7 +74,8 @@ impl CallDetails {
             ("mediaType", self.media_type.as_deref().map(str::to_owned)),
             ("cut", self.is_cut.then(|| "true".to_owned())),
         ];
-        members.into_iter().filter_map(|(key, token)| Some((key, token?)))
+        let members = members.into_iter().filter_map(|(key, token)| Some((key, token?)));
+        members.chain(self.noted.members())
     }
 }
 
@@ -150,7 +154,14 @@ impl Pointer {
         self.has_bytes = has_bytes;
     }
 
-    /// Whether the result has binary data in a separate file.
+    /// Takes in what the record says of how it was stored.
+    pub fn note_stored(&mut self, noted: Noted) {
+        if noted != Noted::default() {
+            self.call.get_or_insert_default().noted = noted;
+        }
+    }
+
+    /// Whether the result holds bytes, which are in a file of their own.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
         self.has_bytes

@@ -99,12 +99,18 @@ pub fn write_head(parts: &RecordParts<'_>, out: &mut Vec<u8>) -> Range<usize> {
     handle_at
 }
 
-/// Inserts the member `bytes` into a record whose head [`write_head`] wrote, before its arguments, which take
-/// `arguments` bytes. `result` is the position of the result; returns its new position.
-pub fn insert_bytes(text: &mut Vec<u8>, result: usize, arguments: usize, token: &str) -> usize {
+/// Adds a member to a record whose head [`write_head`] wrote, before its arguments, which take `arguments` bytes. `result` is where the
+/// result begins; returns where it begins then.
+pub fn insert_member(
+    text: &mut Vec<u8>,
+    result: usize,
+    arguments: usize,
+    key: &str,
+    token: &str,
+) -> usize {
     let tail = ARGUMENTS_KEY.len() + arguments + RESULT_KEY.len();
     let at = result.saturating_sub(tail);
-    let member = format!(",\"bytes\":{token}");
+    let member = format!(",\"{key}\":{token}");
     text.splice(at..at, member.bytes());
     result + member.len()
 }
@@ -188,6 +194,12 @@ pub struct Head {
     pub cut: Option<Range<usize>>,
     /// `bytes`.
     pub bytes: Option<Range<usize>>,
+    /// `redactions`.
+    pub redactions: Option<Range<usize>>,
+    /// `outputBytes`.
+    pub output_bytes: Option<Range<usize>>,
+    /// `shownBytes`.
+    pub shown_bytes: Option<Range<usize>>,
     /// `args`.
     pub arguments: Option<Range<usize>>,
 }
@@ -290,6 +302,9 @@ fn read_members(text: &[u8], whole: bool) -> Result<(Head, Range<usize>), NoReco
             b"\"mediaType\"" => head.media_type = value,
             b"\"cut\"" => head.cut = value,
             b"\"bytes\"" => head.bytes = value,
+            b"\"redactions\"" => head.redactions = value,
+            b"\"outputBytes\"" => head.output_bytes = value,
+            b"\"shownBytes\"" => head.shown_bytes = value,
             b"\"args\"" => head.arguments = value,
             _ => {}
         }

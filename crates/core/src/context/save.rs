@@ -15,6 +15,7 @@ use super::{
     held::Held,
     indexing::{IndexedOutput, RecordText},
     leaves::{Step, strings_at},
+    noted::{Noted, Shown},
     placeholder::{Replaced, placeholder},
     pointer::Pointer,
     pointer_table::Spilling,
@@ -199,7 +200,7 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
     check_size(session, &said.tool_name, result_size)?;
     let bytes_token = placed.as_ref().map(|placed| placed.token.as_bytes());
     if let Some(Placed { token, .. }) = &placed {
-        head = record::insert_bytes(&mut text, head, said.argument_text.len(), token);
+        head = record::insert_member(&mut text, head, said.argument_text.len(), "bytes", token);
     }
     let stored_result = text.get(head..).unwrap_or_default();
     let mut digest = said.digest();
@@ -226,6 +227,9 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
         Some(placed) if is_offloaded => placed.parts.iter().map(Part::saved).collect(),
         _ => Vec::new(),
     };
+    let report = pass.report();
+    let noted = Noted::new(&report, Shown::of(offload.output_bytes, placeholder.as_deref()));
+    head = noted.insert(&mut text, head, said.argument_text.len());
     if let Some(place) = text.get_mut(handle_at) {
         place.copy_from_slice(handle_text.as_bytes());
     }
@@ -245,8 +249,9 @@ fn prepare(session: &Session, sequence: u64, request: SaveRequest) -> Result<Pre
         None => Held::new(Payload::clone(&record), head),
     };
     let held = (!is_large).then(hold);
-    let mut prepared = said.prepared(session, handle, size, pass.report())?;
+    let mut prepared = said.prepared(session, handle, size, report)?;
     prepared.pointer.note_bytes(bytes.is_some());
+    prepared.pointer.note_stored(noted);
     Ok(Prepared {
         placeholder,
         leaves,

@@ -103,6 +103,8 @@ pub struct OffloadRequest {
     pub leaves: Vec<Leaf>,
     /// Previews show the text before redaction.
     pub shows_raw: bool,
+    /// Bytes of the output in the conversation, where the placeholder is shown unless it is as long.
+    pub output_bytes: Option<u64>,
 }
 
 /// A text within an output that gets a placeholder of its own.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tasks::in_place;
 use text_index::{
-    Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TextSearch,
+    Document, Examined, Field, Index, SearchSyntax, Snippet, SnippetBounds, TermMatch, TextSearch,
 };
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     filter::ContextFilter,
     list::{self, Listing},
     pointer::Pointer,
+    selection::shares,
     session::Session,
 };
 use crate::error::{Code, Error, Result};
@@ -47,7 +48,9 @@ pub struct SearchRequest {
     pub snippets: usize,
     /// The approximate length of a snippet in characters.
     pub snippet_length: usize,
-    /// The filter.
+    /// Tell which terms counted.
+    pub explain: bool,
+    /// Which contexts come into question.
     #[serde(default)]
     pub filter: ContextFilter,
 }
@@ -62,6 +65,28 @@ struct Hit {
     is_fuzzy: bool,
     number: u64,
     examined: Examined,
+    /// The index does not have it, or not all of it: its score is that of `examined`.
+    is_scanned: bool,
+    /// Which terms counted, where that is asked for.
+    terms: Option<Vec<TermMatch>>,
+}
+
+impl Hit {
+    /// The decoded name and description.
+    fn names(&self) -> (String, String) {
+        (decoded(self.pointer.tool_name()), decoded(self.pointer.description()))
+    }
+
+    /// What reading it showed, as a document.
+    fn document<'h>(&'h self, (name, description): &'h (String, String)) -> Document<'h> {
+        let [arguments, result] = &self.examined.evidence;
+        let timestamp = self.pointer.timestamp;
+        Document { name, description, arguments, result, timestamp, ..Document::default() }
+    }
+}
+
+fn decoded(token: &str) -> String {
+    json_text::decode_string(token.as_bytes()).unwrap_or_default().into_owned()
 }
 
 /// A snippet in the form for JavaScript.
@@ -109,6 +134,7 @@ pub(super) async fn search(
         search,
         admission,
         limit: request.limit,
+        explains: request.explain,
         hits: Vec::new(),
         examined: FxHashSet::default(),
     };
@@ -129,6 +155,7 @@ pub(super) async fn search(
             search,
             admission: Admission::new(&request.filter, &syntax),
             limit: request.limit - hits.len(),
+            explains: request.explain,
             hits: Vec::new(),
             examined: found,
         };
@@ -150,7 +177,9 @@ fn write_hit(hit: &Hit, prefix: &str, array: &mut String) {
     let snippets: Vec<ShownSnippet<'_>> = hit.examined.snippets.iter().map(shown).collect();
     let snippets = serde_json::to_string(&snippets).unwrap_or_else(|_| "[]".to_owned());
     let fuzzy = if hit.is_fuzzy { ",\"matchedBy\":\"fuzzy\"" } else { "" };
-    array.push_str(&format!(",\"score\":{}{fuzzy},\"snippets\":{snippets}}}", hit.score));
+    let explain = hit.terms.as_ref().map(|terms| format!(",\"explain\":{}", json!(shares(terms))));
+    let explain = explain.unwrap_or_default();
+    array.push_str(&format!(",\"score\":{}{fuzzy},\"snippets\":{snippets}{explain}}}", hit.score));
 }
 
 /// Positions are those that `readContext` uses: in the result, or in the outcome if there is no result.
@@ -175,6 +204,7 @@ struct Searching<'m> {
     search: TextSearch,
     admission: Admission,
     limit: usize,
+    explains: bool,
     hits: Vec<Hit>,
     /// The contexts that were examined, hits or not.
     examined: FxHashSet<u64>,
@@ -272,31 +302,13 @@ impl Searching<'_> {
     /// Scores the hits from `first` on, which were found by reading, as the index would.
     fn score_scanned(&mut self, indexes: &[&Index], first: usize) {
         let Some(scanned) = self.hits.get_mut(first..) else { return };
-        let decoded = |token: &str| {
-            json_text::decode_string(token.as_bytes()).unwrap_or_default().into_owned()
-        };
-        let names: Vec<(String, String)> = scanned
-            .iter()
-            .map(|hit| (decoded(hit.pointer.tool_name()), decoded(hit.pointer.description())))
-            .collect();
-        let documents: Vec<Document<'_>> = scanned
-            .iter()
-            .zip(&names)
-            .map(|(hit, (name, description))| {
-                let [arguments, result] = &hit.examined.evidence;
-                Document {
-                    name,
-                    description,
-                    arguments,
-                    result,
-                    timestamp: hit.pointer.timestamp,
-                    ..Document::default()
-                }
-            })
-            .collect();
+        let names: Vec<(String, String)> = scanned.iter().map(Hit::names).collect();
+        let documents: Vec<Document<'_>> =
+            scanned.iter().zip(&names).map(|(hit, names)| hit.document(names)).collect();
         let scores = self.search.score(indexes, &documents);
         for (hit, score) in scanned.iter_mut().zip(scores) {
             hit.score = score;
+            hit.is_scanned = true;
         }
     }
 
@@ -324,6 +336,8 @@ impl Searching<'_> {
                     is_fuzzy: false,
                     number,
                     examined,
+                    is_scanned: false,
+                    terms: None,
                 });
             } else if size > bytes_left {
                 return;
@@ -348,9 +362,6 @@ impl Searching<'_> {
         // Lets other tasks run; a cancelled search stops here.
         tokio::task::yield_now().await;
         let text = self.collection.text(number, &pointer).await?;
-        let decoded = |token: &str| {
-            json_text::decode_string(token.as_bytes()).unwrap_or_default().into_owned()
-        };
         let (name, description) = (decoded(pointer.tool_name()), decoded(pointer.description()));
         let search = &mut self.search;
         let mut examine = || {
@@ -360,13 +371,47 @@ impl Searching<'_> {
         };
         let examined = if pointer.size < LONG_TEXT { examine() } else { in_place(examine).await }?;
         let (score, has_result) = (examined.share, text.has_result());
-        Some(Hit { score, pointer, has_result, is_fuzzy: false, number, examined })
+        Some(Hit {
+            score,
+            pointer,
+            has_result,
+            is_fuzzy: false,
+            number,
+            examined,
+            is_scanned: false,
+            terms: None,
+        })
     }
 
     /// The hits, best first. Equal ones keep the order in which they were found.
     fn into_hits(mut self) -> Vec<Hit> {
         self.hits.sort_by(|left, right| right.score.total_cmp(&left.score));
         self.hits.truncate(self.limit);
+        if self.explains {
+            self.explain();
+        }
         self.hits
+    }
+
+    /// Notes which terms counted.
+    fn explain(&mut self) {
+        let indexes = self.collection.indexes();
+        let is_indexed = self.search.is_indexed();
+        let (scanned, indexed): (Vec<&mut Hit>, Vec<&mut Hit>) =
+            self.hits.iter_mut().partition(|hit| hit.is_scanned);
+        let sequences: Vec<u64> = indexed.iter().map(|hit| hit.number).collect();
+        let names: Vec<(String, String)> = scanned.iter().map(|hit| hit.names()).collect();
+        let documents: Vec<Document<'_>> =
+            scanned.iter().zip(&names).map(|(hit, names)| hit.document(names)).collect();
+        let mut explained = if is_indexed {
+            self.search.explain(&indexes, &sequences, &documents)
+        } else {
+            Vec::new()
+        }
+        .into_iter();
+        drop(documents);
+        for hit in indexed.into_iter().chain(scanned) {
+            hit.terms = Some(explained.next().unwrap_or_default());
+        }
     }
 }

@@ -375,13 +375,13 @@ fn show_chosen(
 
 /// The contribution of a term, in the form for JavaScript.
 #[derive(Serialize)]
-struct MatchedTerm<'a> {
+pub(super) struct MatchedTerm<'a> {
     term: &'a str,
     fields: Vec<&'static str>,
     share: f32,
 }
 
-fn shares(terms: &[TermMatch]) -> Vec<MatchedTerm<'_>> {
+pub(super) fn shares(terms: &[TermMatch]) -> Vec<MatchedTerm<'_>> {
     let sum: f32 = terms.iter().map(|term| term.score).sum();
     let matched = terms.iter().map(|matched| {
         let fields = matched.fields.iter().zip(["name", "description", "arguments", "result"]);

@@ -50,7 +50,7 @@ pub use document::Repository;
 pub use identity::{BranchScope, Identity, is_repo_hash};
 pub use mapping::MapRequest;
 pub use migrate::{Migrated, Origin, migrate};
-pub use pack::{Pack, PackRequest};
+pub use pack::{Filled, Pack, PackRequest, PackedRecord};
 pub use record::{Draft, NoteSource, Record, RecordKind};
 pub use summaries::SummaryBounds;
 pub use summary::{MAX_SUMMARY, Summary};

@@ -59,7 +59,9 @@ pub struct Put {
     pub expected: Option<Expected>,
     /// The time until it expires, in ms.
     pub ttl: Option<i64>,
-    /// The media type of the value, for its readers.
+    /// When it expires, ms since 1970, in place of `ttl`.
+    pub expires_at: Option<i64>,
+    /// What the value is, to its readers.
     pub media_type: Option<String>,
     /// The report on redacted secrets in the value.
     pub report: Report,
@@ -242,7 +244,8 @@ impl Changes<'_> {
             Some(item) if !item.is_expired => item.created_at,
             _ => self.now,
         };
-        let expires_at = put.ttl.map(|ttl| self.now.saturating_add(ttl).min(MAX_TIME));
+        let expires_at = put.expires_at.or_else(|| Some(self.now.saturating_add(put.ttl?)));
+        let expires_at = expires_at.map(|time| time.min(MAX_TIME));
         let is_chunked = put.value.len() > CHUNK;
         let inline = (!is_chunked).then_some(&put.value);
         let length = i64::try_from(put.value.len()).unwrap_or(i64::MAX);

@@ -54,6 +54,7 @@ fn put(key: &str, json: &str) -> Put {
         encoded: None,
         expected: None,
         ttl: None,
+        expires_at: None,
         media_type: None,
         report: redaction::Report::default(),
     }
@@ -162,6 +163,17 @@ async fn long_values_come_back_and_leave_no_chunk_behind() {
         store.sql().query_row("SELECT count(*) FROM chunk", [], |row| row.get(0)).unwrap();
     assert_eq!(chunks, 0);
     assert_eq!(state.verify().await.unwrap(), StateReport { items: 1, problems: Vec::new() });
+}
+
+#[tokio::test]
+async fn an_item_expires_at_the_time_given_for_it() {
+    let store = Store::new();
+    let state = store.open();
+    write(&state, Put { expires_at: Some(1), ..put("past", "1") }).await.unwrap();
+    assert_eq!(read(&state, "past").await.unwrap(), None);
+    write(&state, Put { expires_at: Some(i64::MAX), ttl: Some(1), ..put("k", "1") }).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert!(read(&state, "k").await.unwrap().is_some());
 }
 
 #[tokio::test]

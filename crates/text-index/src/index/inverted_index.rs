@@ -14,7 +14,7 @@ use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::question::Question;
-use crate::scoring::explain::{TermMatch, explain};
+use crate::scoring::explain::{TermMatch, explain, explain_best};
 use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
@@ -265,7 +265,17 @@ impl Index {
         rank_best(&Self::view_of(indexes), query, limit, known, foreign)
     }
 
-    /// For each term of a query, its statistics in several indexes as one collection.
+    /// What the terms of the query contribute to the scores that [`Index::rank_together`] gives, most first.
+    pub(crate) fn explain_together(
+        indexes: &[&Self],
+        query: &Query,
+        documents: &[Which],
+        foreign: &[Document<'_>],
+    ) -> Vec<Vec<TermMatch>> {
+        explain_best(&Self::view_of(indexes), query, documents, foreign)
+    }
+
+    /// What several indexes as one collection say of each term of a query.
     pub(crate) fn statistics(indexes: &[&Self], query: &Query) -> Vec<TermStatistics> {
         statistics(&Self::view_of(indexes), query)
     }

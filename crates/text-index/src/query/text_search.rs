@@ -17,7 +17,8 @@ use crate::query::ranking::PlanRanking;
 use crate::query::search_syntax::SearchSyntax;
 use crate::query::similar::similar_terms;
 use crate::query::verifier::Verifier;
-use crate::scoring::ranked::RankedList;
+use crate::scoring::explain::TermMatch;
+use crate::scoring::ranked::{RankedList, Which};
 use crate::scoring::search::TermStatistics;
 
 /// Once everything was found in a text, this many more bytes are searched for better passages.
@@ -187,8 +188,27 @@ impl TextSearch {
         scores
     }
 
-    /// The documents that contain every indexed term of the phrases. No other indexed text contains the phrases. `None`
-    /// when phrases have no indexed terms.
+    /// What each term contributes to the scores of documents, most first: of indexed ones, in the order of `sequences`, and after
+    /// them of `documents` that no index has. Stop words alone have no terms.
+    #[must_use]
+    pub fn explain(
+        &self,
+        indexes: &[&Index],
+        sequences: &[u64],
+        documents: &[Document<'_>],
+    ) -> Vec<Vec<TermMatch>> {
+        let known: Vec<Which> = sequences.iter().copied().map(Which::Known).collect();
+        let mut explained = Index::explain_together(indexes, &self.ranking.query, &known, &[]);
+        if !documents.is_empty() {
+            let foreign: Vec<Which> = (0..documents.len()).map(Which::Foreign).collect();
+            let query = &self.ranking.query;
+            explained.extend(Index::explain_together(indexes, query, &foreign, documents));
+        }
+        explained
+    }
+
+    /// The documents that have every indexed term of the phrases: no other has the phrases, as far
+    /// as it is indexed. `None` when that says nothing.
     #[must_use]
     pub fn having_phrases(&self, indexes: &[&Index]) -> Option<FxHashSet<u64>> {
         let phrases = self.plan.phrases.iter();

@@ -3,10 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use crate::index::document_terms::DocumentTerms;
-use crate::index::fields::{DOCUMENT_FIELDS, Lengths};
+use crate::index::fields::{DOCUMENT_FIELDS, Document, Lengths};
 use crate::index::postings::Frequencies;
 use crate::index::view::View;
 use crate::query::free_text::{Query, QueryTerm};
+use crate::query::unindexed::match_query;
+use crate::scoring::ranked::Which;
 use crate::scoring::ranking::Scorer;
 use crate::scoring::search::Evaluation;
 
@@ -24,17 +26,53 @@ pub struct TermMatch {
 /// For each document, the query terms that it contains, the largest contribution first.
 pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<TermMatch>> {
     let evaluation = Evaluation::new(view, query, &[], &[]);
+    let documents: Vec<Which> = sequences.iter().copied().map(Which::Known).collect();
+    explained(view, &evaluation, &documents, |_| None)
+}
+
+/// As [`explain`], for the scores of `rank_best`. A foreign document is one of `foreign`, by its position.
+pub(crate) fn explain_best(
+    view: &View,
+    query: &Query,
+    documents: &[Which],
+    foreign: &[Document<'_>],
+) -> Vec<Vec<TermMatch>> {
+    let evaluation = Evaluation::of_query(view, query, foreign);
+    explained(view, &evaluation, documents, |position| {
+        let mut found = Vec::with_capacity(query.terms().len());
+        let lengths = match_query(foreign.get(position)?, query, &mut found, |_| {});
+        Some((found, lengths))
+    })
+}
+
+/// `matched` gives how often a foreign document has each term, and its lengths.
+fn explained(
+    view: &View,
+    evaluation: &Evaluation<'_>,
+    documents: &[Which],
+    matched: impl Fn(usize) -> Option<(Vec<Frequencies>, Lengths)>,
+) -> Vec<Vec<TermMatch>> {
     let scorer = Scorer::new(&evaluation.totals);
     let weighted = evaluation.weighted_terms();
     let recent = view.recent();
     let recent: FxHashMap<u64, &DocumentTerms> =
         recent.iter().map(|(document, terms)| (document.sequence, *terms)).collect();
-    let explained = |sequence: &u64| {
+    let explained = |which: &Which| {
+        let foreign = match which {
+            Which::Foreign(position) => matched(*position),
+            Which::Known(_) => None,
+        };
         let terms = weighted.iter().filter_map(|weighted| {
             let term = evaluation.terms.get(weighted.number)?;
-            let (frequencies, lengths) = match recent.get(sequence) {
-                Some(terms) => (terms.find(term.hash, &term.text), terms.lengths),
-                None => find(view, *sequence, term)?,
+            let (frequencies, lengths) = match which {
+                Which::Foreign(_) => {
+                    let (found, lengths) = foreign.as_ref()?;
+                    (*found.get(weighted.number)?, *lengths)
+                }
+                Which::Known(sequence) => match recent.get(sequence) {
+                    Some(terms) => (terms.find(term.hash, &term.text), terms.lengths),
+                    None => find(view, *sequence, term)?,
+                },
             };
             let has = |field| frequencies.values().get(field).is_some_and(|often| *often > 0.0);
             (!frequencies.is_empty()).then(|| TermMatch {
@@ -47,7 +85,7 @@ pub(crate) fn explain(view: &View, query: &Query, sequences: &[u64]) -> Vec<Vec<
         terms.sort_by(|left, right| right.score.total_cmp(&left.score));
         terms
     };
-    sequences.iter().map(explained).collect()
+    documents.iter().map(explained).collect()
 }
 
 /// How often a document of a segment contains a term.

@@ -58,9 +58,7 @@ pub(crate) fn rank_best(
     if !query.stop_words().is_empty() {
         return stop_word_ranking::rank(view, query.stop_words(), known, foreign, best);
     }
-    let mut evaluation =
-        Evaluation::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
-    evaluation.add_foreign(query, foreign, |_| {});
+    let evaluation = Evaluation::of_query(view, query, foreign);
     let terms = evaluation.weighted_terms();
     RankedList {
         maximum: evaluation.maximum(&terms),
@@ -135,6 +133,14 @@ impl<'a> Evaluation<'a> {
         let mut evaluation =
             Self::of_terms(view, &recent, Cow::Owned(query.terms().to_vec()), factors);
         evaluation.add_foreign(&query, foreign, |_| {});
+        evaluation
+    }
+
+    /// By the terms of the query alone.
+    pub(crate) fn of_query(view: &'a View, query: &'a Query, foreign: &[Document<'_>]) -> Self {
+        let mut evaluation =
+            Self::of_terms(view, &view.recent(), Cow::Borrowed(query.terms()), &[]);
+        evaluation.add_foreign(query, foreign, |_| {});
         evaluation
     }
 

@@ -23,6 +23,6 @@ mod tests;
 pub(super) use file::{MAX_LINE, owner_of, write as write_file};
 pub(super) use part::{Part, hex, parts_of, size_of, whole};
 pub(super) use placing::{Placed, PlacedParts, member, streamed_part};
-pub(super) use reading::{are_stored, asked, load, slice};
+pub(super) use reading::{are_stored, asked, damaged, load, slice, verified};
 pub use taking::{GivenBytes, GivenPart};
 pub(super) use taking::{Taken, take};

@@ -101,7 +101,7 @@ pub async fn are_stored(
         return false;
     };
     let length = file.bytes.len();
-    let verified = run_long(length, move || Ok(verify(file.bytes, &parts).is_some()));
+    let verified = run_long(length, move || Ok(verified(file.bytes, &parts).is_some()));
     verified.await.unwrap_or_default()
 }
 
@@ -127,14 +127,14 @@ async fn read_parts(session: &Arc<Session>, path: &str) -> Result<(Vec<Part>, Ve
     };
     let path = path.to_owned();
     run_long(file.len(), move || {
-        let contents = verify(file, &parts).ok_or_else(|| damaged(&path))?;
+        let contents = verified(file, &parts).ok_or_else(|| damaged(&path))?;
         Ok((parts, contents))
     })
     .await
 }
 
-/// The bytes, if they match the digests of the parts.
-fn verify(file: Vec<u8>, parts: &[Part]) -> Option<Vec<u8>> {
+/// The bytes of a file, when they are those that the parts say.
+pub fn verified(file: Vec<u8>, parts: &[Part]) -> Option<Vec<u8>> {
     let contents = file::read(file)?;
     let is_whole = contents.len() as u64 == size_of(parts)
         && ranges(parts)
@@ -152,7 +152,8 @@ fn ranges(parts: &[Part]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn damaged(path: &str) -> Error {
+/// The error of bytes that are not those of the record of a path.
+pub fn damaged(path: &str) -> Error {
     Error::new(
         Code::Corrupt,
         format!(

@@ -11,6 +11,7 @@ use super::{
         described::{Described, unreadable},
         handle,
         indexing::RecordText,
+        noted::{Noted, Shown},
         placeholder::{Replaced, placeholder},
         record,
         save::{Contents as Written, Prepared, check_size, finish},
@@ -85,7 +86,7 @@ fn prepare(
     let handle_at = record::write_head(&said.record_parts(session), &mut head);
     if let Some(token) = &token {
         let end = head.len();
-        record::insert_bytes(&mut head, end, said.argument_text.len(), token);
+        record::insert_member(&mut head, end, said.argument_text.len(), "bytes", token);
     }
     let mut digest = said.digest();
     let mut written = head.len();
@@ -101,7 +102,6 @@ fn prepare(
     if let Some(place) = head.get_mut(handle_at) {
         place.copy_from_slice(handle_text.as_bytes());
     }
-    let size = written as u64 + 1 + bytes::size_of(contents.parts());
 
     let offload = said.details.offload.take().unwrap_or_default();
     let placeholder = match offload.preview {
@@ -128,11 +128,18 @@ fn prepare(
     let sample = indexed(&contents, &before).map_err(failed)?;
     let mut report = pass.report();
     report.add_all(&contents.report());
+    // What comes piece by piece is in a conversation as its placeholder alone.
+    let shown = Shown::of(Some(stream_bytes), placeholder.as_deref());
+    let noted = Noted::new(&report, shown);
+    let end = head.len();
+    let added = noted.insert(&mut head, end, said.argument_text.len()) - end;
+    let size = (written + added) as u64 + 1 + bytes::size_of(contents.parts());
     let has_bytes = token.is_some();
     head.extend_from_slice(&before);
     behind.push(b'}');
     let mut prepared = said.prepared(session, handle, size, report)?;
     prepared.pointer.note_bytes(has_bytes);
+    prepared.pointer.note_stored(noted);
     Ok(Prepared {
         text: RecordText { record: Payload::new(sample), result: 0 },
         placeholder,

@@ -1,6 +1,7 @@
 //! Formats one record as an item of a Markdown list. Further lines are indented, so that no text in a record
 //! can pass for a heading of the pack or for another record.
 
+use serde::Serialize;
 use text_index::Document;
 
 use super::super::{
@@ -40,11 +41,43 @@ impl Part {
     }
 }
 
-/// A formatted record.
+/// Which record an entry is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PackedRecord {
+    /// A convention.
+    Convention {
+        /// Its id.
+        id: String,
+    },
+    /// A decision.
+    Decision {
+        /// Its id.
+        id: String,
+    },
+    /// A note.
+    Note {
+        /// Its id.
+        id: String,
+    },
+    /// The summary of a step.
+    Summary {
+        /// The run it belongs to.
+        run_id: String,
+        /// The step of the run.
+        step_id: String,
+        /// When it was written, ISO 8601.
+        timestamp: String,
+    },
+}
+
+/// A record on its way into a pack.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub part: Part,
-    /// The most descriptive text for ranking.
+    /// What it is made of.
+    pub record: PackedRecord,
+    /// What it is found by, the most telling first.
     title: String,
     labels: String,
     body: String,
@@ -55,10 +88,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(part: Part, title: &str, labels: String, body: String, text: &str) -> Self {
+    fn new(record: PackedRecord, title: &str, labels: String, body: String, text: &str) -> Self {
         let text = item(text);
         let length = utf16_length(&text);
-        Self { part, title: title.to_owned(), labels, body, text, length }
+        let part = match record {
+            PackedRecord::Convention { .. } => Part::Conventions,
+            PackedRecord::Decision { .. } => Part::Decisions,
+            PackedRecord::Note { .. } => Part::Notes,
+            PackedRecord::Summary { .. } => Part::Summaries,
+        };
+        Self { part, record, title: title.to_owned(), labels, body, text, length }
     }
 
     pub fn convention(record: &Record) -> Self {
@@ -67,7 +106,8 @@ impl Entry {
         let labels = record.tags.join(", ");
         let shown = if labels.is_empty() { String::new() } else { format!(" ({labels})") };
         let text = format!("**{title}**{shown}: {content}");
-        Self::new(Part::Conventions, title, labels, content, &text)
+        let named = PackedRecord::Convention { id: record.id.clone() };
+        Self::new(named, title, labels, content, &text)
     }
 
     pub fn decision(record: &Record) -> Self {
@@ -81,7 +121,8 @@ impl Entry {
             text.push_str(&format!(" (affects {})", record.impacted_paths.join(", ")));
         }
         text.push_str(&format!(" [{}]", day(&record.updated_at)));
-        Self::new(Part::Decisions, summary, record.impacted_paths.join(" "), rationale, &text)
+        let named = PackedRecord::Decision { id: record.id.clone() };
+        Self::new(named, summary, record.impacted_paths.join(" "), rationale, &text)
     }
 
     pub fn note(record: &Record) -> Self {
@@ -92,7 +133,8 @@ impl Entry {
             NoteSource::Tool => "tool, ",
         };
         let text = format!("{} [{source}{}]", content.trim(), day(&record.updated_at));
-        Self::new(Part::Notes, "", String::new(), content, &text)
+        let named = PackedRecord::Note { id: record.id.clone() };
+        Self::new(named, "", String::new(), content, &text)
     }
 
     pub fn summary(summary: &Summary) -> Self {
@@ -100,7 +142,12 @@ impl Entry {
         let labels = tags.as_ref().map(|tags| tags.join(", ")).unwrap_or_default();
         let text = format!("**{run_id} / {step_id}** [{}]: {content}", day(timestamp));
         let title = format!("{run_id} {step_id}");
-        Self::new(Part::Summaries, &title, labels, content.clone(), &text)
+        let named = PackedRecord::Summary {
+            run_id: run_id.clone(),
+            step_id: step_id.clone(),
+            timestamp: timestamp.clone(),
+        };
+        Self::new(named, &title, labels, content.clone(), &text)
     }
 
     /// The document for ranking.

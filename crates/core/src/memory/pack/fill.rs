@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    Part, RenderMap,
+    Filled, Part, RenderMap,
     entry::{Entry, utf16_length},
 };
 
@@ -22,7 +22,7 @@ const ENOUGH_TO_TELL: usize = 2000;
 const LEAST_MAP: usize = 40;
 
 /// The pack in at most `most` UTF-16 code units.
-pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> String {
+pub(super) fn fill(entries: &[Entry], map: Option<&RenderMap>, most: usize) -> Filled {
     let map = map.filter(|render| !render(ENOUGH_TO_TELL).is_empty());
     let whole = Selection::of(entries);
     if whole.length() <= most {
@@ -51,7 +51,7 @@ fn assemble(
     selection: &Selection,
     map: Option<&RenderMap>,
     most: usize,
-) -> String {
+) -> Filled {
     let mut parts = Vec::new();
     let mut left = most;
     let mut add = |part: String| {
@@ -63,20 +63,32 @@ fn assemble(
         }
         (left, rest.is_some())
     };
-    let (room, _) = add(selection.text());
+    let (room, has_entries) = add(selection.text());
     let said = left_out(entries, &selection.numbers, false);
     let said_length = if said.is_empty() { 0 } else { GAP + utf16_length(&said) };
     let room = room.saturating_sub(GAP + MAP_FRAME + said_length);
     let map_text = map.map(|render| render(room)).filter(|text| !text.is_empty());
     let lacks_map = map.is_some() && map_text.is_none();
-    if let Some(text) = map_text {
-        add(format!("{MAP_HEAD}{text}{MAP_TAIL}"));
-    }
+    let has_map = map_text.is_some_and(|text| add(format!("{MAP_HEAD}{text}{MAP_TAIL}")).1);
     let (_, is_said) = add(left_out(entries, &selection.numbers, lacks_map));
     if !is_said {
         add(said);
     }
-    parts.join("\n\n")
+    let mut filled = Filled {
+        text: parts.join("\n\n"),
+        has_repo_map: has_map,
+        lacks_repo_map: map.is_some() && !has_map,
+        ..Filled::default()
+    };
+    for (number, entry) in entries.iter().enumerate() {
+        let is_included = has_entries && selection.numbers.contains(&number);
+        let list = if is_included { &mut filled.included } else { &mut filled.left_out };
+        list.push(entry.record.clone());
+        if is_included && selection.cut.contains(&number) {
+            filled.cut.push(entry.record.clone());
+        }
+    }
+    filled
 }
 
 /// The chosen entries.
@@ -86,11 +98,17 @@ struct Selection {
     chosen: Vec<Entry>,
     /// Their indices among all entries.
     numbers: HashSet<usize>,
+    /// The places of those of which only the beginning was chosen.
+    cut: HashSet<usize>,
 }
 
 impl Selection {
     fn of(entries: &[Entry]) -> Self {
-        Self { chosen: entries.to_vec(), numbers: (0..entries.len()).collect() }
+        Self {
+            chosen: entries.to_vec(),
+            numbers: (0..entries.len()).collect(),
+            cut: HashSet::new(),
+        }
     }
 
     /// The most useful entries that fit into `room` of a budget of `most`.
@@ -98,18 +116,21 @@ impl Selection {
         let mut selection = Self::default();
         let mut length = 0;
         let is_alone = entries.len() == 1;
-        for (number, entry) in entries.iter().enumerate() {
-            let added = selection.cost(entry.part);
+        for (number, whole) in entries.iter().enumerate() {
+            let added = selection.cost(whole.part);
             let left = room.saturating_sub(length + added);
-            let entry = if entry.length + entry.part.heading().len() >= most {
+            let entry = if whole.length + whole.part.heading().len() >= most {
                 let share = if is_alone { left } else { left.min(most / LARGE_SHARE) };
-                entry.cut(share)
+                whole.cut(share)
             } else {
-                Some(entry.clone())
+                Some(whole.clone())
             };
             let Some(entry) = entry.filter(|entry| entry.length <= left && left > 0) else {
                 continue;
             };
+            if entry.length < whole.length {
+                selection.cut.insert(number);
+            }
             length += added + entry.length;
             selection.chosen.push(entry);
             selection.numbers.insert(number);

@@ -14,7 +14,7 @@ mod tests;
 use std::sync::Arc;
 
 use redaction::{Redaction, RedactionSession};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use text_index::{Index, Query};
 
 use super::{
@@ -26,7 +26,9 @@ use super::{
 use crate::{blocking::run_blocking, error::Result};
 use entry::{Entry, Part};
 
-/// The arguments of a context pack.
+pub use entry::PackedRecord;
+
+/// What a pack is to hold.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackRequest {
@@ -49,6 +51,25 @@ pub type RenderMap = Arc<dyn Fn(usize) -> String + Send + Sync>;
 pub struct Pack {
     entries: Arc<[Entry]>,
     map: Option<RenderMap>,
+}
+
+/// What a pack holds within a budget.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Filled {
+    /// Markdown.
+    #[serde(skip)]
+    pub text: String,
+    /// The records in it, most useful first.
+    pub included: Vec<PackedRecord>,
+    /// Those of them of which only the beginning is in it.
+    pub cut: Vec<PackedRecord>,
+    /// The others, most useful first.
+    pub left_out: Vec<PackedRecord>,
+    /// A map of the repository is in it.
+    pub has_repo_map: bool,
+    /// There is a map, and no room for it.
+    pub lacks_repo_map: bool,
 }
 
 impl Memory {
@@ -106,7 +127,7 @@ impl Pack {
     /// Renders as many whole entries as fit into `max_chars` UTF-16 code units, most useful first, with a
     /// note on omitted ones. The result depends on the memory, the request and the budget only.
     #[must_use]
-    pub fn render(&self, max_chars: usize) -> String {
+    pub fn fill(&self, max_chars: usize) -> Filled {
         fill::fill(&self.entries, self.map.as_ref(), max_chars)
     }
 }

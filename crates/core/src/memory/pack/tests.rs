@@ -83,9 +83,9 @@ fn everything_is_there_when_there_is_room() {
 src/file-0.rs
 src/file-1.rs
 ```";
-    assert_eq!(pack.render(usize::MAX), expected);
-    assert_eq!(pack.render(utf16_length(expected)), expected);
-    assert_ne!(pack.render(utf16_length(expected) - 1), expected);
+    assert_eq!(pack.fill(usize::MAX).text, expected);
+    assert_eq!(pack.fill(utf16_length(expected)).text, expected);
+    assert_ne!(pack.fill(utf16_length(expected) - 1).text, expected);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_answers_the_query_comes_first() {
         &["The deployment runs on Fridays"],
     );
     let render = |query: &str, most: usize| {
-        Pack::new(&document, &[], &request(Some(query)), None).render(most)
+        Pack::new(&document, &[], &request(Some(query)), None).fill(most).text
     };
     let all = render("when does the deployment run", usize::MAX);
     assert!(all.starts_with("## Notes\n- The deployment"), "{all}");
@@ -119,7 +119,7 @@ fn what_answers_the_query_comes_first() {
 fn a_record_is_cut_only_where_it_exceeds_the_budget() {
     let long = "long ".repeat(200);
     let document = document(&[("Long", &long), ("Short", "Tabs.")], &[], &[]);
-    let render = |most| Pack::new(&document, &[], &request(None), None).render(most);
+    let render = |most| Pack::new(&document, &[], &request(None), None).fill(most).text;
     assert!(render(5000).contains(long.trim_end()));
     let cut = render(300);
     assert!(cut.contains("**Short**: Tabs.") && cut.contains("long…"), "{cut}");
@@ -140,21 +140,24 @@ fn the_map_has_its_share() {
     let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
     let document = document(&[], &[], &notes);
     let pack = Pack::new(&document, &[], &request(None), Some(map_of(1000)));
-    let text = pack.render(2000);
+    let text = pack.fill(2000).text;
     let map = text.split("```").nth(1).unwrap();
     assert!(map.len() > 400 && map.len() < 700, "{}", map.len());
     assert!(text.len() > 1900, "{}", text.len());
     // Without entries, the map gets the whole budget.
     let empty = Pack::new(&Document::default(), &[], &request(None), Some(map_of(1000)));
-    assert!(empty.render(2000).len() > 1950);
-    assert_eq!(empty.render(30), "");
+    assert!(empty.fill(2000).text.len() > 1950);
+    assert_eq!(empty.fill(30).text, "");
+    let lacks_map = |most| empty.fill(most).lacks_repo_map;
+    assert_eq!([lacks_map(2000), lacks_map(30)], [false, true]);
 }
 
 #[test]
 fn only_the_latest_summaries_are_there() {
     let summaries: Vec<Summary> =
         (0..20).map(|number| summary(&format!("s{number}."), "x")).collect();
-    let text = Pack::new(&Document::default(), &summaries, &request(None), None).render(usize::MAX);
+    let text =
+        Pack::new(&Document::default(), &summaries, &request(None), None).fill(usize::MAX).text;
     assert_eq!(text.lines().count(), 11);
     assert!(text.contains("s19.") && text.contains("s10.") && !text.contains("s9."), "{text}");
 }
@@ -178,11 +181,17 @@ proptest! {
         let document = document(&conventions, &[], &notes);
         let summaries: Vec<Summary> = steps.iter().map(|text| summary("step", text)).collect();
         let pack = Pack::new(&document, &summaries, &request(query.as_deref()), lines.map(map_of));
-        let text = pack.render(most);
+        let filled = pack.fill(most);
+        prop_assert_eq!(filled.included.len() + filled.left_out.len(), pack.entries.len());
+        let text = filled.text;
+        let items = text.lines().filter(|line| line.starts_with("- ")).count();
+        prop_assert_eq!(filled.included.len(), items);
+        prop_assert_eq!(filled.cut.is_empty(), !text.contains('…'));
+        prop_assert_eq!(filled.has_repo_map, text.contains("## Repository map"));
         prop_assert!(text.encode_utf16().count() <= most, "{} > {most}", text.encode_utf16().count());
-        prop_assert_eq!(&text, &pack.render(most));
-        // Each line of the lists is a line of the complete pack, or cut if it is too long.
-        let whole = pack.render(usize::MAX);
+        prop_assert_eq!(&text, &pack.fill(most).text);
+        // Whole records: each line of the lists is one of the whole pack's, or cut where it is larger.
+        let whole = pack.fill(usize::MAX).text;
         for line in text.lines().filter(|line| line.starts_with("- ")) {
             prop_assert!(whole.lines().any(|one| one == line) || line.contains('…'), "{line}");
         }

@@ -39,6 +39,37 @@ fn several_indexes_are_one_collection() {
 }
 
 #[test]
+fn the_terms_of_an_explanation_make_the_score() {
+    let texts = ["login form", "login page error", "other", "login error error"];
+    let (first, second) = (index(&texts[..2]), Index::new());
+    for (sequence, result) in (2..).zip(&texts[2..]) {
+        second.add(sequence, &Document { name: "form", result, ..Document::default() });
+    }
+    let indexes = [&first, &second];
+    let wanted = search("login form error", &indexes);
+    let ranked = wanted.rank(&indexes, None, &|_| true);
+    let sequences: Vec<u64> = ranked.iter().map(|(sequence, _)| *sequence).collect();
+    let explained = wanted.explain(&indexes, &sequences, &[]);
+    assert_eq!(explained.len(), 4);
+    for ((sequence, score), terms) in ranked.iter().zip(&explained) {
+        let sum: f32 = terms.iter().map(|term| term.score).sum();
+        assert!((wanted.share(sum, 0.0) - score).abs() < 1e-4, "{sequence}: {terms:?}");
+    }
+    let of = |wanted| {
+        let place = sequences.iter().position(|sequence| *sequence == wanted).unwrap();
+        explained[place].iter().map(|term| (&*term.term, term.fields)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(2), [("form", [true, false, false, false])]);
+    assert!(of(3).contains(&("error", [false, false, false, true])));
+    let document = Document { description: "login", ..Document::default() };
+    let of_unindexed = wanted.explain(&indexes, &[], &[document]).concat();
+    assert_eq!(of_unindexed.len(), 1);
+    assert_eq!(of_unindexed[0].fields, [false, true, false, false]);
+    let stop_words = search("the", &indexes).explain(&indexes, &sequences, &[]);
+    assert!(stop_words.concat().is_empty());
+}
+
+#[test]
 fn conditions_hold() {
     assert!(is_hit("\"a login form\"", "this is A  LOGIN form"));
     assert!(!is_hit("\"a login form\"", "a form for login"));
