@@ -54,6 +54,7 @@ pub use query::verifier::Verifier;
 pub use scoring::boosts::{Boosts, Scored, boost, recency_of_others};
 pub use scoring::explain::TermMatch;
 pub use scoring::ranked::{Hit, Ranked, RankedList, Which};
+pub use scoring::top_ranking::{Candidates, TopList};
 
 /// Calls `emit` with each index term of a text: words without stop words, stemmed, and beside every
 /// compound identifier its pieces.

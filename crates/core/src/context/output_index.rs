@@ -4,10 +4,16 @@
 //! once, and its result follows: on the process's indexing thread, or on the thread of a search, which
 //! needs the index complete.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use storage::Payload;
-use text_index::{Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch};
+use text_index::{
+    Boosts, Candidates, Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch,
+    TopList,
+};
 use tokio::runtime::Handle;
 
 use super::{
@@ -34,6 +40,8 @@ pub(super) struct OutputIndex {
     words: Index,
     backlog: Backlog,
     vectors: Mutex<Vectors>,
+    /// The best documents alone have been asked for: what that needs is prepared in the background.
+    ranks_top: AtomicBool,
 }
 
 impl OutputIndex {
@@ -44,6 +52,7 @@ impl OutputIndex {
             words: Index::with_budget(budget),
             backlog: Backlog::default(),
             vectors: Mutex::default(),
+            ranks_top: AtomicBool::new(false),
         }
     }
 
@@ -162,6 +171,9 @@ impl Indexing for OutputIndex {
             }
         }
         self.words.maintain();
+        if self.ranks_top.load(Ordering::Relaxed) {
+            self.words.prepare_top();
+        }
         self.backlog.looked(runtime.is_some())
     }
 
@@ -185,6 +197,22 @@ impl OutputIndex {
         foreign: &[Document<'_>],
     ) -> RankedList<Ranked> {
         self.words.rank_for(question, known, foreign)
+    }
+
+    /// See [`Index::rank_top`]. Where that is not prepared, the indexing thread prepares it.
+    pub fn rank_top(
+        self: &Arc<Self>,
+        question: &Question,
+        candidates: &dyn Candidates,
+        boosts: &Boosts,
+        limit: usize,
+    ) -> Option<TopList> {
+        let top = self.words.rank_top(question, candidates, boosts, limit);
+        if top.is_none() {
+            self.ranks_top.store(true, Ordering::Relaxed);
+            self.index_in_background();
+        }
+        top
     }
 
     /// See [`Index::explain`].

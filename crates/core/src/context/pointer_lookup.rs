@@ -1,6 +1,7 @@
 //! Looking at the pointers of a manager: one by one, in the order of the calls, and as rows for JavaScript.
 
 use super::{
+    call_set::Positions,
     held::Held,
     pointer::Pointer,
     pointer_table::PointerTable,
@@ -82,6 +83,11 @@ impl PointerTable {
     pub fn of_tasks(&self, tokens: &[String]) -> Vec<u64> {
         let state = self.state();
         tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
+    }
+
+    /// The contexts that have a pointer, by the numbers of their calls.
+    pub fn positions(&self) -> Positions {
+        self.state().calls.positions()
     }
 
     /// Calls `visit` with those of the contexts that have a pointer.

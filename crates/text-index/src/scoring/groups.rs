@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// Terms of a query that count for groups, the most important ones: a whole conversation may be
 /// handed in as a query, and each group keeps a score for each.
-const MAXIMUM_TERMS: usize = 64;
+pub(crate) const MAXIMUM_TERMS: usize = 64;
 
 /// Of each group the best score of every term of the query among its documents:
 /// their sum says how much of the query the group covers, be it in one document

@@ -17,7 +17,7 @@ use crate::scoring::ranked::{Ranked, RankedList, Which};
 use crate::scoring::search::Evaluation;
 
 /// Pairs of adjacent terms count for so many of the best documents.
-const PAIRED: usize = 50;
+pub(crate) const PAIRED: usize = 50;
 /// What a pair adds, times the mean weight of its terms.
 const PAIR: f32 = 0.2;
 
@@ -62,7 +62,7 @@ pub(crate) fn rank(
 
 /// Adds to the scores of the best documents what pairs of terms count that stand side by side in the
 /// question and in the document.
-fn add_pairs(
+pub(crate) fn add_pairs(
     evaluation: &Evaluation<'_>,
     question: &Question,
     hits: &mut [Ranked],
@@ -86,7 +86,7 @@ fn add_pairs(
 }
 
 /// Identifiers of the best documents that a few others have, with their weights.
-fn linked_terms(
+pub(crate) fn linked_terms(
     evaluation: &Evaluation<'_>,
     hits: &[Ranked],
     sketches: &Sketches<'_>,
@@ -117,14 +117,14 @@ fn linked_terms(
 }
 
 /// The sketches of all documents in question.
-struct Sketches<'a> {
+pub(crate) struct Sketches<'a> {
     view: &'a View,
     recent: FxHashMap<u64, &'a DocumentTerms>,
     foreign: &'a [Document<'a>],
 }
 
 impl<'a> Sketches<'a> {
-    fn new(
+    pub(crate) fn new(
         view: &'a View,
         recent: &[(&TailDocument, &'a DocumentTerms)],
         foreign: &'a [Document<'a>],

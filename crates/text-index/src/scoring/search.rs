@@ -92,12 +92,12 @@ pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
 }
 
 /// A document outside the segments that has a term of the query.
-struct Loose {
-    which: Which,
-    timestamp: i64,
-    group: u64,
-    lengths: Lengths,
-    factor: f32,
+pub(crate) struct Loose {
+    pub(crate) which: Which,
+    pub(crate) timestamp: i64,
+    pub(crate) group: u64,
+    pub(crate) lengths: Lengths,
+    pub(crate) factor: f32,
 }
 
 pub(crate) struct Evaluation<'a> {
@@ -245,13 +245,12 @@ impl<'a> Evaluation<'a> {
                 accumulator.evaluate(segment, postings, &plan, &mut best, groups.as_deref_mut());
             }
         });
-        let found = self.frequencies.chunks(self.terms.len().max(1));
-        for (document, found) in self.loose.iter().zip(found) {
+        for (document, found) in self.matching_loose(terms) {
             let accepted = match document.which {
                 Which::Known(sequence) => known(sequence),
                 Which::Foreign(_) => true,
             };
-            if accepted && is_found(terms, found) {
+            if accepted {
                 let group = groups.as_mut().and_then(|groups| groups.number(document.group));
                 let mut sum = 0.0;
                 for (number, score) in scores(terms, found, &document.lengths, &scorer) {
@@ -271,6 +270,20 @@ impl<'a> Evaluation<'a> {
             }
         }
         best
+    }
+
+    /// The documents outside the segments that have a term which is not merely extra, and how often each term.
+    pub(crate) fn matching_loose(
+        &self,
+        terms: &[WeightedTerm],
+    ) -> impl Iterator<Item = (&Loose, &[Frequencies])> {
+        let found = self.frequencies.chunks(self.terms.len().max(1));
+        self.loose.iter().zip(found).filter(|(_, found)| is_found(terms, found))
+    }
+
+    /// The postings of a term in a segment, by their numbers.
+    pub(crate) fn postings(&self, segment: usize, term: usize) -> &'a [Posting] {
+        self.postings.get(segment * self.terms.len() + term).copied().unwrap_or_default()
     }
 
     /// Documents that have a term.
@@ -303,7 +316,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// What the terms together can contribute, the weightiest of each part of the query.
-    fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
+    pub(crate) fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
         let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
         let mut parts: Vec<(Option<u32>, f32)> =
             terms.iter().map(|term| (part(term), term.weight)).collect();
@@ -320,7 +333,7 @@ fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
 }
 
 /// What each term contributes to a document that has it.
-fn scores(
+pub(crate) fn scores(
     terms: &[WeightedTerm],
     found: &[Frequencies],
     lengths: &Lengths,
