@@ -1,5 +1,7 @@
 //! Upper bounds of the scores of a segment's documents, a set of documents at a time.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::index::segment::Segment;
@@ -11,6 +13,9 @@ const UNGROUPED_UNIT: usize = 16;
 
 /// A term of fewer postings has no entries: its postings are scored instead.
 const LEAST_POSTINGS: usize = 32;
+
+/// Documents of a block: so few that its bound is close to the score of its best document.
+const BLOCK_BITS: u32 = 3;
 
 const LEVEL_BITS: u32 = u8::BITS;
 const _: () = assert!(LEVELS == 1 << LEVEL_BITS);
@@ -29,8 +34,59 @@ impl Entry {
     }
 }
 
-/// The documents of a segment in units: all documents of one group, or some documents without a group that
-/// follow each other. Each frequent term has the best level that it reaches in each unit.
+/// For each frequent term the best level that it reaches in each unit.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    entries: Box<[Entry]>,
+    ends: Box<[u32]>,
+}
+
+impl Levels {
+    fn new(
+        segment: &Segment,
+        scorer: &Scorer,
+        units: usize,
+        unit_of: impl Fn(u32) -> usize,
+    ) -> Self {
+        let mut entries = Vec::new();
+        let mut ends = Vec::with_capacity(segment.term_count());
+        let mut levels = vec![0_u8; units];
+        let mut touched: Vec<usize> = Vec::new();
+        for number in 0..segment.term_count() {
+            let postings = segment.postings_of(number);
+            let postings = if postings.len() < LEAST_POSTINGS { &[] } else { postings };
+            for posting in postings {
+                let unit = unit_of(posting.document());
+                let lengths = segment.lengths().get(posting.document() as usize);
+                if let (Some(best), Some(lengths)) = (levels.get_mut(unit), lengths) {
+                    if *best == 0 {
+                        touched.push(unit);
+                    }
+                    *best = scorer.level(posting.frequencies(), lengths).max(*best).max(1);
+                }
+            }
+            for unit in touched.drain(..) {
+                let level = levels.get_mut(unit).map_or(0, std::mem::take);
+                entries.push(Entry((unit as u32) << LEVEL_BITS | u32::from(level)));
+            }
+            ends.push(entries.len() as u32);
+        }
+        Self { entries: entries.into(), ends: ends.into() }
+    }
+
+    /// The entries of a term by its number; `None` where its postings have to be scored.
+    pub(crate) fn of(&self, number: usize) -> Option<&[Entry]> {
+        let entries = slice(&self.entries, &self.ends, number);
+        (!entries.is_empty()).then_some(entries)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.entries) + size_of_val(&*self.ends)
+    }
+}
+
+/// The documents of a segment in units and in blocks. A unit has all documents of one group, or some documents
+/// without a group that follow each other. A block has a few documents side by side, whatever their groups.
 ///
 /// A level is no score: it is relative to the state of the segment, so it stays valid when the statistics of
 /// the collection change. [`Scorer::scores_of_levels`] turns it into an upper bound.
@@ -41,8 +97,8 @@ pub(crate) struct Bounds {
     member_ends: Box<[u32]>,
     groups: Box<[u64]>,
     scorer: Scorer,
-    entries: Box<[Entry]>,
-    entry_ends: Box<[u32]>,
+    pub(crate) of_units: Levels,
+    pub(crate) of_blocks: Levels,
 }
 
 impl Bounds {
@@ -50,39 +106,10 @@ impl Bounds {
         let (unit_of, groups) = units(segment);
         let (members, member_ends) = members(&unit_of, groups.len());
         let scorer = Scorer::of_segment(segment.totals());
-        let mut entries = Vec::new();
-        let mut entry_ends = Vec::with_capacity(segment.term_count());
-        let mut levels = vec![0_u8; groups.len()];
-        let mut touched: Vec<u32> = Vec::new();
-        for number in 0..segment.term_count() {
-            let postings = segment.postings_of(number);
-            let postings = if postings.len() < LEAST_POSTINGS { &[] } else { postings };
-            for posting in postings {
-                let place = posting.document() as usize;
-                let unit = unit_of.get(place).copied().unwrap_or_default();
-                let columns = (levels.get_mut(unit as usize), segment.lengths().get(place));
-                if let (Some(best), Some(lengths)) = columns {
-                    if *best == 0 {
-                        touched.push(unit);
-                    }
-                    *best = scorer.level(posting.frequencies(), lengths).max(*best).max(1);
-                }
-            }
-            for unit in touched.drain(..) {
-                let level = levels.get_mut(unit as usize).map_or(0, std::mem::take);
-                entries.push(Entry(unit << LEVEL_BITS | u32::from(level)));
-            }
-            entry_ends.push(entries.len() as u32);
-        }
-        Self {
-            unit_of,
-            members,
-            member_ends,
-            groups,
-            scorer,
-            entries: entries.into(),
-            entry_ends: entry_ends.into(),
-        }
+        let place_unit = |place| unit_of.get(place as usize).copied().unwrap_or_default() as usize;
+        let of_units = Levels::new(segment, &scorer, groups.len(), place_unit);
+        let of_blocks = Levels::new(segment, &scorer, blocks(segment), block_of);
+        Self { unit_of, members, member_ends, groups, scorer, of_units, of_blocks }
     }
 
     /// What it takes in memory, about.
@@ -91,13 +118,8 @@ impl Bounds {
             + size_of_val(&*self.members)
             + size_of_val(&*self.member_ends)
             + size_of_val(&*self.groups)
-            + size_of_val(&*self.entries)
-            + size_of_val(&*self.entry_ends)
-    }
-
-    /// How many units there are.
-    pub(crate) fn len(&self) -> usize {
-        self.groups.len()
+            + self.of_units.bytes()
+            + self.of_blocks.bytes()
     }
 
     /// The unit of a document by its place.
@@ -121,16 +143,27 @@ impl Bounds {
         slice(&self.members, &self.member_ends, unit)
     }
 
-    /// The entries of a term by its number; `None` where its postings have to be scored.
-    pub(crate) fn entries(&self, number: usize) -> Option<&[Entry]> {
-        let entries = slice(&self.entries, &self.entry_ends, number);
-        (!entries.is_empty()).then_some(entries)
-    }
-
     /// An upper bound of the score for each level, for a term of weight 1.
     pub(crate) fn scores_of_levels(&self, scorer: &Scorer) -> [f32; LEVELS] {
         scorer.scores_of_levels(&self.scorer)
     }
+}
+
+/// The block of a document by its place.
+#[inline]
+pub(crate) fn block_of(place: u32) -> usize {
+    (place >> BLOCK_BITS) as usize
+}
+
+/// How many blocks a segment has.
+pub(crate) fn blocks(segment: &Segment) -> usize {
+    segment.len().div_ceil(1 << BLOCK_BITS)
+}
+
+/// The places of the documents of a block.
+pub(crate) fn places_of(block: u32, segment: &Segment) -> Range<u32> {
+    let end = (block + 1) << BLOCK_BITS;
+    block << BLOCK_BITS..end.min(segment.len() as u32)
 }
 
 /// The unit of each document, and the group of each unit.

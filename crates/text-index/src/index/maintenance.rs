@@ -20,16 +20,16 @@ pub(crate) struct Snapshot {
 /// Where the documents of groups are: the numbers of segments, and the unit in each.
 #[derive(Debug, Default)]
 pub(crate) struct GroupUnits {
-    first: FxHashMap<u64, (usize, usize)>,
+    first: FxHashMap<u64, (u32, u32)>,
     /// Of the groups that are in several segments.
-    spanning: FxHashMap<u64, Vec<(usize, usize)>>,
+    spanning: FxHashMap<u64, Vec<(u32, u32)>>,
 }
 
 impl GroupUnits {
     fn new(segments: &[Arc<Segment>]) -> Self {
         let mut units = Self::default();
-        for (number, segment) in segments.iter().enumerate() {
-            let groups = segment.bounds().groups().iter().enumerate();
+        for (number, segment) in (0..).zip(segments) {
+            let groups = (0..).zip(segment.bounds().groups());
             for (unit, group) in groups.filter(|(_, group)| **group != 0) {
                 if let Some(other) = units.first.insert(*group, (number, unit)) {
                     let spanning = units.spanning.entry(*group).or_insert_with(|| vec![other]);
@@ -41,13 +41,13 @@ impl GroupUnits {
     }
 
     /// The units of a group.
-    pub(crate) fn units(&self, group: u64) -> &[(usize, usize)] {
+    pub(crate) fn units(&self, group: u64) -> &[(u32, u32)] {
         let only = || self.first.get(&group).map(std::slice::from_ref);
         self.spanning(group).or_else(only).unwrap_or_default()
     }
 
     /// The units of a group that is in several segments.
-    pub(crate) fn spanning(&self, group: u64) -> Option<&[(usize, usize)]> {
+    pub(crate) fn spanning(&self, group: u64) -> Option<&[(u32, u32)]> {
         self.spanning.get(&group).map(Vec::as_slice)
     }
 }

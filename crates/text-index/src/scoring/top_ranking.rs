@@ -1,17 +1,19 @@
 //! The best documents for a question, without scoring all that match: the same ones with the same scores as
 //! [`crate::Index::rank_for`] and [`crate::boost`] give.
 //!
-//! Each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. Units are scored in
-//! falling order of their bounds, until no other can have a document among the best. This is done twice: for
-//! the best texts, to which linked identifiers and pairs of terms apply, and for the best documents with what
-//! their groups and neighbours add.
+//! Each block and each unit of documents (see [`crate::index::bounds`]) has an upper bound of its scores. They
+//! are scored in falling order of their bounds, until no other can have a document among the best. This is done
+//! twice: with blocks for the best texts, to which linked identifiers and pairs of terms apply, and with units
+//! for the best documents with what their groups and neighbours add.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::index::bounds::{block_of, blocks, places_of};
 use crate::index::maintenance::GroupUnits;
 use crate::index::postings::Posting;
+use crate::index::segment::Segment;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::question::Question;
@@ -24,8 +26,12 @@ use crate::scoring::search::{Evaluation, scores};
 use crate::scoring::threshold::Threshold;
 use crate::scoring::unit_scores::{Places, Scoring};
 
-/// Units scored before the first look at how many more are needed.
-const FIRST_UNITS: usize = 24;
+/// Units scored between two looks at whether more are needed.
+const BATCH: usize = 24;
+
+/// The share of the highest bound at which the first look ends, and that below which everything is looked at.
+const FIRST_CUT: f32 = 0.8;
+const LAST_CUT: f32 = 0.1;
 
 /// Sums of rounded numbers may exceed the sum of their bounds by this factor.
 pub(super) const ROUNDING: f32 = 1.0001;
@@ -85,9 +91,7 @@ pub(crate) fn rank(
     }
     let (places, mut hits): (Vec<usize>, Vec<Ranked>) = top.best_texts().into_iter().unzip();
     add_pairs(&evaluation, question, &mut hits, &sketches);
-    for (place, hit) in places.into_iter().zip(hits) {
-        top.found.get_mut(place).into_iter().for_each(|found| found.text = hit.score);
-    }
+    places.into_iter().zip(hits).for_each(|(place, hit)| top.pair(place, hit.score));
     let (hits, best) = top.into_best(boosts, limit);
     TopList { maximum, best, hits }
 }
@@ -96,11 +100,11 @@ pub(crate) fn rank(
 pub(super) struct Found {
     pub(super) sequence: u64,
     pub(super) position: usize,
-    /// In its segment.
-    pub(super) place: u32,
     pub(super) text: f32,
     pub(super) group: u64,
     pub(super) timestamp: i64,
+    /// Its segment, and its place there; nothing of a document outside the segments.
+    place: (u32, u32),
 }
 
 impl Found {
@@ -110,28 +114,20 @@ impl Found {
     }
 }
 
-/// A unit by the number of its segment and its own.
-pub(super) type Unit = (usize, usize);
+/// A unit or a block by the number of its segment and its own.
+pub(super) type Unit = (u32, u32);
 
-/// Where the results of a scored unit are.
-pub(super) struct ScoredUnit {
-    unit: Unit,
-    /// Among the found documents.
-    pub(super) found: Range<usize>,
-    /// The best score of each term.
-    pub(super) best: Vec<f32>,
-}
-
-/// What is known of the units of a segment.
-struct SegmentState<'a> {
-    /// Upper bounds by the terms of the question.
-    bounds: Vec<f32>,
+/// Upper bounds for a segment.
+pub(super) struct SegmentState<'a> {
+    /// What each unit matches as a group.
+    pub(super) units: Vec<f32>,
+    /// Texts of each block, by the terms of the question; exact where it is scored.
+    blocks: Vec<f32>,
     /// By linked identifiers; empty where there are none.
     linked: Vec<f32>,
-    /// Which factors may apply, a bit for each; empty where none raises a score.
+    /// Which factors may apply to a block, a bit for each; empty where none raises a score.
     raised: Vec<u8>,
-    /// One more than the number of the scored unit, 0 before it is scored.
-    scored: Vec<u32>,
+    is_scored: Vec<bool>,
     /// For each factor the documents to which it applies.
     factors: Vec<(f32, Vec<&'a [Posting]>)>,
 }
@@ -142,15 +138,16 @@ pub(super) struct Top<'a> {
     pub(super) candidates: &'a dyn Candidates,
     pub(super) main: Scoring<'a>,
     linked: Option<Scoring<'a>>,
-    segments: Vec<SegmentState<'a>>,
+    pub(super) segments: Vec<SegmentState<'a>>,
     /// The product of the factors for each combination of bits.
     products: [f32; 1 << u8::BITS],
     /// The first are those outside the segments.
     pub(super) found: Vec<Found>,
     pub(super) loose: usize,
-    pub(super) scored: Vec<ScoredUnit>,
     /// The best score of each term among the documents outside the segments, by group.
     pub(super) loose_groups: FxHashMap<u64, Vec<f32>>,
+    /// The texts of documents with what pairs of terms add.
+    pub(super) paired: FxHashMap<u64, f32>,
 }
 
 impl<'a> Top<'a> {
@@ -163,24 +160,33 @@ impl<'a> Top<'a> {
     ) -> Self {
         let main = Scoring::new(evaluation);
         let segments = view.segments.iter().enumerate().map(|(number, segment)| {
-            let units = segment.bounds().len();
-            let mut bounds = vec![0.0; units];
-            main.add_bounds(number, segment, &mut bounds);
+            let (bounds, blocks) = (segment.bounds(), blocks(segment));
+            let mut of_units = vec![0.0; bounds.groups().len()];
+            let unit_of = |place| bounds.unit_of(place);
+            main.add_bounds((number, segment), &bounds.of_units, unit_of, &mut of_units);
+            let mut of_blocks = vec![0.0; blocks];
+            main.add_bounds((number, segment), &bounds.of_blocks, block_of, &mut of_blocks);
             let mut raised = Vec::new();
             let mut postings = Vec::new();
             for (bit, factor) in factors.iter().enumerate() {
                 let of_factor: Vec<&[Posting]> = factor.postings(segment).collect();
                 if factor.factor() > 1.0 && !of_factor.is_empty() {
-                    raised.resize(units, 0_u8);
+                    raised.resize(blocks, 0_u8);
                     for posting in of_factor.iter().copied().flatten() {
-                        let unit = segment.bounds().unit_of(posting.document());
-                        raised.get_mut(unit).into_iter().for_each(|bits| *bits |= 1 << bit);
+                        let block = block_of(posting.document());
+                        raised.get_mut(block).into_iter().for_each(|bits| *bits |= 1 << bit);
                     }
                 }
                 postings.push((factor.factor(), of_factor));
             }
-            let scored = vec![0; units];
-            SegmentState { bounds, linked: Vec::new(), raised, scored, factors: postings }
+            SegmentState {
+                units: of_units,
+                blocks: of_blocks,
+                linked: Vec::new(),
+                raised,
+                is_scored: vec![false; blocks],
+                factors: postings,
+            }
         });
         let segments = segments.collect();
         let products = std::array::from_fn(|bits| {
@@ -197,8 +203,8 @@ impl<'a> Top<'a> {
             products,
             found: Vec::new(),
             loose: 0,
-            scored: Vec::new(),
             loose_groups: FxHashMap::default(),
+            paired: FxHashMap::default(),
         };
         top.score_loose();
         top
@@ -222,67 +228,75 @@ impl<'a> Top<'a> {
                     best.as_mut().zip(column).and_then(|(best, column)| best.get_mut(column));
                 slot.into_iter().for_each(|slot| *slot = slot.max(score));
             }
-            self.found.push(Found {
-                sequence,
-                position,
-                place: 0,
-                text: sum * document.factor,
-                group: document.group,
-                timestamp: document.timestamp,
-            });
+            let (text, group, timestamp) =
+                (sum * document.factor, document.group, document.timestamp);
+            self.found.push(Found { sequence, position, text, group, timestamp, place: (0, 0) });
         }
         self.loose = self.found.len();
     }
 
-    /// An upper bound of the texts of a unit's documents; exact where the unit is scored.
-    pub(super) fn text_bound(&self, (segment, unit): Unit) -> f32 {
-        let Some(state) = self.segments.get(segment) else { return 0.0 };
-        if let Some(scored) = self.scored_unit((segment, unit)) {
-            let found = self.found.get(scored.found.clone()).unwrap_or_default();
-            return found.iter().map(|found| found.text).fold(0.0, f32::max);
+    /// An upper bound of the texts of a block's documents.
+    fn block_bound(&self, state: &SegmentState<'_>, block: usize) -> f32 {
+        let own = state.blocks.get(block).copied().unwrap_or_default();
+        if state.linked.is_empty() && state.raised.is_empty() {
+            return own;
         }
-        let own = state.bounds.get(unit).copied().unwrap_or_default();
-        let linked = state.linked.get(unit).copied().unwrap_or_default();
-        let raised = state.raised.get(unit).copied().unwrap_or_default();
+        let linked = state.linked.get(block).copied().unwrap_or_default();
+        let raised = state.raised.get(block).copied().unwrap_or_default();
         (own + linked) * self.products.get(usize::from(raised)).copied().unwrap_or(1.0)
     }
 
-    pub(super) fn scored_unit(&self, (segment, unit): Unit) -> Option<&ScoredUnit> {
-        let number = self.segments.get(segment)?.scored.get(unit)?.checked_sub(1)?;
-        self.scored.get(number as usize)
+    /// An upper bound of the texts of a unit's documents.
+    pub(super) fn text_bound(&self, (segment, unit): Unit) -> f32 {
+        let number = segment as usize;
+        let (Some(segment), Some(state)) =
+            (self.view.segments.get(number), self.segments.get(number))
+        else {
+            return 0.0;
+        };
+        let members = segment.bounds().members(unit as usize);
+        let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return 0.0 };
+        let is_run = (last - first) as usize + 1 == members.len();
+        let bound = |block| self.block_bound(state, block);
+        if is_run {
+            (block_of(first)..=block_of(last)).map(bound).fold(0.0, f32::max)
+        } else {
+            members.iter().map(|place| bound(block_of(*place))).fold(0.0, f32::max)
+        }
     }
 
-    /// An upper bound of what a unit's documents match together; exact where it is scored.
-    pub(super) fn coverage_bound(&self, unit: Unit) -> f32 {
-        let of_bounds =
-            |(segment, unit): Unit| self.segments.get(segment)?.bounds.get(unit).copied();
-        let scored = self.scored_unit(unit).map(|scored| scored.best.iter().sum());
-        scored.or_else(|| of_bounds(unit)).unwrap_or_default()
-    }
-
-    pub(super) fn may_match(&self, (segment, unit): Unit) -> bool {
-        let state = self.segments.get(segment);
-        state.and_then(|state| state.bounds.get(unit)).is_some_and(|bound| *bound > 0.0)
-    }
-
-    /// All units that may match.
-    pub(super) fn units(&self) -> impl Iterator<Item = Unit> {
-        self.segments.iter().enumerate().flat_map(|(segment, state)| {
-            let units = state.bounds.iter().enumerate().filter(|(_, bound)| **bound > 0.0);
-            units.map(move |(unit, _)| (segment, unit))
-        })
-    }
-
-    /// Scores units until the best texts are among those that are scored.
+    /// Scores blocks until the best texts are among those that are scored.
     fn score_best_texts(&mut self) {
         let mut best = Threshold::new(PAIRED);
         self.found.iter().for_each(|found| best.push(found.text));
-        let waiting = self.units().filter(|unit| self.scored_unit(*unit).is_none());
-        let mut waiting = Waiting::new(waiting.map(|unit| (self.text_bound(unit), unit)).collect());
-        while let Some(mut units) = waiting.next(best.get()) {
-            let before = self.found.len();
-            self.score(&mut units);
-            self.found.iter().skip(before).for_each(|found| best.push(found.text));
+        let mut most = 0.0;
+        self.for_each_block(|bound, _| most = bound.max(most));
+        let mut cuts = Cuts::new(most);
+        while let Some(cut) = cuts.next(best.get()) {
+            let mut waiting = Waiting::default();
+            self.for_each_block(|bound, block| waiting.push(bound, block, &cut));
+            waiting.sort();
+            while let Some(blocks) = waiting.next(best.get()) {
+                let before = self.found.len();
+                self.score_blocks(blocks);
+                self.found.iter().skip(before).for_each(|found| best.push(found.text));
+            }
+        }
+    }
+
+    /// Calls `visit` with an upper bound of the texts of each block that is not scored yet.
+    fn for_each_block(&self, mut visit: impl FnMut(f32, Unit)) {
+        for (number, state) in (0..).zip(&self.segments) {
+            let is_plain = state.linked.is_empty() && state.raised.is_empty();
+            let blocks = state.blocks.iter().zip(&state.is_scored);
+            for (block, (own, is_scored)) in (0..).zip(blocks) {
+                if *is_scored {
+                    continue;
+                }
+                let is_whole = is_plain || *own <= 0.0;
+                let bound = if is_whole { *own } else { self.block_bound(state, block as usize) };
+                visit(bound, (number, block));
+            }
         }
     }
 
@@ -303,67 +317,99 @@ impl<'a> Top<'a> {
         hits
     }
 
-    /// Scores units that are not scored yet.
-    pub(super) fn score(&mut self, units: &mut Vec<Unit>) {
-        units.sort_unstable();
-        units.dedup();
-        for of_segment in units.chunk_by(|left, right| left.0 == right.0) {
-            let Some((number, segment)) = of_segment
-                .first()
-                .and_then(|(number, _)| Some((*number, self.view.segments.get(*number)?)))
-            else {
-                continue;
-            };
-            let mut documents = Places::default();
-            let mut positions: Vec<(u64, usize)> = Vec::new();
-            for (_, unit) in of_segment {
-                let start = documents.places.len();
-                for place in segment.bounds().members(*unit) {
-                    let is_removed = segment.has_removed() && segment.is_removed(*place);
-                    let sequence = segment.sequence(*place).filter(|_| !is_removed);
-                    let sequence = sequence.filter(|&sequence| !self.view.is_announced(sequence));
-                    let position = sequence
-                        .and_then(|sequence| Some((sequence, self.candidates.position(sequence)?)));
-                    if let Some(position) = position {
-                        documents.places.push(*place);
-                        positions.push(position);
-                    }
-                }
-                documents.units.push(start..documents.places.len());
+    fn score_blocks(&mut self, mut blocks: Vec<Unit>) {
+        blocks.sort_unstable();
+        for of_segment in blocks.chunk_by(|left, right| left.0 == right.0) {
+            let Some((number, _)) = of_segment.first() else { continue };
+            let Some(segment) = self.view.segments.get(*number as usize) else { continue };
+            let mut documents = Places::of(segment);
+            for (_, block) in of_segment {
+                documents.push(places_of(*block, segment));
             }
-            let width = self.main.width();
-            let mut texts = vec![0.0; positions.len()];
-            let mut best = vec![0.0; width * of_segment.len()];
-            self.main.sum(number, segment, &documents, &mut texts, &mut best);
-            self.multiply(number, &documents, &mut texts);
-            let linked = self.linked_texts(number, &documents);
-            for (place, (_, unit)) in of_segment.iter().enumerate() {
-                let start = self.found.len();
-                for document in documents.units.get(place).cloned().unwrap_or_default() {
-                    let text = texts.get(document).copied().unwrap_or_default();
-                    let columns = (positions.get(document), documents.places.get(document));
-                    if let (true, (Some(&(sequence, position)), Some(&place))) =
-                        (text > 0.0, columns)
-                    {
-                        let text = text + linked.get(document).copied().unwrap_or_default();
-                        let (group, timestamp) = (segment.group(place), segment.timestamp(place));
-                        let found = Found { sequence, position, place, text, group, timestamp };
-                        self.found.push(found);
-                    }
-                }
-                let found = start..self.found.len();
-                let best = best.get(place * width..(place + 1) * width).unwrap_or_default();
-                self.scored.push(ScoredUnit { unit: (number, *unit), found, best: best.to_vec() });
-                let state = self.segments.get_mut(number);
-                let slot = state.and_then(|state| state.scored.get_mut(*unit));
-                slot.into_iter().for_each(|slot| *slot = self.scored.len() as u32);
+            let mut best = vec![0.0; self.main.width() * of_segment.len()];
+            let texts = self.texts(*number, segment, &documents, &mut best);
+            for ((_, block), range) in of_segment.iter().zip(&documents.units) {
+                let before = self.found.len();
+                self.found.extend(self.found_in(*number, segment, &documents, &texts, range));
+                let texts = self.found.iter().skip(before).map(|found| found.text);
+                let most = texts.fold(0.0, f32::max);
+                let Some(state) = self.segments.get_mut(*number as usize) else { continue };
+                let slots = (state.blocks.get_mut(*block as usize), &mut state.is_scored);
+                slots.0.into_iter().for_each(|bound| *bound = most);
+                slots.1.get_mut(*block as usize).into_iter().for_each(|scored| *scored = true);
             }
         }
     }
 
+    /// Sets the text of a found document to that with what pairs of terms add.
+    fn pair(&mut self, number: usize, text: f32) {
+        let Some(found) = self.found.get_mut(number) else { return };
+        found.text = text;
+        self.paired.insert(found.sequence, text);
+        let (segment, place) = found.place;
+        if number >= self.loose
+            && let Some(state) = self.segments.get_mut(segment as usize)
+            && let Some(bound) = state.blocks.get_mut(block_of(place))
+        {
+            *bound = bound.max(text);
+        }
+    }
+
+    /// Those of the documents that match and count, by their texts.
+    pub(super) fn found_in(
+        &self,
+        number: u32,
+        segment: &Segment,
+        documents: &Places,
+        texts: &[f32],
+        range: &Range<usize>,
+    ) -> Vec<Found> {
+        let places = documents.places.get(range.clone()).unwrap_or_default();
+        let texts = texts.get(range.clone()).unwrap_or_default();
+        let matching = places.iter().zip(texts).filter(|(_, text)| **text > 0.0);
+        let found = matching.filter_map(|(&place, &text)| {
+            let (sequence, position) = self.position(segment, place)?;
+            let (group, timestamp) = (segment.group(place), segment.timestamp(place));
+            let place = (number, place);
+            Some(Found { sequence, position, text, group, timestamp, place })
+        });
+        found.collect()
+    }
+
+    /// The scores of the texts of documents; not positive where they do not match or do not count. `best` gets
+    /// the best of each term by unit.
+    pub(super) fn texts(
+        &self,
+        number: u32,
+        segment: &Segment,
+        documents: &Places,
+        best: &mut [f32],
+    ) -> Vec<f32> {
+        let mut texts = vec![0.0; documents.places.len()];
+        let accepts = |place| self.position(segment, place).is_some();
+        self.main.sum((number as usize, segment), documents, accepts, &mut texts, best);
+        self.multiply(number, documents, &mut texts);
+        let linked = self.linked_texts(number, segment, documents);
+        // what has nothing but linked identifiers shares no term with the question
+        let matching = texts.iter_mut().zip(linked).filter(|(text, _)| **text > 0.0);
+        matching.for_each(|(text, linked)| *text += linked);
+        texts
+    }
+
+    /// The sequence and the position of a document of a segment; `None` where it does not count.
+    fn position(&self, segment: &Segment, place: u32) -> Option<(u64, usize)> {
+        if segment.has_removed() && segment.is_removed(place) {
+            return None;
+        }
+        let sequence = segment.sequence(place)?;
+        let is_announced = self.view.has_announced() && self.view.is_announced(sequence);
+        let position = if is_announced { None } else { self.candidates.position(sequence) };
+        Some((sequence, position?))
+    }
+
     /// Applies the factors to scores of documents.
-    fn multiply(&self, segment: usize, documents: &Places, scores: &mut [f32]) {
-        let factors = self.segments.get(segment).map(|state| &state.factors);
+    fn multiply(&self, segment: u32, documents: &Places, scores: &mut [f32]) {
+        let factors = self.segments.get(segment as usize).map(|state| &state.factors);
         let mut applies = vec![false; scores.len()];
         for (factor, postings) in factors.into_iter().flatten() {
             for postings in postings {
@@ -380,81 +426,108 @@ impl<'a> Top<'a> {
     }
 
     /// What linked identifiers add to documents; empty where there are none.
-    fn linked_texts(&self, segment: usize, documents: &Places) -> Vec<f32> {
-        let Some((linked, of)) = self.linked.as_ref().zip(self.view.segments.get(segment)) else {
-            return Vec::new();
-        };
+    fn linked_texts(&self, number: u32, segment: &Segment, documents: &Places) -> Vec<f32> {
+        let Some(linked) = &self.linked else { return Vec::new() };
         let mut texts = vec![0.0; documents.places.len()];
-        linked.sum(segment, of, documents, &mut texts, &mut []);
-        self.multiply(segment, documents, &mut texts);
+        linked.sum((number as usize, segment), documents, |_| true, &mut texts, &mut []);
+        self.multiply(number, documents, &mut texts);
         texts
     }
 
     /// Adds what linked identifiers count.
     fn link(&mut self, linked: Scoring<'a>) {
-        for (number, (segment, state)) in
-            self.view.segments.iter().zip(&mut self.segments).enumerate()
-        {
-            state.linked = vec![0.0; state.bounds.len()];
-            linked.add_bounds(number, segment, &mut state.linked);
+        let segments = self.view.segments.iter().zip(&mut self.segments).enumerate();
+        for (number, (segment, state)) in segments {
+            state.linked = vec![0.0; state.blocks.len()];
+            let levels = &segment.bounds().of_blocks;
+            linked.add_bounds((number, segment), levels, block_of, &mut state.linked);
         }
         let mut loose: FxHashMap<Which, f32> = FxHashMap::default();
         let Scoring { evaluation, ref terms, ref scorer } = linked;
         for (document, found) in evaluation.matching_loose(terms) {
-            let sum = scores(terms, found, &document.lengths, scorer);
-            let sum = sum.map(|(_, score)| score).fold(0.0, |sum, score| sum + score);
+            let scores = scores(terms, found, &document.lengths, scorer);
+            let sum = scores.map(|(_, score)| score).fold(0.0, |sum, score| sum + score);
             loose.insert(document.which, sum * document.factor);
         }
         for found in self.found.iter_mut().take(self.loose) {
             found.text += loose.get(&Which::Known(found.sequence)).copied().unwrap_or_default();
         }
         self.linked = Some(linked);
-        let mut units: Vec<(Unit, Range<usize>)> =
-            self.scored.iter().map(|scored| (scored.unit, scored.found.clone())).collect();
-        units.sort_unstable_by_key(|(unit, _)| *unit);
-        for of_segment in units.chunk_by(|left, right| left.0.0 == right.0.0) {
-            let Some(((number, _), _)) = of_segment.first() else { continue };
-            let mut documents = Places::default();
-            for (_, range) in of_segment {
-                let start = documents.places.len();
-                let found = self.found.get(range.clone()).unwrap_or_default();
-                documents.places.extend(found.iter().map(|found| found.place));
-                documents.units.push(start..documents.places.len());
-            }
-            let texts = self.linked_texts(*number, &documents);
-            let found = of_segment.iter().flat_map(|(_, range)| range.clone());
-            for (found, text) in found.zip(texts) {
-                self.found.get_mut(found).into_iter().for_each(|found| found.text += text);
-            }
+        let (_, found) = self.found.split_at_mut(self.loose);
+        found.sort_unstable_by_key(|found| found.place);
+        let mut texts: Vec<f32> = Vec::with_capacity(found.len());
+        let (_, found) = self.found.split_at(self.loose);
+        for of_segment in found.chunk_by(|left, right| left.place.0 == right.place.0) {
+            let number = of_segment.first().map_or(0, |found| found.place.0);
+            let Some(segment) = self.view.segments.get(number as usize) else { continue };
+            let mut documents = Places::of(segment);
+            documents.push(of_segment.iter().map(|found| found.place.1));
+            texts.extend(self.linked_texts(number, segment, &documents));
         }
+        let found = self.found.iter_mut().skip(self.loose);
+        found.zip(texts).for_each(|(found, text)| found.text += text);
     }
 }
 
-/// Units that are not scored yet, with upper bounds.
+/// Ranges of bounds, the highest first: so few units are looked at until a threshold is known that sorting all
+/// is not worth it.
+pub(super) struct Cuts {
+    most: f32,
+    end: f32,
+}
+
+impl Cuts {
+    /// `most` is the highest bound.
+    pub(super) fn new(most: f32) -> Self {
+        Self { most, end: f32::INFINITY }
+    }
+
+    /// The next range; `None` when what is left is below `least`.
+    pub(super) fn next(&mut self, least: f32) -> Option<Range<f32>> {
+        if self.most <= 0.0 || self.end <= least.max(f32::MIN_POSITIVE) {
+            return None;
+        }
+        let start = if self.end == f32::INFINITY {
+            least.max(FIRST_CUT * self.most)
+        } else if least > 0.0 {
+            least
+        } else if self.end > LAST_CUT * self.most {
+            self.end / 2.0
+        } else {
+            f32::MIN_POSITIVE
+        };
+        let cut = start..self.end;
+        self.end = start;
+        Some(cut)
+    }
+}
+
+/// Units with upper bounds, the highest of which are taken first.
+#[derive(Default)]
 pub(super) struct Waiting {
     units: Vec<(f32, Unit)>,
-    batch: usize,
 }
 
 impl Waiting {
-    pub(super) fn new(units: Vec<(f32, Unit)>) -> Self {
-        Self { units, batch: FIRST_UNITS }
+    /// Adds a unit if its bound is in the range.
+    #[inline]
+    pub(super) fn push(&mut self, bound: f32, unit: Unit, cut: &Range<f32>) {
+        if cut.contains(&(bound * ROUNDING)) {
+            self.units.push((bound, unit));
+        }
     }
 
-    /// Those with the highest bounds, without any that is below `least`: more each time.
+    /// To be called before units are taken.
+    pub(super) fn sort(&mut self) {
+        self.units.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
+    }
+
+    /// Takes some of those with the highest bounds; `None` when all others are below `least`.
     pub(super) fn next(&mut self, least: f32) -> Option<Vec<Unit>> {
-        self.units.retain(|(bound, _)| bound * ROUNDING >= least);
-        if self.units.is_empty() {
-            return None;
-        }
-        if self.batch < self.units.len() {
-            let best_last = |left: &(f32, Unit), right: &(f32, Unit)| left.0.total_cmp(&right.0);
-            let place = self.units.len() - self.batch;
-            self.units.select_nth_unstable_by(place, best_last);
-        }
-        let rest = self.units.len().saturating_sub(self.batch);
-        self.batch *= 2;
-        Some(self.units.drain(rest..).map(|(_, unit)| unit).collect())
+        let rest = self.units.len().saturating_sub(BATCH);
+        let units = self.units.drain(rest..).filter(|(bound, _)| bound * ROUNDING >= least);
+        let units: Vec<Unit> = units.map(|(_, unit)| unit).collect();
+        (!units.is_empty()).then_some(units)
     }
 }
 

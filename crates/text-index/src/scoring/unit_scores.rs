@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::index::postings::{Posting, skip_to};
+use crate::index::bounds::Levels;
+use crate::index::postings::{Posting, seek, skip_to};
 use crate::index::segment::Segment;
 use crate::scoring::accumulator::WeightedTerm;
 use crate::scoring::groups::MAXIMUM_TERMS;
@@ -10,13 +11,25 @@ use crate::scoring::ranking::Scorer;
 use crate::scoring::search::Evaluation;
 
 /// Documents of a segment: places by unit, ascending within each.
-#[derive(Default)]
 pub(crate) struct Places {
+    /// How many the segment has.
+    documents: usize,
     pub(crate) places: Vec<u32>,
     pub(crate) units: Vec<Range<usize>>,
 }
 
 impl Places {
+    pub(crate) fn of(segment: &Segment) -> Self {
+        Self { documents: segment.len(), places: Vec::new(), units: Vec::new() }
+    }
+
+    /// Adds a unit.
+    pub(crate) fn push(&mut self, places: impl Iterator<Item = u32>) {
+        let start = self.places.len();
+        self.places.extend(places);
+        self.units.push(start..self.places.len());
+    }
+
     /// Calls `visit` with each posting of one of the documents: the number of the unit, the number of the
     /// document, the posting.
     pub(crate) fn for_each(
@@ -24,21 +37,24 @@ impl Places {
         postings: &[Posting],
         mut visit: impl FnMut(usize, usize, &Posting),
     ) {
-        let (mut rest, mut from) = (postings, 0);
+        if postings.is_empty() {
+            return;
+        }
         for (unit, range) in self.units.iter().enumerate() {
             let places = self.places.get(range.clone()).unwrap_or_default();
-            let Some(first) = places.first() else { continue };
-            // units may overlap, and mostly begin in order
-            rest = skip_to(if *first < from { postings } else { rest }, *first);
-            from = *first;
+            let (Some(&first), Some(&last)) = (places.first(), places.last()) else { continue };
+            let rest = seek(postings, first, self.documents);
+            if (last - first) as usize + 1 == places.len() {
+                let in_unit = rest.iter().take_while(|posting| posting.document() <= last);
+                for posting in in_unit {
+                    visit(unit, range.start + (posting.document() - first) as usize, posting);
+                }
+                continue;
+            }
             let mut in_unit = rest;
             for (number, place) in range.clone().zip(places) {
-                let Some(mut posting) = in_unit.first() else { break };
-                if posting.document() < *place {
-                    in_unit = skip_to(in_unit, *place);
-                    let Some(next) = in_unit.first() else { break };
-                    posting = next;
-                }
+                in_unit = skip_to(in_unit, *place);
+                let Some(posting) = in_unit.first() else { break };
                 if posting.document() == *place {
                     visit(unit, number, posting);
                 }
@@ -67,8 +83,13 @@ impl<'a> Scoring<'a> {
 
     /// Adds to the sum of each unit the most that the terms contribute to any of its documents: an upper bound
     /// of each score, and of what the unit as a group matches.
-    pub(crate) fn add_bounds(&self, number: usize, segment: &Segment, sums: &mut [f32]) {
-        let bounds = segment.bounds();
+    pub(crate) fn add_bounds(
+        &self,
+        (number, segment): (usize, &Segment),
+        levels: &Levels,
+        unit_of: impl Fn(u32) -> usize,
+        sums: &mut [f32],
+    ) {
         let mut of_levels = None;
         for term in &self.terms {
             let postings = self.evaluation.postings(number, term.number);
@@ -78,8 +99,9 @@ impl<'a> Scoring<'a> {
                 continue;
             };
             let entries = segment.number_of(text.hash, &text.text);
-            if let Some(entries) = entries.and_then(|number| bounds.entries(number)) {
-                let scores = of_levels.get_or_insert_with(|| bounds.scores_of_levels(&self.scorer));
+            if let Some(entries) = entries.and_then(|number| levels.of(number)) {
+                let scores = of_levels
+                    .get_or_insert_with(|| segment.bounds().scores_of_levels(&self.scorer));
                 let scores = scores.map(|score| score * term.weight);
                 for entry in entries {
                     let score = scores.get(entry.level()).copied().unwrap_or_default();
@@ -92,7 +114,7 @@ impl<'a> Scoring<'a> {
                 sums.get_mut(unit).into_iter().for_each(|sum| *sum += best);
             };
             for posting in postings {
-                let unit = bounds.unit_of(posting.document());
+                let unit = unit_of(posting.document());
                 let score = term.weight * self.score(segment, posting);
                 if unit == run.0 {
                     run.1 = run.1.max(score);
@@ -104,13 +126,14 @@ impl<'a> Scoring<'a> {
         }
     }
 
-    /// Sums what the terms contribute to each document, in the order in which all sums are made. `best` gets
-    /// the best of each term that counts for groups, by unit.
+    /// Sums what the terms contribute to each document that `accepts` accepts by its place, in the order in
+    /// which all sums are made. `best` gets the best of each term that counts for groups, by unit. The sums of
+    /// the other documents are not positive.
     pub(crate) fn sum(
         &self,
-        number: usize,
-        segment: &Segment,
+        (number, segment): (usize, &Segment),
         documents: &Places,
+        accepts: impl Fn(u32) -> bool,
         sums: &mut [f32],
         best: &mut [f32],
     ) {
@@ -119,8 +142,14 @@ impl<'a> Scoring<'a> {
             let postings = self.evaluation.postings(number, term.number);
             documents.for_each(postings, |unit, document, posting| {
                 let Some(sum) = sums.get_mut(document) else { return };
-                if term.is_extra && *sum == 0.0 {
-                    return;
+                if *sum <= 0.0 {
+                    if term.is_extra || *sum < 0.0 {
+                        return;
+                    }
+                    if !accepts(posting.document()) {
+                        *sum = f32::NEG_INFINITY;
+                        return;
+                    }
                 }
                 let score = term.weight * self.score(segment, posting);
                 *sum += score;
