@@ -82,7 +82,11 @@ async function measure(
     expectSame(query, best, all.slice(0, LIMIT))
   }
   const name = `${count}, ${isGrouped ? 'with' : 'without'} a query id`
-  return Object.entries(times).map(([call, of]) => [name, call, ...[0.5, 0.9, 0.99].map((at) => figure(quantile(of, at)))])
+  return Object.entries(times).map(([call, of]) => [
+    name,
+    call,
+    ...[0.5, 0.9, 0.99].map((at) => figure(quantile(of, at))),
+  ])
 }
 
 async function timed<T>(run: () => Promise<T>): Promise<[number, T]> {
