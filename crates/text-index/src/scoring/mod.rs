@@ -15,3 +15,4 @@ pub(crate) mod threshold;
 mod top_boosted;
 pub(crate) mod top_ranking;
 pub(crate) mod unit_scores;
+pub(crate) mod waiting;

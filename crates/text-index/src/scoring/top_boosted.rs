@@ -5,8 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::scoring::boosts::{Boosts, Scored, add_neighbours, boost, most_neighbours};
 use crate::scoring::threshold::Threshold;
-use crate::scoring::top_ranking::{Cuts, Found, ROUNDING, Top, Unit, Waiting};
+use crate::scoring::top_ranking::{Found, Top};
 use crate::scoring::unit_scores::Places;
+use crate::scoring::waiting::{Cuts, ROUNDING, Unit, Waiting};
 
 /// So many of the latest candidates are always scored: to the scores of earlier ones recency adds less than
 /// half of the last bit.
