@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
-import type { ContextManager, ContextPointer } from '../dist/index.js'
+import type { ContextManager, ContextPointer, SelectedContext } from '../dist/index.js'
 import { runCommand } from './command.ts'
 import { memoryManager, queryIdOf } from './pointer-population.ts'
 import { figure, Report } from './report.ts'
@@ -21,8 +21,10 @@ const QUERIES = 400
 const SEED = 24
 /** Saves handed over at once. */
 const BATCH = 1024
-/** Selections before the measured ones, while the index is prepared in the background. */
+/** Selections before the measured ones. */
 const WARM_UP = 50
+/** ms after the first selection, which has the index prepared in the background. */
+const PREPARATION = 3000
 
 async function main(): Promise<void> {
   const report = new Report()
@@ -68,9 +70,10 @@ async function measure(
   isGrouped: boolean,
 ): Promise<string[][]> {
   const queries = makeQueries(QUERIES, count, SEED).map(({ text }, index) => (index % 4 < 2 ? text : `${text} file`))
+  await manager.selectContexts(queries[0] ?? '', { limit: LIMIT })
+  await setTimeout(PREPARATION)
   for (const query of queries.slice(0, WARM_UP)) {
     await manager.selectContexts(query, { limit: LIMIT })
-    await setTimeout(10)
   }
   const times = { empty: [] as number[], limited: [] as number[], full: [] as number[] }
   for (const query of queries) {
@@ -95,9 +98,10 @@ async function timed<T>(run: () => Promise<T>): Promise<[number, T]> {
   return [(performance.now() - start) * 1000, result]
 }
 
-function expectSame(query: string, found: readonly ContextPointer[], expected: readonly ContextPointer[]): void {
+function expectSame(query: string, found: readonly SelectedContext[], expected: readonly ContextPointer[]): void {
   const paths = (pointers: readonly ContextPointer[]): string => pointers.map(({ filepath }) => filepath).join('\n')
-  if (paths(found) !== paths(expected)) {
+  // Where nothing matches the latest are given, in the order of their saves.
+  if ((found[0]?.score ?? 0) > 0 && paths(found) !== paths(expected)) {
     throw new Error(`${JSON.stringify(query)}: the best ${LIMIT} are not the first of all`)
   }
 }
