@@ -47,6 +47,10 @@ bench *parameters:
 bench-retrieval *parameters:
     npm run bench:retrieval -- {{parameters}}
 
+# How long it takes to select among many outputs.
+bench-selection:
+    npm run bench:selection
+
 # How well and how fast secrets are found; with a folder of labelled cases.
 bench-redaction *parameters:
     npm run bench:redaction -- {{parameters}}

@@ -11,6 +11,7 @@ mod answer_key;
 mod backlog;
 mod bounds;
 mod bytes;
+mod call_set;
 mod choice;
 mod collection;
 mod context_directory;

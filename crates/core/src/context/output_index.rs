@@ -4,10 +4,16 @@
 //! searches can find it, and the text of its result is deferred: the indexing thread adds it later, or the next search
 //! does, which needs the complete index.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use storage::Payload;
-use text_index::{Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch};
+use text_index::{
+    Boosts, Candidates, Document, Index, LateText, Query, Question, Ranked, RankedList, TermMatch,
+    TopList,
+};
 use tokio::runtime::Handle;
 
 use super::{
@@ -35,6 +41,8 @@ pub(super) struct OutputIndex {
     words: Index,
     backlog: Backlog,
     vectors: Mutex<Vectors>,
+    /// The best documents alone have been asked for: what that needs is prepared in the background.
+    ranks_top: AtomicBool,
 }
 
 impl OutputIndex {
@@ -45,6 +53,7 @@ impl OutputIndex {
             words: Index::with_budget(budget),
             backlog: Backlog::default(),
             vectors: Mutex::default(),
+            ranks_top: AtomicBool::new(false),
         }
     }
 
@@ -163,6 +172,9 @@ impl Indexing for OutputIndex {
             }
         }
         self.words.maintain();
+        if self.ranks_top.load(Ordering::Relaxed) {
+            self.words.prepare_top();
+        }
         self.backlog.looked(runtime.is_some())
     }
 
@@ -186,6 +198,22 @@ impl OutputIndex {
         foreign: &[Document<'_>],
     ) -> RankedList<Ranked> {
         self.words.rank_for(question, known, foreign)
+    }
+
+    /// See [`Index::rank_top`]. Where that is not prepared, the indexing thread prepares it.
+    pub fn rank_top(
+        self: &Arc<Self>,
+        question: &Question,
+        candidates: &dyn Candidates,
+        boosts: &Boosts,
+        limit: usize,
+    ) -> Option<TopList> {
+        let top = self.words.rank_top(question, candidates, boosts, limit);
+        if top.is_none() {
+            self.ranks_top.store(true, Ordering::Relaxed);
+            self.index_in_background();
+        }
+        top
     }
 
     /// See [`Index::explain`].

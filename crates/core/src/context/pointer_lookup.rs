@@ -1,6 +1,7 @@
 //! Read access to a manager's pointers: single ones, ranges in the order of the calls, and rows for JavaScript.
 
 use super::{
+    call_set::Positions,
     held::Held,
     pointer::Pointer,
     pointer_table::PointerTable,
@@ -84,7 +85,12 @@ impl PointerTable {
         tokens.iter().flat_map(|token| state.by_task.get(token)).copied().collect()
     }
 
-    /// Calls `visit` with the contexts that have a pointer.
+    /// The contexts that have a pointer, by the numbers of their calls.
+    pub fn positions(&self) -> Positions {
+        self.state().calls.positions()
+    }
+
+    /// Calls `visit` with those of the contexts that have a pointer.
     pub fn visit(&self, sequences: &[u64], mut visit: impl FnMut(u64, &Pointer)) {
         let pointers = &self.state().pointers;
         let known = sequences.iter().filter_map(|number| pointers.get_key_value(number));

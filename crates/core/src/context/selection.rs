@@ -6,7 +6,8 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use text_index::{
-    Boosts, Query, Question, RankedList, Scored, TermMatch, Which, boost, recency_of_others,
+    Boosts, Candidates as _, Query, Question, RankedList, Scored, TermMatch, Which, boost,
+    recency_of_others,
 };
 
 use super::{
@@ -21,7 +22,9 @@ use crate::context::vectors::{Vector, add_nearness, cosine, nearness};
 
 /// Pointers that are examined with the state's lock held.
 const BATCH: usize = 4096;
-/// The approximate size of a text of results, in bytes.
+/// Of more than so many the full ranking finds them sooner.
+const MOST_TOP: usize = 1000;
+/// Chosen contexts are handed over in texts of about this many bytes.
 const TEXT: usize = 64 * 1024;
 
 /// The arguments of a selection.
@@ -63,6 +66,17 @@ impl Selection {
             || max_tokens.is_some();
         limit.filter(|_| !needs_more)
     }
+
+    fn boosts(&self) -> Boosts {
+        let usual = Boosts::default();
+        Boosts { recency: self.recency_weight.unwrap_or(usual.recency), ..usual }
+    }
+
+    /// How many are needed, where the best of all contexts are wanted and nothing else.
+    fn top(&self) -> Option<usize> {
+        let limit = self.best_alone().filter(|limit| (1..=MOST_TOP).contains(limit));
+        limit.filter(|_| self.paths.is_none() && self.filter.is_empty())
+    }
 }
 
 /// The result of a selection.
@@ -97,6 +111,12 @@ pub(super) async fn select(
     vector: Option<Vector>,
 ) -> Selected {
     session.index.complete().await;
+    if let Some(limit) = selection.top().filter(|_| vector.is_none())
+        && let Some(chosen) = top(session, question, selection, limit)
+    {
+        let texts = explain_and_show(session, question, selection, &chosen);
+        return Selected { is_matched: true, texts };
+    }
     let needs_groups = selection.neighbours > 0 || vector.is_some();
     let candidates = candidates(session, selection, needs_groups).await;
     let mut hits = ranking(session, question, selection, vector, &candidates).await;
@@ -124,12 +144,39 @@ pub(super) async fn select(
     let sequence = |choice: &Choice| candidates.sequences.get(choice.position).copied();
     let chosen: Vec<(u64, Choice)> =
         chosen.into_iter().filter_map(|choice| Some((sequence(&choice)?, choice))).collect();
+    let texts = explain_and_show(session, question, selection, &chosen);
+    Selected { is_matched, texts }
+}
+
+/// The best `limit` of all contexts: the same as the full ranking finds. `None` where it has to look: the index
+/// is not prepared, or nothing matches.
+fn top(
+    session: &Session,
+    question: &str,
+    selection: &Selection,
+    limit: usize,
+) -> Option<Vec<(u64, Choice)>> {
+    let (question, boosts) = (Question::parse(question), selection.boosts());
+    let positions = session.pointers.positions();
+    let top = session.index.rank_top(&question, &positions, &boosts, limit)?;
+    let scale = scale(top.hits.first()?.score, top.maximum, 0.0);
+    let choices = top.hits.iter().filter_map(|hit| {
+        Some((positions.sequence(hit.position)?, choice(hit, boosts.group, scale)))
+    });
+    Some(choices.filter(|(_, choice)| choice.score >= selection.min_score).collect())
+}
+
+fn explain_and_show(
+    session: &Session,
+    question: &str,
+    selection: &Selection,
+    chosen: &[(u64, Choice)],
+) -> Vec<String> {
     let explanations = selection.explain.then(|| {
         let sequences: Vec<u64> = chosen.iter().map(|(sequence, _)| *sequence).collect();
         session.index.explain(&Query::parse(question), &sequences)
     });
-    let texts = show_chosen(session, &chosen, explanations.as_deref());
-    Selected { is_matched, texts }
+    show_chosen(session, chosen, explanations.as_deref())
 }
 
 /// The texts of admitted contexts that have no vector and would get one: at most `limit`, latest first, with the
@@ -250,19 +297,11 @@ async fn ranking(
         let (groups, timestamps) = (&candidates.groups, &candidates.timestamps);
         add_nearness(&mut scored, &nearness(&cosines), groups.of(), timestamps);
     }
-    let mut boosts = Boosts::default();
-    boosts.recency = selection.recency_weight.unwrap_or(boosts.recency);
+    let boosts = selection.boosts();
     let best = boost(&mut scored, count, &boosts, selection.best_alone());
     tokio::task::yield_now().await;
     let scale = scale(scored.first().map_or(0.0, |best| best.score), maximum, nearest);
-    let matching: Vec<Choice> = scored
-        .iter()
-        .map(|hit| {
-            let score = (hit.score * scale).clamp(f32::MIN_POSITIVE, 1.0);
-            let parts = parts(hit, boosts.group, scale);
-            Choice { position: hit.position, score, is_neighbour: false, parts }
-        })
-        .collect();
+    let matching: Vec<Choice> = scored.iter().map(|hit| choice(hit, boosts.group, scale)).collect();
     if !selection.fill || matching.is_empty() {
         return matching;
     }
@@ -270,7 +309,13 @@ async fn ranking(
     with_others(matching, count, worth)
 }
 
-/// The components of a score, each multiplied by `scale`. `group` is the weight of the group's score.
+fn choice(hit: &Scored, group: f32, scale: f32) -> Choice {
+    let score = (hit.score * scale).clamp(f32::MIN_POSITIVE, 1.0);
+    let parts = parts(hit, group, scale);
+    Choice { position: hit.position, score, is_neighbour: false, parts }
+}
+
+/// What made a score, each part by `scale`. `group` is the share that the group's score counts.
 fn parts(hit: &Scored, group: f32, scale: f32) -> Parts {
     let group = group * hit.group_score;
     let text = hit.score - hit.near - hit.beside - hit.recent - group;

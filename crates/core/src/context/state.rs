@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use storage::layout;
 
 use super::{
+    call_set::CallSet,
     handle_groups::HandleGroups,
     pointer::{Groups, Pointer},
     recent_use::RecentUse,
@@ -16,6 +17,8 @@ use super::{
 /// The state that every save changes.
 pub(super) struct State {
     pub pointers: BTreeMap<u64, Pointer>,
+    /// The numbers of their calls.
+    pub calls: CallSet,
     pub by_query: Groups,
     pub by_task: Groups,
     pub by_handle: HandleGroups,
@@ -41,6 +44,7 @@ impl State {
     pub fn new(memory_budget: usize) -> Self {
         Self {
             pointers: BTreeMap::new(),
+            calls: CallSet::default(),
             by_query: Groups::default(),
             by_task: Groups::default(),
             by_handle: HandleGroups::default(),
@@ -71,10 +75,12 @@ impl State {
             self.by_handle.insert(handle, sequence);
         }
         self.pointers.insert(sequence, pointer);
+        self.calls.insert(sequence);
     }
 
     pub fn remove(&mut self, sequence: u64) -> Option<Pointer> {
         let pointer = self.pointers.remove(&sequence)?;
+        self.calls.remove(sequence);
         if let Some(token) = &pointer.query {
             self.by_query.remove(token, sequence);
         }
@@ -111,6 +117,7 @@ impl State {
     /// Removes everything of calls below `sequence`.
     pub fn take_before(&mut self, sequence: u64) -> Taken {
         let has_spilling = self.memory.has_leaving();
+        self.calls.remove_before(sequence);
         let later = self.pointers.split_off(&sequence);
         if later.is_empty() {
             let memory = MemoryTier::new(self.memory.budget());

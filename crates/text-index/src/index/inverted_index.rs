@@ -14,10 +14,12 @@ use crate::index::tail::TailDocument;
 use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::question::Question;
-use crate::scoring::explain::{TermMatch, explain, explain_best};
+use crate::scoring::boosts::Boosts;
+use crate::scoring::explain::{TermMatch, explain};
 use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
+use crate::scoring::top_ranking::{self, Candidates, TopList};
 
 /// Number of full tails that may wait for [`Index::maintain`]. With more, the next addition does its work.
 const PATIENCE: usize = 8;
@@ -222,8 +224,31 @@ impl Index {
         question_ranking::rank(&self.view(), question, known, foreign)
     }
 
-    /// Ranks documents that are not in an index as a collection of their own, as [`Index::rank`] does. Returns the
-    /// positions of those that share a term with the query.
+    /// The best `limit` of those that [`Index::rank_for`] ranks, with the scores that [`crate::boost`] gives
+    /// them. It scores only the documents that can be among the best. `None` where it is not prepared:
+    /// [`Index::prepare_top`] has to run after each change of the segments.
+    pub fn rank_top(
+        &self,
+        question: &Question,
+        candidates: &dyn Candidates,
+        boosts: &Boosts,
+        limit: usize,
+    ) -> Option<TopList> {
+        let mut view = View::default();
+        let announced = self.announced();
+        let snapshot = self.published.load_full();
+        view.add(announced, &snapshot);
+        let units = snapshot.group_units()?;
+        Some(top_ranking::rank(&view, units, question, candidates, boosts, limit))
+    }
+
+    /// Prepares [`Index::rank_top`]. It takes about as long as scoring all documents that are new in a segment.
+    pub fn prepare_top(&self) {
+        self.published.load_full().prepare();
+    }
+
+    /// Ranks documents that no index has, as a collection of their own, as [`Index::rank`] does. Returns
+    /// the positions of those that share a term with the query.
     #[must_use]
     pub fn rank_alone(query: &Query, documents: &[Document<'_>]) -> Vec<usize> {
         let ranked = Self::new().rank(query, &|_| false, documents).hits;
@@ -243,18 +268,21 @@ impl Index {
     pub(crate) fn view_of(indexes: &[&Self]) -> View {
         let mut view = View::default();
         for index in indexes {
-            let lists = index.announced.load();
-            let announced = lists.iter().flat_map(|list| list.iter());
-            let announced = announced.filter(|announced| !announced.document.is_removed());
-            // Collected before the snapshot is loaded.
-            let announced: Vec<Arc<Announced>> = announced.map(Arc::clone).collect();
+            let announced = index.announced();
             view.add(announced, &index.published.load());
         }
         view
     }
 
-    /// As [`Index::rank`], for the documents of several indexes as one collection, and returns only the best. The
-    /// indexes must have no sequence in common.
+    /// The announced documents: to be collected before the snapshot is loaded.
+    fn announced(&self) -> Vec<Arc<Announced>> {
+        let lists = self.announced.load();
+        let announced = lists.iter().flat_map(|list| list.iter());
+        announced.filter(|announced| !announced.document.is_removed()).map(Arc::clone).collect()
+    }
+
+    /// As [`Index::rank`], for the documents of several indexes as one collection, the best alone.
+    /// The indexes have no sequence in common.
     pub(crate) fn rank_together(
         indexes: &[&Self],
         query: &Query,
@@ -304,7 +332,7 @@ impl Index {
         let snapshot = self.published.load();
         let (mut segments, tails) = (snapshot.segments.clone(), snapshot.tails.clone());
         segments.extend(more);
-        self.published.store(Arc::new(Snapshot { segments, tails }));
+        self.published.store(Arc::new(Snapshot::new(segments, tails)));
     }
 
     /// The caller must hold the writer's lock.
@@ -316,10 +344,10 @@ impl Index {
         };
         let is_full = last.push(document);
         if is_new || is_full {
-            let (segments, mut tails) = (snapshot.segments.clone(), snapshot.tails.clone());
+            let mut tails = snapshot.tails.clone();
             tails.extend(is_new.then_some(last));
             tails.extend(is_full.then(Arc::default));
-            self.published.store(Arc::new(Snapshot { segments, tails }));
+            self.published.store(Arc::new(snapshot.with_tails(tails)));
         }
     }
 

@@ -1,8 +1,8 @@
 //! The parts of an index and their maintenance: full tails become segments, and segments of similar size are merged.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::index::merge::{like_sized, merge};
 use crate::index::segment::Segment;
@@ -13,9 +13,64 @@ use crate::index::tail::Tail;
 pub(crate) struct Snapshot {
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) tails: Vec<Arc<Tail>>,
+    group_units: OnceLock<Arc<GroupUnits>>,
+}
+
+/// Where the documents of groups are: the numbers of segments, and the unit in each.
+#[derive(Debug, Default)]
+pub(crate) struct GroupUnits {
+    first: FxHashMap<u64, (u32, u32)>,
+    /// Of the groups that are in several segments.
+    spanning: FxHashMap<u64, Vec<(u32, u32)>>,
+}
+
+impl GroupUnits {
+    fn new(segments: &[Arc<Segment>]) -> Self {
+        let mut units = Self::default();
+        for (number, segment) in (0..).zip(segments) {
+            let groups = (0..).zip(segment.bounds().groups());
+            for (unit, group) in groups.filter(|(_, group)| **group != 0) {
+                if let Some(other) = units.first.insert(*group, (number, unit)) {
+                    let spanning = units.spanning.entry(*group).or_insert_with(|| vec![other]);
+                    spanning.push((number, unit));
+                }
+            }
+        }
+        units
+    }
+
+    /// The units of a group.
+    pub(crate) fn units(&self, group: u64) -> &[(u32, u32)] {
+        let only = || self.first.get(&group).map(std::slice::from_ref);
+        self.spanning(group).or_else(only).unwrap_or_default()
+    }
+
+    /// The units of a group that is in several segments.
+    pub(crate) fn spanning(&self, group: u64) -> Option<&[(u32, u32)]> {
+        self.spanning.get(&group).map(Vec::as_slice)
+    }
 }
 
 impl Snapshot {
+    pub(crate) fn new(segments: Vec<Arc<Segment>>, tails: Vec<Arc<Tail>>) -> Self {
+        Self { segments, tails, group_units: OnceLock::new() }
+    }
+
+    /// With other tails.
+    pub(crate) fn with_tails(&self, tails: Vec<Arc<Tail>>) -> Self {
+        Self { segments: self.segments.clone(), tails, group_units: self.group_units.clone() }
+    }
+
+    /// Where the documents of groups are; `None` before [`Self::prepare`].
+    pub(crate) fn group_units(&self) -> Option<&GroupUnits> {
+        self.group_units.get().map(|units| &**units)
+    }
+
+    /// Computes where the documents of groups are, and the bounds of all segments.
+    pub(crate) fn prepare(&self) {
+        self.group_units.get_or_init(|| Arc::new(GroupUnits::new(&self.segments)));
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         let segments = self.segments.iter().map(|segment| segment.bytes());
         segments.chain(self.tails.iter().map(|tail| tail.bytes())).sum()
@@ -32,7 +87,7 @@ impl Snapshot {
         }
         let gone = self.segments.len() + self.tails.len() - segments.len() - tails.len();
         segments.extend(built.map(Arc::new));
-        (gone == sources.len()).then_some(Self { segments, tails })
+        (gone == sources.len()).then(|| Self::new(segments, tails))
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod analysed;
 pub(crate) mod announced;
 pub(crate) mod batch;
+pub(crate) mod bounds;
 pub(crate) mod collector;
 pub(crate) mod document_terms;
 pub(crate) mod facts;

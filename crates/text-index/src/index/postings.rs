@@ -88,6 +88,19 @@ pub(crate) fn skip_to(postings: &[Posting], document: u32) -> &[Posting] {
     near.split_at(window.partition_point(before)).1
 }
 
+/// As [`skip_to`], quick when the postings are spread evenly over a segment of so many documents.
+pub(crate) fn seek(postings: &[Posting], document: u32, documents: usize) -> &[Posting] {
+    let guess = postings.len() * document as usize / documents.max(1);
+    let mut step = 8;
+    let mut start = guess.min(postings.len());
+    // back to one that is before
+    while start > 0 && postings.get(start).is_none_or(|posting| posting.document() >= document) {
+        start = start.saturating_sub(step);
+        step *= 2;
+    }
+    skip_to(postings.split_at(start).1, document)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -127,6 +140,7 @@ mod tests {
             let postings: Vec<Posting> = documents.iter().map(|document| Posting::new(*document, Frequencies::default())).collect();
             let expected = documents.partition_point(|document| *document < target);
             prop_assert_eq!(skip_to(&postings, target), &postings[expected..]);
+            prop_assert_eq!(seek(&postings, target, 500), &postings[expected..]);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! An immutable block of documents with the postings of every term.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::analysis::stop_words::StopWords;
+use crate::index::bounds::Bounds;
 use crate::index::fields::{Lengths, RESULT_FIELDS};
 use crate::index::postings::Posting;
 use crate::index::row::Row;
@@ -42,6 +44,8 @@ pub(crate) struct Segment {
     postings: Box<[Posting]>,
     /// Indices of the terms, ordered by the first bytes of their text.
     by_start: Box<[u32]>,
+    /// Computed on first use.
+    bounds: OnceLock<Bounds>,
 }
 
 impl Segment {
@@ -158,6 +162,13 @@ impl Segment {
             + size_of_val(&*self.postings)
             + size_of_val(&*self.pairs)
             + size_of_val(&*self.identifiers)
+            + self.bounds.get().map_or(0, Bounds::bytes)
+    }
+
+    /// Upper bounds of the scores of its documents. The first call computes them, which takes about as long
+    /// as scoring all postings once.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::new(self))
     }
 
     /// Whether most of its documents are removed.
@@ -186,12 +197,22 @@ impl Segment {
 
     /// The terms with a hash, and their postings.
     pub(crate) fn with_hash(&self, hash: u32) -> impl Iterator<Item = (&str, &[Posting])> {
+        let numbers = self.numbers_with_hash(hash);
+        numbers.map(|number| (self.text(number), self.postings_of(number)))
+    }
+
+    fn numbers_with_hash(&self, hash: u32) -> impl Iterator<Item = usize> {
         let bucket = bucket(hash, self.directory.len() - 1);
         let bounds = self.directory.get(bucket).zip(self.directory.get(bucket + 1));
         let (start, end) = bounds.map_or((0, 0), |(start, end)| (*start as usize, *end as usize));
         let hashes = self.hashes.get(start..end).unwrap_or_default();
         let same_hash = (start..).zip(hashes).filter(move |(_, other)| **other == hash);
-        same_hash.map(|(number, _)| (self.text(number), self.postings_of(number)))
+        same_hash.map(|(number, _)| number)
+    }
+
+    /// The number of a term.
+    pub(crate) fn number_of(&self, hash: u32, term: &str) -> Option<usize> {
+        self.numbers_with_hash(hash).find(|number| self.text(*number) == term)
     }
 
     /// The postings of a term, ordered by document.
@@ -244,7 +265,12 @@ impl Segment {
         })
     }
 
-    /// The position of a document that is not removed.
+    /// The place of the first document with this sequence or a later one.
+    pub(crate) fn first_place_from(&self, sequence: u64) -> usize {
+        self.sequences.partition_point(|other| *other < sequence)
+    }
+
+    /// The place of a document that is not removed.
     pub(crate) fn place(&self, sequence: u64) -> Option<u32> {
         let place = self.sequences.binary_search(&sequence).ok()? as u32;
         (!self.is_removed(place)).then_some(place)
@@ -401,6 +427,7 @@ impl SegmentBuilder {
         let by_start = terms_by_start(&self.text_ends, &self.text);
         Some(Segment {
             by_start,
+            bounds: OnceLock::new(),
             removed: (0..self.sequences.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             removed_count: AtomicU32::new(0),
             is_thinned: self.is_thinned,

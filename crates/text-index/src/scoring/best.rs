@@ -82,7 +82,7 @@ pub(crate) fn put_best_first(documents: &mut [Ranked], count: usize) {
     documents.split_at_mut(best).0.sort_unstable_by(better_first);
 }
 
-fn better_first(left: &Ranked, right: &Ranked) -> Ordering {
+pub(crate) fn better_first(left: &Ranked, right: &Ranked) -> Ordering {
     let by_score = right.score.total_cmp(&left.score);
     by_score.then_with(|| (right.timestamp, right.which).cmp(&(left.timestamp, left.which)))
 }

@@ -4,6 +4,7 @@ use crate::analysis::words::hash;
 use crate::index::document_terms::{DocumentTerms, for_each_fact};
 use crate::index::facts;
 use crate::index::fields::Document;
+use crate::index::postings::Posting;
 use crate::index::segment::Segment;
 use crate::query::question::Question;
 
@@ -35,6 +36,17 @@ impl Factor {
             factors.push(Self::new(TIME, std::iter::once(facts::TIME)));
         }
         factors
+    }
+
+    /// What a score is multiplied by.
+    pub(crate) fn factor(&self) -> f32 {
+        self.factor
+    }
+
+    /// The postings of each of the facts that the segment has.
+    pub(crate) fn postings<'a>(&self, segment: &'a Segment) -> impl Iterator<Item = &'a [Posting]> {
+        let postings = self.facts.iter().map(|(hash, fact)| segment.postings(*hash, fact));
+        postings.filter(|postings| !postings.is_empty())
     }
 
     /// Calls `visit` with each document of the segment that has one of the facts, and the factor.

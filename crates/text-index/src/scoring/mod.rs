@@ -11,3 +11,8 @@ pub(crate) mod ranked;
 pub(crate) mod ranking;
 pub(crate) mod search;
 pub(crate) mod stop_word_ranking;
+pub(crate) mod threshold;
+mod top_boosted;
+pub(crate) mod top_ranking;
+pub(crate) mod unit_scores;
+pub(crate) mod waiting;

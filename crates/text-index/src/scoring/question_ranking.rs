@@ -16,9 +16,9 @@ use crate::scoring::factors::Factor;
 use crate::scoring::ranked::{Ranked, RankedList, Which};
 use crate::scoring::search::Evaluation;
 
-/// Number of best documents for which pairs of adjacent terms are scored.
-const PAIRED: usize = 50;
-/// Score of a pair, multiplied by the mean weight of its terms.
+/// Pairs of adjacent terms count for so many of the best documents.
+pub(crate) const PAIRED: usize = 50;
+/// What a pair adds, times the mean weight of its terms.
 const PAIR: f32 = 0.2;
 
 /// Number of best documents whose identifiers are followed to other documents.
@@ -60,9 +60,9 @@ pub(crate) fn rank(
     ranked
 }
 
-/// Adds to the scores of the best documents the scores of pairs of terms that are adjacent in the question and in the
-/// document.
-fn add_pairs(
+/// Adds to the scores of the best documents what pairs of terms count that stand side by side in the
+/// question and in the document.
+pub(crate) fn add_pairs(
     evaluation: &Evaluation<'_>,
     question: &Question,
     hits: &mut [Ranked],
@@ -85,8 +85,8 @@ fn add_pairs(
     }
 }
 
-/// Identifiers of the best documents that few other documents have, with their weights.
-fn linked_terms(
+/// Identifiers of the best documents that a few others have, with their weights.
+pub(crate) fn linked_terms(
     evaluation: &Evaluation<'_>,
     hits: &[Ranked],
     sketches: &Sketches<'_>,
@@ -116,15 +116,15 @@ fn linked_terms(
     linked
 }
 
-/// The sketches of all ranked documents.
-struct Sketches<'a> {
+/// The sketches of all documents in question.
+pub(crate) struct Sketches<'a> {
     view: &'a View,
     recent: FxHashMap<u64, &'a DocumentTerms>,
     foreign: &'a [Document<'a>],
 }
 
 impl<'a> Sketches<'a> {
-    fn new(
+    pub(crate) fn new(
         view: &'a View,
         recent: &[(&TailDocument, &'a DocumentTerms)],
         foreign: &'a [Document<'a>],

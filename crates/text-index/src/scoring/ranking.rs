@@ -12,8 +12,11 @@ const MATCH: f32 = 0.3;
 /// The maximum that one term of weight 1 can contribute to a score.
 pub(crate) const MAXIMUM_SCORE: f32 = SATURATION + 1.0 + MATCH;
 
-/// Statistics of the collection: the number of documents, and for each field the mean length of those that are not
-/// empty.
+/// How many levels [`Scorer::level`] knows.
+pub(crate) const LEVELS: usize = 1 << u8::BITS;
+
+/// What the collection as a whole says: the number of documents and the mean
+/// length of each field, empty ones aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) documents: u64,
@@ -53,8 +56,9 @@ pub(crate) fn inverse_document_frequency(documents: u64, containing: u64) -> f32
 
 /// Scores one term in one document, for a given state of the collection.
 ///
-/// The occurrences in all fields are summed, each weighted by its field and the field's length, before they saturate
-/// (BM25F).
+/// The occurrences in all fields are summed, each by the weight and length of
+/// its field, before they saturate (BM25F).
+#[derive(Debug)]
 pub(crate) struct Scorer {
     constant: [f32; FIELD_COUNT],
     per_token: [f32; FIELD_COUNT],
@@ -75,10 +79,49 @@ impl Scorer {
         scorer
     }
 
-    /// The score, at most [`MAXIMUM_SCORE`].
+    /// For [`Scorer::level`] in a segment.
+    pub(crate) fn of_segment(totals: &Totals) -> Self {
+        let mut scorer = Self::new(totals);
+        for (per_token, filled) in scorer.per_token.iter_mut().zip(&totals.filled) {
+            // no document has the field: its mean says nothing
+            *per_token = if *filled == 0 { 0.0 } else { *per_token };
+        }
+        scorer
+    }
+
+    /// At most [`MAXIMUM_SCORE`].
     #[inline]
     pub(crate) fn score(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
-        // One array after the other, which compiles to a few vector instructions.
+        let occurrences = self.occurrences(frequencies, lengths);
+        (SATURATION + 1.0) * occurrences / (SATURATION + occurrences) + MATCH
+    }
+
+    /// How far a score is from none (0) to the greatest (255), rounded up, in the state of the collection that
+    /// this scorer is for.
+    pub(crate) fn level(&self, frequencies: Frequencies, lengths: &Lengths) -> u8 {
+        let occurrences = self.occurrences(frequencies, lengths);
+        let share = occurrences / (SATURATION + occurrences);
+        (share * f32::from(u8::MAX)).ceil() as u8
+    }
+
+    /// For each level that `other` gave, a score that no document with that level exceeds here.
+    pub(crate) fn scores_of_levels(&self, other: &Self) -> [f32; LEVELS] {
+        // a field counts at most so much more as its mean length is greater here
+        let fields = self.per_token.iter().zip(&other.per_token);
+        let growth = fields.filter(|(here, _)| **here > 0.0).map(|(here, there)| there / here);
+        let growth = growth.fold(1.0, f32::max);
+        std::array::from_fn(|level| {
+            let share = level as f32 / f32::from(u8::MAX);
+            let occurrences = growth * SATURATION * share / (1.0 - share);
+            let share = if share < 1.0 { occurrences / (SATURATION + occurrences) } else { 1.0 };
+            (SATURATION + 1.0) * share + MATCH
+        })
+    }
+
+    /// Occurrences in all fields, by their weights and lengths.
+    #[inline]
+    fn occurrences(&self, frequencies: Frequencies, lengths: &Lengths) -> f32 {
+        // one array after the other, which becomes a few vector instructions
         let frequencies = frequencies.values();
         let lengths = lengths.map(f32::from);
         let mut fields = [0.0; FIELD_COUNT];
@@ -88,8 +131,7 @@ impl Scorer {
         {
             *field = frequency / (constant + per_token * length);
         }
-        let occurrences: f32 = fields.iter().sum();
-        (SATURATION + 1.0) * occurrences / (SATURATION + occurrences) + MATCH
+        fields.iter().sum()
     }
 }
 

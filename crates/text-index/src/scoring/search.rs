@@ -88,13 +88,13 @@ pub(crate) fn statistics(view: &View, query: &Query) -> Vec<TermStatistics> {
     terms
 }
 
-/// A document outside segments that contains a query term.
-struct Loose {
-    which: Which,
-    timestamp: i64,
-    group: u64,
-    lengths: Lengths,
-    factor: f32,
+/// A document outside the segments that has a term of the query.
+pub(crate) struct Loose {
+    pub(crate) which: Which,
+    pub(crate) timestamp: i64,
+    pub(crate) group: u64,
+    pub(crate) lengths: Lengths,
+    pub(crate) factor: f32,
 }
 
 pub(crate) struct Evaluation<'a> {
@@ -250,13 +250,12 @@ impl<'a> Evaluation<'a> {
                 accumulator.evaluate(segment, postings, &plan, &mut best, groups.as_deref_mut());
             }
         });
-        let found = self.frequencies.chunks(self.terms.len().max(1));
-        for (document, found) in self.loose.iter().zip(found) {
+        for (document, found) in self.matching_loose(terms) {
             let accepted = match document.which {
                 Which::Known(sequence) => known(sequence),
                 Which::Foreign(_) => true,
             };
-            if accepted && is_found(terms, found) {
+            if accepted {
                 let group = groups.as_mut().and_then(|groups| groups.number(document.group));
                 let mut sum = 0.0;
                 for (number, score) in scores(terms, found, &document.lengths, &scorer) {
@@ -278,7 +277,21 @@ impl<'a> Evaluation<'a> {
         best
     }
 
-    /// The number of documents that contain a term.
+    /// The documents outside the segments that have a term which is not merely extra, and how often each term.
+    pub(crate) fn matching_loose(
+        &self,
+        terms: &[WeightedTerm],
+    ) -> impl Iterator<Item = (&Loose, &[Frequencies])> {
+        let found = self.frequencies.chunks(self.terms.len().max(1));
+        self.loose.iter().zip(found).filter(|(_, found)| is_found(terms, found))
+    }
+
+    /// The postings of a term in a segment, by their numbers.
+    pub(crate) fn postings(&self, segment: usize, term: usize) -> &'a [Posting] {
+        self.postings.get(segment * self.terms.len() + term).copied().unwrap_or_default()
+    }
+
+    /// Documents that have a term.
     fn containing(&self, number: usize) -> usize {
         let of_term = self.postings.iter().skip(number).step_by(self.terms.len().max(1));
         let in_segments: usize = of_term.map(|postings| postings.len()).sum();
@@ -307,8 +320,8 @@ impl<'a> Evaluation<'a> {
         terms
     }
 
-    /// The maximum contribution of all terms, where only the heaviest term of each part of the query counts.
-    fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
+    /// What the terms together can contribute, the weightiest of each part of the query.
+    pub(crate) fn maximum(&self, terms: &[WeightedTerm]) -> f32 {
         let part = |term: &WeightedTerm| self.terms.get(term.number).map(|term| term.part);
         let mut parts: Vec<(Option<u32>, f32)> =
             terms.iter().map(|term| (part(term), term.weight)).collect();
@@ -324,8 +337,8 @@ fn is_found(terms: &[WeightedTerm], found: &[Frequencies]) -> bool {
     finding.filter_map(|term| found.get(term.number)).any(|frequencies| !frequencies.is_empty())
 }
 
-/// The contribution of each term to a document that contains it.
-fn scores(
+/// What each term contributes to a document that has it.
+pub(crate) fn scores(
     terms: &[WeightedTerm],
     found: &[Frequencies],
     lengths: &Lengths,

@@ -1,0 +1,56 @@
+//! The least of the best scores.
+
+/// How many scores beyond twice the wanted ones are kept before the lower ones are dropped.
+const SLACK: usize = 64;
+
+/// The score that the last of the best `count` has, of all scores that were pushed.
+pub(crate) struct Threshold {
+    count: usize,
+    scores: Vec<f32>,
+    least: f32,
+}
+
+impl Threshold {
+    pub(crate) fn new(count: usize) -> Self {
+        Self { count: count.max(1), scores: Vec::new(), least: 0.0 }
+    }
+
+    pub(crate) fn push(&mut self, score: f32) {
+        if score >= self.least {
+            self.scores.push(score);
+            if self.scores.len() >= self.count.saturating_mul(2).saturating_add(SLACK) {
+                self.get();
+            }
+        }
+    }
+
+    /// 0 as long as there are fewer scores.
+    pub(crate) fn get(&mut self) -> f32 {
+        let last = self.count - 1;
+        if last < self.scores.len() {
+            let (_, least, _) =
+                self.scores.select_nth_unstable_by(last, |left, right| right.total_cmp(left));
+            self.least = *least;
+            self.scores.truncate(self.count);
+        }
+        self.least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_threshold_is_the_last_of_the_best(scores in prop::collection::vec(0.0_f32..9.0, 0..400), count in 1_usize..40) {
+            let mut threshold = Threshold::new(count);
+            scores.iter().for_each(|score| threshold.push(*score));
+            let mut sorted = scores;
+            sorted.sort_by(|left, right| right.total_cmp(left));
+            prop_assert_eq!(threshold.get(), sorted.get(count - 1).copied().unwrap_or_default());
+        }
+    }
+}
