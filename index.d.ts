@@ -1934,7 +1934,7 @@ declare function redactStream(source: AsyncIterable<Uint8Array> | Iterable<Uint8
 declare function redactStream(source: AsyncIterable<string> | Iterable<string>, options?: RedactionOptions | false | null): RedactedStream<string>;
 declare function redactStream<T extends string | Uint8Array>(source: AsyncIterable<T> | Iterable<T>, options?: RedactionOptions | false | null): RedactedStream<T>;
 
-/** Public types of the memory of repositories. */
+/** Public types of the repository memory. */
 
 /**
  * Whether each branch has its own memory (`'perBranch'`), or all branches and work trees of a repository share one
@@ -2423,8 +2423,8 @@ declare class RepoMemory {
      */
     contextPack(maxChars: number, options?: ContextPackOptions | null): Promise<ContextPack>;
     /**
-     * A map of the repository: the files that matter most, and what they define. Files are parsed once; what is known of them is
-     * kept in `indexes/`.
+     * Returns a map of the repository: its most important files and the symbols that they define. A file is parsed again only after
+     * it has changed; the symbols are cached in `indexes/`.
      *
      * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`; `ERR_CONTEXT_UNSUPPORTED` when the memory was opened by its hash;
      * `ERR_CONTEXT_NOT_FOUND` when the workspace does not exist any more; `ERR_CONTEXT_REDACTION`, `ERR_CONTEXT_IO`; the signal's

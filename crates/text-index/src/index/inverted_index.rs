@@ -15,7 +15,7 @@ use crate::index::view::View;
 use crate::query::free_text::Query;
 use crate::query::question::Question;
 use crate::scoring::boosts::Boosts;
-use crate::scoring::explain::{TermMatch, explain};
+use crate::scoring::explain::{TermMatch, explain, explain_best};
 use crate::scoring::question_ranking;
 use crate::scoring::ranked::{Hit, Ranked, RankedList, Which};
 use crate::scoring::search::{TermStatistics, rank, rank_best, search, statistics};
