@@ -1,19 +1,14 @@
 /** `ContextManager`: the public class over the native manager. */
 
-import { type ContextStats, NativeManager, type SweepReport, sha256 } from '#addon'
+import { type ContextStats, type SweepReport, sha256 } from '#addon'
 import { checkText, optional } from '../arguments/checks.ts'
 import { readCancellation } from '../arguments/known-options.ts'
-import { checkCloseTimeout } from '../arguments/timeouts.ts'
 import type { CancellationOptions, TaskId } from '../arguments/types.ts'
-import { cancellable, close, debug, type Hooks, operate, outbox, registerHooks } from '../native/border.ts'
-import type { IFileSystem } from '../native/types.ts'
-import { checkRedaction } from '../redaction/redaction.ts'
-import { AnswerMarks, registerMarks } from './answer-marks.ts'
+import { cancellable, close, debug, operate } from '../native/border.ts'
 import { grepContexts } from './grep-contexts.ts'
 import { importRecord } from './import-record.ts'
 import { loadContext, loadContexts } from './load-contexts.ts'
-import { Offloading } from './offload.ts'
-import { CheckedPolicy } from './offload-policy.ts'
+import { type ManagerParts, managerParts } from './manager-parts.ts'
 import type {
   OffloadAllOptions,
   OffloadedContext,
@@ -22,10 +17,6 @@ import type {
   OffloadValueOptions,
   ToolOutput,
 } from './offload-types.ts'
-import { ValueOffloading } from './offload-value.ts'
-import { managerOptions } from './option-names.ts'
-import { type CheckedOptions, checkOptions } from './options.ts'
-import { PointerQueries } from './pointer-queries.ts'
 import type { RecordedStream } from './recorded-stream.ts'
 import type {
   ContextSlice,
@@ -38,10 +29,7 @@ import type {
   SelectOptions,
   SliceOptions,
 } from './retrieval-types.ts'
-import { Saving } from './saving.ts'
 import { search } from './search.ts'
-import { Selecting } from './select-contexts.ts'
-import { Sessions } from './sessions.ts'
 import { checkSlice, readSlice } from './slices.ts'
 import type {
   ContextFiles,
@@ -79,46 +67,18 @@ const QUERY_HASH_LENGTH = 16
  * ```
  */
 export class ContextManager<Task extends TaskId = number> {
-  readonly #native: NativeManager
-  readonly #options: CheckedOptions
-  readonly #closeTimeout: number
-  readonly #hooks: Hooks
-  readonly #saving: Saving
-  readonly #offloading: Offloading
-  readonly #valueOffloading: ValueOffloading
-  readonly #pointers: PointerQueries<Task>
-  readonly #selecting: Selecting<Task>
-  readonly #sessions: Sessions
+  readonly #parts: ManagerParts<Task>
 
   /** Does not access the disk: the first save creates the directory. Throws `ERR_CONTEXT_INVALID_ARGUMENT` for an invalid option. */
   constructor(options?: ContextManagerOptions | null) {
-    const given = optional(options, 'options', managerOptions) ?? {}
-    const redaction = checkRedaction(given.redaction, 'redaction')
-    this.#options = checkOptions(given, redaction)
-    this.#closeTimeout = checkCloseTimeout(given.closeTimeout)
-    const fileSystem: IFileSystem | undefined = given.fileSystem ?? undefined
-    this.#hooks = { fileSystem, onDebug: given.onDebug ?? undefined, redaction }
-    const policy = new CheckedPolicy(given.offload)
-    this.#native = new NativeManager(
-      outbox,
-      { ...this.#options, id: registerHooks(this.#hooks) },
-      redaction?.redactor.native,
-    )
-    const marks = new AnswerMarks(this.#native, this.#hooks)
-    registerMarks(this, marks)
-    this.#saving = new Saving(this.#native, this.#hooks, this.#options, given)
-    const { saveStored } = this.#saving
-    this.#offloading = new Offloading(this.#hooks, policy, marks, this.#saving, this.#options.maxResultBytes)
-    this.#valueOffloading = new ValueOffloading(this.#hooks, policy, marks, saveStored)
-    this.#pointers = new PointerQueries(this.#native, this.#options, this)
-    this.#selecting = new Selecting(this.#native, this.#hooks, this.#options)
-    this.#sessions = new Sessions(this.#native, this.#hooks, this.#options)
-    debug(this.#hooks, 'ContextManager initialized', {
-      contextDir: this.#options.directory,
-      persistThreshold: this.#options.persistThreshold,
-      sessionId: this.#options.session,
+    this.#parts = managerParts<Task>(options, this)
+    const { hooks, options: checked, sessions } = this.#parts
+    debug(hooks, 'ContextManager initialized', {
+      contextDir: checked.directory,
+      persistThreshold: checked.persistThreshold,
+      sessionId: checked.session,
     })
-    this.#sessions.begin()
+    sessions.begin()
   }
 
   /**
@@ -163,7 +123,7 @@ export class ContextManager<Task extends TaskId = number> {
     queryId?: string | null,
     options?: SaveOptions | null,
   ): Promise<string> {
-    return this.#saving.saveContext(toolName, args, result, taskId, queryId, options)
+    return this.#parts.saving.saveContext(toolName, args, result, taskId, queryId, options)
   }
 
   /**
@@ -187,7 +147,7 @@ export class ContextManager<Task extends TaskId = number> {
     stream: AsyncIterable<T>,
     options?: RecordStreamOptions | null,
   ): RecordedStream<T> {
-    return this.#saving.recordStream(toolName, args, stream, options)
+    return this.#parts.saving.recordStream(toolName, args, stream, options)
   }
 
   /**
@@ -203,7 +163,7 @@ export class ContextManager<Task extends TaskId = number> {
     result: T,
     options?: OffloadOptions | null,
   ): Promise<OffloadedContext<T>> {
-    return this.#offloading.offload(toolName, args, result, options)
+    return this.#parts.offloading.offload(toolName, args, result, options)
   }
 
   /**
@@ -211,7 +171,7 @@ export class ContextManager<Task extends TaskId = number> {
    * `contextTokens`, outputs are offloaded only after the conversation has reached the share `startAt` of the model's window.
    */
   async offloadAll(outputs: readonly ToolOutput[], options?: OffloadAllOptions | null): Promise<OffloadedContext[]> {
-    return this.#offloading.offloadAll(outputs, options)
+    return this.#parts.offloading.offloadAll(outputs, options)
   }
 
   /**
@@ -228,7 +188,7 @@ export class ContextManager<Task extends TaskId = number> {
     value: T,
     options?: OffloadValueOptions | null,
   ): Promise<OffloadedValue<T>> {
-    return this.#valueOffloading.offload(toolName, args, value, options)
+    return this.#parts.valueOffloading.offload(toolName, args, value, options)
   }
 
   /**
@@ -239,12 +199,12 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_NOT_FOUND`, `ERR_CONTEXT_OUTSIDE_DIRECTORY`, `ERR_CONTEXT_CORRUPT`, `ERR_CONTEXT_IO`
    */
   async loadContext<T = unknown>(filepath: string): Promise<StoredContext<T, Task>> {
-    return loadContext<T, Task>(this.#hooks, this.#native, filepath)
+    return loadContext<T, Task>(this.#parts.hooks, this.#parts.native, filepath)
   }
 
   /** Loads several contexts, in the order given. A context that cannot be read is skipped and reported to `onDebug`. */
   async loadContexts(filepaths: readonly string[]): Promise<StoredContext<unknown, Task>[]> {
-    return loadContexts<Task>(this.#hooks, this.#native, filepaths)
+    return loadContexts<Task>(this.#parts.hooks, this.#parts.native, filepaths)
   }
 
   /**
@@ -260,10 +220,10 @@ export class ContextManager<Task extends TaskId = number> {
     checkText(filepath, 'filepath')
     const checked = checkSlice(slice, this.sessionId)
     return cancellable(
-      this.#hooks,
-      this.#native,
+      this.#parts.hooks,
+      this.#parts.native,
       checked.signal,
-      (operation) => this.#native.read(operation, filepath, checked.request),
+      (operation) => this.#parts.native.read(operation, filepath, checked.request),
       (_, texts) => readSlice(filepath, checked, texts),
     )
   }
@@ -276,27 +236,27 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, with the position of the error in an invalid expression
    */
   async grepContexts(pattern: string | RegExp, options?: GrepContextsOptions | null): Promise<GrepContextsResult> {
-    return grepContexts(this.#hooks, this.#native, pattern, options)
+    return grepContexts(this.#parts.hooks, this.#parts.native, pattern, options)
   }
 
   /** Returns deep copies of all pointers of the session, in the order of the calls. */
   getAllPointers(): ContextPointer<Task>[] {
-    return this.#pointers.all()
+    return this.#parts.pointers.all()
   }
 
   /** Returns deep copies of the pointers with this query id, in the order of the calls; `[]` for `undefined`. */
   getPointersForQuery(queryId: string | null | undefined): ContextPointer<Task>[] {
-    return this.#pointers.ofQuery(queryId)
+    return this.#parts.pointers.ofQuery(queryId)
   }
 
   /** Returns deep copies of the pointers with this task id, in the order of the calls; `[]` for `undefined`. */
   getPointersForTask(taskId: TaskId | null | undefined): ContextPointer<Task>[] {
-    return this.#pointers.ofTask(taskId)
+    return this.#parts.pointers.ofTask(taskId)
   }
 
   /** Returns deep copies of the latest pointers, newest first. */
   getLatestPointers(options?: LatestOptions | null): ContextPointer<Task>[] {
-    return this.#pointers.latest(options)
+    return this.#parts.pointers.latest(options)
   }
 
   /**
@@ -306,10 +266,10 @@ export class ContextManager<Task extends TaskId = number> {
   async listContexts(sessionId?: string | null, options?: CancellationOptions | null): Promise<ContextPointer<Task>[]> {
     optional(sessionId, 'sessionId', checkText)
     return cancellable(
-      this.#hooks,
-      this.#native,
+      this.#parts.hooks,
+      this.#parts.native,
       readCancellation(options),
-      (operation) => this.#native.list(operation, sessionId ?? undefined),
+      (operation) => this.#parts.native.list(operation, sessionId ?? undefined),
       (_, texts) => texts.flatMap((text) => JSON.parse(text) as ContextPointer<Task>[]),
     )
   }
@@ -322,7 +282,7 @@ export class ContextManager<Task extends TaskId = number> {
    * synchronous and waits for neither saves nor the disk.
    */
   selectRelevantContexts(query: string, availablePointers: readonly SelectablePointer[]): string[] {
-    return this.#pointers.relevant(query, availablePointers)
+    return this.#parts.pointers.relevant(query, availablePointers)
   }
 
   /**
@@ -334,7 +294,7 @@ export class ContextManager<Task extends TaskId = number> {
    */
   async selectContexts(query: string, options?: SelectOptions | null): Promise<SelectedContext<Task>[]> {
     checkText(query, 'query')
-    return this.#selecting.select(query, options)
+    return this.#parts.selecting.select(query, options)
   }
 
   /**
@@ -348,7 +308,7 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_INVALID_ARGUMENT`, `ERR_CONTEXT_IO`
    */
   async search(query: string, options?: SearchOptions | null): Promise<SearchHit<Task>[]> {
-    return search<Task>(this.#hooks, this.#native, query, options, this.sessionId)
+    return search<Task>(this.#parts.hooks, this.#parts.native, query, options, this.sessionId)
   }
 
   /**
@@ -362,7 +322,7 @@ export class ContextManager<Task extends TaskId = number> {
     args: Record<string, unknown>,
     options?: FindOptions | null,
   ): Promise<ContextPointer<Task> | undefined> {
-    return this.#sessions.findContext<Task>(toolName, args, options)
+    return this.#parts.sessions.findContext<Task>(toolName, args, options)
   }
 
   /**
@@ -384,8 +344,8 @@ export class ContextManager<Task extends TaskId = number> {
   async forget(what: string | ForgetFilter, options?: ForgetOptions | null): Promise<boolean | ForgetReport> {
     // An array is not a filter: it is passed on as a path, which the argument check refuses.
     return typeof what === 'object' && what !== null && !Array.isArray(what)
-      ? this.#sessions.forgetMatching(what, options)
-      : this.#sessions.forget(what as string)
+      ? this.#parts.sessions.forgetMatching(what, options)
+      : this.#parts.sessions.forget(what as string)
   }
 
   /**
@@ -397,7 +357,7 @@ export class ContextManager<Task extends TaskId = number> {
    * `ERR_CONTEXT_UNSAFE_DIRECTORY`, `ERR_CONTEXT_IO`; the signal's reason. Nothing is stored then
    */
   async importRecord(files: ContextFiles, options?: ImportRecordOptions | null): Promise<ImportedRecord> {
-    return importRecord(this.#hooks, this.#native, files, options)
+    return importRecord(this.#parts.hooks, this.#parts.native, files, options)
   }
 
   /**
@@ -407,17 +367,17 @@ export class ContextManager<Task extends TaskId = number> {
    * @returns whether this manager has such a context
    */
   async pin(filepath: string): Promise<boolean> {
-    return this.#sessions.pin(filepath, true)
+    return this.#parts.sessions.pin(filepath, true)
   }
 
   /** Removes a pin that `pin` set. Returns whether this manager has such a context. */
   async unpin(filepath: string): Promise<boolean> {
-    return this.#sessions.pin(filepath, false)
+    return this.#parts.sessions.pin(filepath, false)
   }
 
   /** Returns how many contexts this manager has, and their bytes, in memory and on disk. */
   stats(): ContextStats {
-    return this.#native.stats()
+    return this.#parts.native.stats()
   }
 
   /**
@@ -427,7 +387,7 @@ export class ContextManager<Task extends TaskId = number> {
    * sessions, or files that are not contexts. With a `fileSystem` it removes nothing.
    */
   async sweep(options?: SweepOptions | null): Promise<SweepReport> {
-    return this.#sessions.sweep(options)
+    return this.#parts.sessions.sweep(options)
   }
 
   /**
@@ -437,12 +397,12 @@ export class ContextManager<Task extends TaskId = number> {
    * @throws (rejects) `ERR_CONTEXT_IO` when the directory cannot be read; the next call tries again
    */
   async resume(): Promise<void> {
-    return this.#sessions.resume()
+    return this.#parts.sessions.resume()
   }
 
   /** Lists the sessions of the directory, the most recently used first. With a `fileSystem`, every session counts as live. */
   async sessions(options?: CancellationOptions | null): Promise<SessionInfo[]> {
-    return this.#sessions.list(options)
+    return this.#parts.sessions.list(options)
   }
 
   /**
@@ -452,13 +412,13 @@ export class ContextManager<Task extends TaskId = number> {
    * @returns whether the session was live or paused
    */
   async endSession(sessionId: string): Promise<boolean> {
-    return this.#sessions.end(sessionId)
+    return this.#parts.sessions.end(sessionId)
   }
 
   /** Removes all pointers, and the outputs that are only in memory. Files are kept. */
   clearPointers(): void {
-    this.#native.clearPointers()
-    debug(this.#hooks, 'Context pointers cleared')
+    this.#parts.native.clearPointers()
+    debug(this.#parts.hooks, 'Context pointers cleared')
   }
 
   /**
@@ -467,8 +427,8 @@ export class ContextManager<Task extends TaskId = number> {
    */
   async clearContextDir(): Promise<void> {
     return operate(
-      this.#hooks,
-      (operation) => this.#native.clearDirectory(operation),
+      this.#parts.hooks,
+      (operation) => this.#parts.native.clearDirectory(operation),
       () => {},
     )
   }
@@ -479,8 +439,8 @@ export class ContextManager<Task extends TaskId = number> {
    */
   async clear(): Promise<void> {
     return operate(
-      this.#hooks,
-      (operation) => this.#native.clear(operation),
+      this.#parts.hooks,
+      (operation) => this.#parts.native.clear(operation),
       () => {},
     )
   }
@@ -497,7 +457,7 @@ export class ContextManager<Task extends TaskId = number> {
    * most.
    */
   async close(): Promise<void> {
-    return close(this.#hooks, this.#native, this.#closeTimeout)
+    return close(this.#parts.hooks, this.#parts.native, this.#parts.closeTimeout)
   }
 
   /** For `await using`: calls `clear()` at the end of the block. */
@@ -507,17 +467,17 @@ export class ContextManager<Task extends TaskId = number> {
 
   /** The number of pointers. */
   get size(): number {
-    return this.#native.size()
+    return this.#parts.native.size()
   }
 
   /** The id of the session: the option `sessionId`, or a generated id. */
   get sessionId(): string {
-    return this.#options.session
+    return this.#parts.options.session
   }
 
   /** Returns the absolute path of the context directory. Symbolic links are not resolved. */
   getContextDir(): string {
-    return this.#options.directory
+    return this.#parts.options.directory
   }
 
   /** Returns the id of a query: `q_` and 16 hexadecimal digits. Case and surrounding white space of the text do not matter. */

@@ -491,11 +491,8 @@ impl<'a> JsonWalker<'a> {
         let mut offsets = Offsets::new(content);
         for edit in found {
             let range = at + 1 + offsets.of(edit.range.start)..at + 1 + offsets.of(edit.range.end);
-            self.edits.push(Edit {
-                range,
-                replacement: escaped(&edit.replacement),
-                rule: edit.rule,
-            });
+            let replacement = escaped(&edit.replacement);
+            self.edits.push(Edit { range, replacement, rule: edit.rule });
         }
         Ok(())
     }
