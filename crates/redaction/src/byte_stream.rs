@@ -160,7 +160,7 @@ mod tests {
         Redaction::new(redactor, Arc::new(EnvironmentValues::default()))
     }
 
-    /// Split in two: hosting services reject pushes that contain a complete token.
+    /// In two parts: hosting services refuse pushes that contain a complete one.
     fn secret() -> String {
         ["gh", "p_", "Zx81kQpW3nVt7LsYb2MdRf9CuJ5hEoGa6iTq"].concat()
     }
